@@ -1,5 +1,5 @@
-"""Determines the columns of a table after a run: added columns, widened types, and changes that are rejected before
-reading.
+"""Determines the columns of a table after a run: added columns, widened types, and changes that the run rejects before
+it reads records.
 """
 
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ def _holds(old: DataType, new: DataType) -> bool:
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:
-    """Returns whichever of two types holds the values of both; None if neither does."""
+    """Returns the one of two types that can hold the values of both types; None if neither can."""
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
         if one.scale == other.scale:
             return max(one, other, key=lambda d: d.precision)
@@ -153,7 +153,7 @@ def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
 
 
 def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
-    """Returns a value with the fields of another type, matched by name. Missing fields are null."""
+    """Returns a value with the fields of the type ``want``, matched by name. Missing fields are null."""
     if nullable(have) == nullable(want):
         return column
     if isinstance(have, StructType) and isinstance(want, StructType):

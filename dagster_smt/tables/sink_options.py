@@ -1,4 +1,4 @@
-"""The sinks of a run and their options as plain data (no pyspark here)."""
+"""Describes the sinks of a run and their options as plain data (no pyspark here)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -129,11 +129,11 @@ class TableSink(Sink):
             ``soft`` keeps the row with the flag ``_is_deleted`` and the time ``_deleted_at``, ``ignore`` does nothing.
         delete_flag: The column in which the chain marks deleted rows (true or 'true'). The table does not get this
             column.
-        sequence_by: A column that orders the events of a key that comes from several partitions. Without this option,
+        sequence_by: A column that orders the events of a key if they come from several partitions. Without this option,
             offsets order the events, and a key that occurs in two partitions is an error.
         track: For ``scd2`` only: the columns whose change creates a new version; empty: all columns.
-        unavailable_value: Debezium's ``unavailable.value.placeholder``: where an event has this string, the table keeps
-            its value. Empty: there is no placeholder.
+        unavailable_value: Debezium's ``unavailable.value.placeholder``: if an event has this string in a column, the
+            table keeps the column's value. Empty: there is no placeholder.
         soft_delete_columns, validity_columns: The names of the columns that ``soft`` and ``scd2`` add.
         partition_by: The partitioning of a new table: columns, or ``year(at)``, ``month(at)``, ``day(at)``,
             ``hour(at)``; on Iceberg also ``bucket(16, id)`` and ``truncate(4, name)``.
@@ -146,7 +146,7 @@ class TableSink(Sink):
             takes the topic from an arbitrary field.
         max_new_tables: With ``{topic}``: the largest number of tables that one run creates.
         refused_tables: With ``{topic}``: the treatment of records whose topic gets no table. ``unread``: the next run
-            reads them again. ``dead_letters``: they become dead letters.
+            reads the records again. ``dead_letters``: the records become dead letters.
     """
 
     path: str | Path = ""

@@ -6,8 +6,8 @@ import re
 def literal(text: str) -> str:
     """Returns a string as the literal of a ``COMMENT``.
 
-    Unusual characters are escaped, so that Spark replaces no variables in the string and does not interpret it as a
-    command. In a ``COMMENT`` a backslash always escapes. In an expression, the setting
+    Unusual characters are escaped, so that Spark replaces no variables in the string and does not interpret the string
+    as a command. In a ``COMMENT`` a backslash always escapes. In an expression, the setting
     ``spark.sql.parser.escapedStringLiterals`` would turn the backslashes into part of the string.
     """
     return "'" + re.sub(r"[^\w.,:-]", lambda match: _escaped(match[0]), text) + "'"

@@ -1,4 +1,4 @@
-"""Topic tables and the sources of their records as plain data (no pyspark here)."""
+"""Describes topic tables and the sources of their records as plain data (no pyspark here)."""
 
 import re
 from collections.abc import Mapping
@@ -78,8 +78,9 @@ class TopicTable:
         key_fields_prefix: A prefix of the key columns' names, which the names of the fields in the key lack.
         value_fields_include: ``ALL``: the value also contains the key's columns, and the columns from the value take
             precedence. ``EXCEPT_KEY``: the value does not contain the key's columns.
-        fields_verify_integrity: Compares the columns that both key and value contain. With True, a record fails if they
-            differ; with ``check``, the record is counted, and the asset gets the check ``key_matches_value``.
+        fields_verify_integrity: Compares the columns that both key and value contain. With True, a record fails if
+            these columns differ; with ``check``, the record is counted, and the asset gets the check
+            ``key_matches_value``.
         push_down: Leaves records unread if the chain's first stages drop them because of their topic, partition, offset
             or timestamp. ``off``: all records are read. ``exact``: records that are dropped whatever they contain stay
             unread. ``no-tombstones``: records that are dropped unless their value is null also stay unread. Unread

@@ -1,1 +1,2 @@
-"""Tools of the project: the comparison with Kafka Connect, the reference pages, the gallery, the problem codes."""
+"""Contains the project's tools: the comparison with Kafka Connect, the reference pages, the gallery, the problem
+codes."""

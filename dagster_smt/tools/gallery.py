@@ -1,4 +1,4 @@
-"""The gallery of the reference: chains with records, their results, and their reports."""
+"""Writes the gallery of the reference: chains with records, their results, and their reports."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

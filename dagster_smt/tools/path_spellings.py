@@ -1,4 +1,4 @@
-"""All spellings of field paths with their matches. The reference prints this data, and the tests run it."""
+"""Lists all spellings of field paths with their matches. The reference prints this list, and the tests run it."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Situation:
         options: The options of the transform; ``field.syntax.version`` is V2 unless it is set.
         before, after: The value, as JSON. If ``after`` starts with ``refused: ``, the rest is the statement of an
             error.
-        schema: The records: ``with`` a schema, ``without`` one, or ``both``.
+        schema: The kind of records: ``with`` a schema, ``without`` a schema, or ``both``.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""The codes of problems with their statements and modules, collected from the sources, for a page of the reference.
+"""Collects the codes of problems, with their statements and modules, from the sources for a page of the reference.
 
 A code has one meaning, and belongs to the module that uses it. If several modules use a code in different words,
 ``SHARED`` lists the code with all of these modules, so that nobody uses a code twice by mistake.

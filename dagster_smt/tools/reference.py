@@ -1,4 +1,4 @@
-"""The generated reference: one page per transform and predicate, and the parity matrix.
+"""Generates the reference: one page per transform and predicate, and the parity matrix.
 
 ``python -m dagster_smt.tools.reference`` writes ``docs/reference``; ``--check`` fails if a page is stale.
 """
@@ -79,7 +79,8 @@ def pages(classes: Sequence[type[Options]], report: ParityReport, vendors: Parit
 
 
 def file_of(cls: type[Options]) -> str:
-    """Returns the file of a page. A vendor's pages are in a folder with the vendor's name, Kafka's at the top."""
+    """Returns the file of a page. A vendor's pages are in a folder with the vendor's name, and Kafka's pages are at the
+    top."""
     if _is_own(cls) and not is_kafkas(cls.connect_class):
         inside = cls.__module__.split(".")[2:-1]
     else:

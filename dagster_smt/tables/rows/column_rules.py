@@ -1,4 +1,4 @@
-"""Value rules of metadata columns and header columns, in Python, and in Catalyst where it has the necessary
+"""Value rules for metadata columns and header columns, in Python, and also in Catalyst if Catalyst has the necessary
 functions.
 """
 
@@ -191,7 +191,8 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """Returns the error of a record that has several headers with one name, for columns that allow only one."""
+    """Returns the error for a record that has several headers with the same name, in a column that allows only one
+    header."""
     return data_error("SMT433", f"{what} appears several times", "match first, last or all of them")
 
 
@@ -201,7 +202,7 @@ class Decoded(ValueRule):
 
     If the bytes cannot be decoded, the value is null, or the record fails if the column is strict.
 
-    With ``many``, the argument is an array of the bytes of several headers, and the result is an array as well.
+    With ``many``, the argument is an array with the bytes of several headers, and the result is also an array.
     """
 
     decoder: Decoder
@@ -221,7 +222,7 @@ class Decoded(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst has the decoder. Catalyst has only the simplest decoders."""
+        """True if Catalyst does not have the decoder. Catalyst has only the simplest decoders."""
         return self.decoder.name not in ("bytes", "utf8", "hex") or self.many
 
     def bind(self) -> Callable[..., Any]:
@@ -266,7 +267,7 @@ class Decoded(ValueRule):
 class Same(ValueRule):
     """The value of a column that the key also holds. If the key has a different value, the record fails.
 
-    ``there`` is null if the record has no value. Then nothing is compared.
+    ``there`` is null if the record has no value. In this case nothing is compared.
     """
 
     name: str

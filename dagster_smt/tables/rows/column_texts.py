@@ -1,4 +1,4 @@
-"""Parses the columns of a topic table, given as a string or as a mapping, into ``Column`` objects.
+"""Parses the columns of a topic table from a string or a mapping into ``Column`` objects.
 
 A string is a column list in the syntax of Flink and ksqlDB::
 

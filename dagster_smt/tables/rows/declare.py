@@ -233,8 +233,8 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
 
 
 def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
-    """Yields the problems of maps whose keys are not strings. JSON objects have only strings as keys, and only Connect
-    writes pairs instead.
+    """Yields the problems of maps whose keys are not strings. JSON objects have only strings as keys; for other keys,
+    only Connect's converter has a form, a list of pairs.
     """
     if not form.text_standard:
         return
@@ -252,7 +252,7 @@ def _has_odd_map(schema: Schema) -> bool:
 
 
 def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
-    """Returns problems for the fields that a line of CSV cannot hold. With them, every record would fail."""
+    """Returns problems for the fields that a CSV line cannot hold. With such fields, every record would fail."""
     hint = "flatten it with Flatten, or choose another format"
     results = []
     for name in csv_misfits(schema):

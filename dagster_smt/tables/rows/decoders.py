@@ -42,7 +42,7 @@ _TEXTS: dict[str, Decode] = {
 
 
 def decode_function(decoder: Decoder, schema: Schema) -> Decode:
-    """Returns the function from a header's bytes to a value of a column's type."""
+    """Returns the function that decodes a header's bytes into a value of a column's type."""
     if decoder.name in _NUMBERS:
         return _number(decoder)[0]
     if decoder.name in _TEXTS:
@@ -58,8 +58,8 @@ def decode_function(decoder: Decoder, schema: Schema) -> Decode:
 
 
 def encode_function(decoder: Decoder, schema: Schema) -> Encode:
-    """Returns the inverse function: from a value of a column's type to bytes that the decoder reads as the same
-    value.
+    """Returns the inverse function, which encodes a value of a column's type into bytes that the decoder reads as the
+    same value.
     """
     if decoder.name in _NUMBERS:
         return _number(decoder)[1]

@@ -1,7 +1,7 @@
 """Reads records that have their own schemas into declared columns. Each column is the field of the same name, in the
 declared type.
 
-The rules are those by which Avro resolves a writer's schema with a reader's schema: fields match by name, numbers
+The rules are Avro's rules for a writer's schema and a reader's schema: fields match by name, numbers
 become wider, and missing fields are null. Only integers of 32 bits are narrowed, to 8 or 16 bits, because Flink writes
 such integers as 32 bits.
 """

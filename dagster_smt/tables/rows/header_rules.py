@@ -15,8 +15,8 @@ from dagster_smt.values.value_rule import PythonRule
 
 @dataclass(frozen=True, slots=True)
 class PutHeader(PythonRule):
-    """The headers of a record after a column's value has been written under a name, if the value differs from the
-    header as read.
+    """Writes a column's value into the header with a name, if the value differs from the header as read. The result is
+    the record's headers.
 
     A changed value replaces the last header of the name. The other headers of that name are removed, because they would
     still contain the value before the change.
@@ -84,7 +84,7 @@ class NoHeaders(PythonRule):
 @dataclass(frozen=True, slots=True)
 class HeadersFrom(PythonRule):
     """The headers from a column that holds all headers, if the column has been changed. The column is a list of pairs,
-    or a map by name.
+    or a map from names to values.
     """
 
     duplicates: Duplicates

@@ -1,4 +1,4 @@
-"""The first stage of a chain over a topic table with columns: from a record to a row."""
+"""The first stage of a chain over a topic table with columns, which converts a record into a row."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -241,7 +241,7 @@ def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> d
 
 
 def _field(node: Node | None, name: str) -> Node | None:
-    """Returns a field of a key or value. If the key or value is not a struct, it is itself the column."""
+    """Returns a field of a key or value. A key or value that is not a struct is itself the column."""
     if node is None:
         return None
     if node.schema.type is not Type.STRUCT:

@@ -70,7 +70,7 @@ class _Options:
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, *names: str) -> str | None:
-        """Removes an option that may have several names, and returns its value. Names of ksqlDB may have any case."""
+        """Removes an option that may have several names, and returns its value. ksqlDB's names may have any case."""
         for name in names:
             keys = []
             for key in self.left:
@@ -113,7 +113,7 @@ class _Options:
 def table_arguments(statement: Statement) -> dict[str, Any]:
     """Returns the arguments of ``TopicTable`` for a statement.
 
-    They include ``servers`` and ``properties`` of a cluster.
+    The arguments include ``servers`` and ``properties`` of a cluster.
 
     Raises:
         ConfigError: SMT270, for each unsupported option; SMT268, for options of columns that do not exist.
@@ -191,7 +191,8 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
-    """Accepts Flink's other timestamp mapping, if it equals what this package writes for timestamps with a time zone.
+    """Accepts Flink's other timestamp mapping, if the result equals what this package writes for timestamps with a time
+    zone.
 
     For timestamps without a time zone, that mapping uses ``local-timestamp-millis``, which Connect's converter reads as
     a plain number.

@@ -1,4 +1,4 @@
-"""The sinks. Each sink has a module behind the protocol ``Table``."""
+"""Opens sinks. Each sink has a module that implements the protocol ``Table``."""
 
 from pyspark.sql import SparkSession
 

@@ -32,7 +32,7 @@ class Trace:
     """The identity of a record in its headers.
 
     Attributes:
-        identity: Headers that together identify a record. If a header occurs several times, the last one is used.
+        identity: Headers that together identify a record. If a header occurs several times, the last one applies.
         owner: The header with the writer's name, and that name.
         source: The topic, partition and offset of the source record, as strings.
     """
@@ -56,7 +56,7 @@ def append_once(
 
     Args:
         place: The topics.
-        frame: The records, as ``Topics.append`` takes them.
+        frame: The records, in the form that ``Topics.append`` accepts.
         topics: The target topics.
         trace: The identity of the records in their headers.
         since: The offsets at which the search for existing records starts.

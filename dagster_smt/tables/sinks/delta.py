@@ -139,7 +139,7 @@ class DeltaTable:
         return self._standing(settle)
 
     def version_of_state(self) -> int | None:
-        """Returns the version of our last commit, which holds the state; None if there is none."""
+        """Returns the version of our last commit, which holds the state; None if there is no such commit."""
         for limit in _LOG_LIMITS:
             for commit in self._history(limit):
                 if self._readable(commit) is not None:
@@ -232,7 +232,8 @@ class DeltaTable:
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
     def _history(self, limit: int | None) -> list[Commit]:
-        """Returns the latest commits, the last one first; none if there is no table. Each call lists the whole log."""
+        """Returns the latest commits, the newest first; an empty list if there is no table. Each call lists the whole
+        log."""
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
         try:

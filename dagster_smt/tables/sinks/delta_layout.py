@@ -92,7 +92,8 @@ def pairs(properties: Mapping[str, str]) -> str:
 def create_generated(
     session: SparkSession, place: tuple[str, str], columns: StructType, layout: Layout, properties: Mapping[str, str]
 ) -> None:
-    """Creates an empty table with generated columns. SQL cannot do so, so this function calls Delta's own builder.
+    """Creates an empty table with generated columns. SQL cannot create such a table, so this function calls Delta's own
+    builder.
 
     Args:
         session: A classic session.

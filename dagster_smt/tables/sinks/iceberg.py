@@ -371,7 +371,7 @@ class IcebergTable(IcebergStates):
         return writer.option(f"snapshot-property.{MARK}", branch.mark)
 
     def _evolve(self, schema: StructType, base: str | None) -> None:
-        """Adds new columns and widens existing ones. Another run may be doing the same."""
+        """Adds new columns and widens existing columns. Another run may be doing the same."""
         for last in (False,) * (_TRIES - 1) + (True,):
             changes = sql.alterations(self.session.table(self.name).schema, schema)
             try:
@@ -486,8 +486,8 @@ class IcebergTable(IcebergStates):
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
     def _written(self, head: str, base: str) -> NewCommit:
-        """Returns what the snapshots after ``base`` added: the rows of the run, and the files, including rewritten
-        files.
+        """Returns the additions of the snapshots after ``base``: the rows of the run, and the files, including
+        rewritten files.
         """
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)

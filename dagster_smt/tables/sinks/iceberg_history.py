@@ -70,7 +70,7 @@ class Snapshot:
     def may_replace(self) -> bool:
         """True if the snapshot rewrote all rows and changed their number.
 
-        An overwrite does so. A DELETE of some rows of a table's only file may also do so.
+        An overwrite leaves no earlier row. A DELETE of single rows in a table's only file may look the same.
         """
         if self.operation != "overwrite" or self.replaces or not self._leaves_nothing:
             return False

@@ -1,4 +1,4 @@
-"""The sources of records: one module for each kind of source, all behind one protocol.
+"""Opens sources of records. Each kind of source has a module, and all modules implement one protocol.
 
 A new source consists of a module with a class that has the methods of ``Source``, its plain data in
 ``tables.topic_table``, and a line in ``open_source``. To run the conformance suite on the source, add one line to the
@@ -25,7 +25,8 @@ class Source(Protocol):
     """An opened source: a specification, bound to a Spark session.
 
     A run verifies what it has read: if ``verify`` finds a problem, the run commits nothing. If a source finds a wrong
-    record while Spark reads, it leaves the record out. The number of records is then too small, and ``verify`` notices.
+    record while Spark reads, the source leaves the record out. The number of records is then too small, and ``verify``
+    reports this.
     """
 
     knows_times: bool
@@ -40,7 +41,7 @@ class Source(Protocol):
         """Returns the names of all topics, sorted."""
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic; an empty string if the source does not know it.
+        """Returns the identity of each topic; an empty string if the source does not know the identity.
 
         A topic that is created again has a different identity.
 
@@ -90,7 +91,7 @@ class Source(Protocol):
 
         For each topic-partition, this is the first offset whose timestamp is ``millis`` or later.
 
-        If there is no such record, it is the end of the partition.
+        If there is no such record, the result is the end of the partition.
         """
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
@@ -128,7 +129,7 @@ class Source(Protocol):
         """
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """Reads as ``read``, with a column ``leaderEpoch``: the epoch of the leader that wrote the record's batch.
+        """Reads like ``read``, with a column ``leaderEpoch``: the epoch of the leader that wrote the record's batch.
 
         The epoch is null if the source has no leaders. A source may need a slower reading method for this column.
         """

@@ -1,4 +1,5 @@
-"""The common part of most sources, which have no leaders, no transactions, and no offsets that appear later."""
+"""Contains the common part of most sources, which have no leaders, no transactions, and no offsets that appear
+later."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING

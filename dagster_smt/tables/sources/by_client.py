@@ -121,6 +121,6 @@ def _batch(records: Sequence[Any]) -> pa.RecordBatch:
 
 
 def _epochs(records: Sequence[Any]) -> pa.Array:
-    """Returns the leader epochs. They are null for records in an older format."""
+    """Returns the leader epochs, which are null for records in an older format."""
     epochs = (record.leader_epoch() for record in records)
     return pa.array([None if epoch is None or epoch < 0 else epoch for epoch in epochs], pa.int32())

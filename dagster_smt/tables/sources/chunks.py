@@ -1,8 +1,8 @@
 """Decodes parts of segments on Spark's executors into Kafka's columns.
 
 A chunk states the offsets that it must contain. The function returns rows only as long as each row is the record with
-the expected offset. At the first row that is not, the chunk ends. The frame then has fewer rows than the window, and
-the run asks the source for an explanation.
+the expected offset. At the first row that is not this record, the chunk ends. The frame then has fewer rows than the
+window, and the run asks the source for an explanation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

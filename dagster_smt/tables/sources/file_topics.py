@@ -36,7 +36,7 @@ Listing = dict[int, list[Segment]]
 
 
 def nothing() -> None:
-    """Does nothing. Used as a beat if nobody needs one."""
+    """Does nothing. Serves as a beat if the caller does not pass one."""
 
 
 class FileTopicsSource(BaseSource):

@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 
 
 def silent(line: str) -> None:
-    """Does nothing. Used as a beat if nobody needs one."""
+    """Does nothing. Serves as a beat if the caller does not pass one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,14 @@ def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say
     """Appends the rows of a frame, as one new segment per topic-partition. Each segment appears as a whole or not at
     all.
 
-    The result is that of ``append_records``. The driver receives no rows. The function waits for other writers of the
-    topics.
+    The result is the same as the result of ``append_records``. The driver receives no rows. The function waits for
+    other writers of the topics.
 
     Args:
         source: The topics; missing topics are created.
         frame: The rows, with the columns ``FRAME_COLUMNS``: key and value as bytes, ``timestamp_ms`` in milliseconds
-            (null is the current time), and headers like Kafka's. The frame may have more columns. It is computed once.
+            (null is the current time), and headers like Kafka's. The frame may have more columns. Spark computes the
+            frame once.
         order: The columns of the frame that order the rows of a topic-partition, in Spark's sort order.
         say: Receives lines about the progress. An error that it raises stops the function.
 

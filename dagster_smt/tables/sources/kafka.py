@@ -1,7 +1,7 @@
 """Topics of a Kafka cluster. The client asks for topics and offsets, and Spark's own source reads the records.
 
-Offsets of a topic are not dense: compaction, aborted transactions and the markers of all transactions leave holes. A
-window is a range of offsets. Its records are the records that a reader with the topics' isolation level can see.
+The offsets of a topic are not dense: compaction, aborted transactions and the markers of all transactions leave holes.
+A window is a range of offsets. Its records are the records that a reader with the topics' isolation level can see.
 """
 
 import json
@@ -167,8 +167,8 @@ class KafkaReader(BaseSource):
         return map_in_arrow(numbers, read, EPOCH_SCHEMA if epochs else KAFKA_SCHEMA)
 
     def client_reading(self, ranges: Sequence[Range], *, epochs: bool) -> ReadByClient:
-        """Returns a function for Spark that reads ranges with confluent-kafka's client. ``epochs`` adds leader
-        epochs."""
+        """Returns a function for Spark that reads ranges with confluent-kafka's client. With ``epochs``, the result
+        contains the leader epochs."""
         config = self.client.consumer_config(
             "dagster_smt.records",
             **{
@@ -251,8 +251,8 @@ class KafkaReader(BaseSource):
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """See ``Source``.
 
-        If a topic has fewer records than offsets, the Python client reads it once more and counts its records. No
-        record that the brokers still return may be missing.
+        If a topic has fewer records than offsets, the Python client reads it once more and counts its records. If a
+        record that the brokers still return is missing, this is a problem.
 
         Returns:
             SMT516: a topic has been created again meanwhile; SMT533: records were not read.

@@ -158,8 +158,8 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns, for each time in order, the number of the first row at or after it. Times that the chunk does not reach
-    are left out.
+    """Returns, for each time in order, the number of the first row at or after that time. Times that the chunk does not
+    reach are left out.
     """
     number, numbers = 0, list[int]()
     with open_parquet(chunk.path) as file:

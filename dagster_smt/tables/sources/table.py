@@ -59,15 +59,15 @@ class TableReader(BaseSource):
         return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of the table for each topic. Delta and Iceberg tables have an id, Parquet tables have
-        none.
+        """Returns the identity of the table for each topic. Delta and Iceberg tables have an id, and Parquet tables
+        have no id.
         """
         topics = self._existing(topics)
         identity = self._delta_id() or self._iceberg_id()
         return dict.fromkeys(topics, identity)
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """See ``Source``. A range is from the smallest offset to the greatest.
+        """See ``Source``. A range extends from the smallest offset to the greatest.
 
         Raises:
             TableError: SMT501: the table does not have a topic; SMT546: the table does not exist; SMT547: the columns

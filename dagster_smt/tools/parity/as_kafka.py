@@ -40,7 +40,7 @@ _IGNORED = (".field.syntax.version", ".hoisted", ".field.on.missing.parent", ".f
 
 
 class KafkaReplaceField(CodeTransform, ReplaceField):
-    """ReplaceField with Kafka's defect on structs: a value is looked up by the inverse of the renames."""
+    """ReplaceField with Kafka's defect on structs: Kafka looks a value up by the inverse of the renames."""
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         group = struct_of(at.side_of(record), self.purpose)
@@ -81,7 +81,8 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
 
 
 class HashedReplaceField(KafkaReplaceField):
-    """The same defect on objects without a schema: if two fields have one name, the last one in the hash map stays."""
+    """ReplaceField with the same defect on objects without a schema: if two fields have the same name, the last field
+    in the hash map stays."""
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         renames = dict(self.renames)
@@ -101,10 +102,10 @@ class HashedReplaceField(KafkaReplaceField):
 
 
 class KafkaConverter(Converter):
-    """Reads as Kafka does.
+    """A converter that reads JSON in the same way as Kafka does.
 
-    ``coerced`` is true if the reader converted the last datum to another type. ``schemaless`` is true if the last datum
-    was JSON without a schema, whose spelling this package keeps.
+    ``coerced`` is true if the reader converted the last datum to a different type. ``schemaless`` is true if the last
+    datum was JSON without a schema, whose spelling this package keeps.
     """
 
     reader: type[JacksonReader] = JacksonReader
@@ -199,7 +200,8 @@ def load_raw(text: str, key: str) -> msgspec.Raw:
 
 
 def coerced(case: Case, record: dict[str, Any]) -> dict[str, bool]:
-    """Returns for ``key``, ``value`` and ``header`` True if Kafka coerces a value there to another type."""
+    """Returns, for ``key``, ``value`` and ``header``, True if Kafka coerces a value in this part to a different
+    type."""
     converter = KafkaConverter(case.get("converter") or {})
     parts = {"key": [record["key"]], "value": [record["value"]], "header": [h["value"] for h in record["headers"]]}
     results = {}
@@ -232,7 +234,8 @@ def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
 
 
 def runs(case: Case) -> Iterator[tuple[str, Results]]:
-    """Yields the results of a case with intended differences switched off: first each alone, then several together.
+    """Yields the results of a case with intended differences switched off: first each difference alone, then several
+    together.
 
     Yields:
         The id of the difference, and the results.

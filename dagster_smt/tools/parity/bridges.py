@@ -1,4 +1,4 @@
-"""Rules that explain the difference between two results of one record without a second run."""
+"""Contains rules that explain the difference between two results for one record without a second run."""
 
 import math
 import re
@@ -132,7 +132,7 @@ class Bridge:
         return False
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Returns True if Kafka crashes on a record because of an option that this package rejects under this code."""
+        """Returns True if Kafka crashes on a record because of an option that this package rejects with this code."""
         if "error" not in want:
             return False
         for *crash, known in CONFIG_CRASHES:
@@ -166,7 +166,8 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Returns True if two strings are spellings of one float by Java 17 and 19, and the chain prints floats."""
+        """Returns True if two strings are the spellings that Java 17 and Java 19 have for the same float, and the chain
+        prints floats."""
         text_of_record = repr(self.case["records"][number])
 
         def same(want: Any, got: Any) -> bool:
@@ -375,7 +376,7 @@ def _plain(java: Any) -> Any:
 
 
 def _drop_names(schema: Any, java: Any) -> Any:
-    """Returns a schema without the names of date types, where the values are not dates."""
+    """Returns a schema in which date types have no names if their values are not dates."""
     if not isinstance(schema, dict):
         return schema
     kind = next(iter(java)) if isinstance(java, dict) else ""

@@ -23,7 +23,8 @@ class _Fraction(str):
 
 
 def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
-    """Returns the reason why an answer equals none of the expected alternatives; empty if it equals one."""
+    """Returns the reason why an answer equals none of the expected alternatives; empty if the answer equals one of
+    them."""
     reason = _differs(case["expect"], answer)
     if reason and any(not _differs(other, answer) for other in case.get("alternatives", ())):
         return ""
@@ -56,7 +57,7 @@ def kind_of_result(result: dict[str, Any]) -> str:
 
 
 def result_difference(want: dict[str, Any], got: dict[str, Any]) -> str:
-    """Returns the reason why the result of one record differs; empty if it is equal."""
+    """Returns the reason why the result for one record differs; empty if the results are equal."""
     kind = kind_of_result(want)
     if kind not in got:
         if "error" in got:
@@ -116,7 +117,7 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """Returns the schema of a value that JSON cannot express. Its defaults have the form of such values."""
+    """Returns the schema of a value that JSON cannot express. The schema's defaults have the form of such values."""
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 
 
@@ -190,7 +191,7 @@ def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
 def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_of) -> Any:
     """Returns a schema as a comparable value, in which the order of struct fields matters.
 
-    ``default`` makes its defaults comparable.
+    ``default`` converts the schema's defaults into comparable values.
     """
     if schema is None:
         return None

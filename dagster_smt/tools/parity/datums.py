@@ -103,7 +103,8 @@ def java_form(schema: Schema | None, value: Any) -> Any:
 def case_chain(case: dict[str, Any]) -> Chain:
     """Returns the chain of a case.
 
-    It accepts options that Kafka ignores, and is as strict about paths and class names as Kafka (decisions 4 and 8).
+    The chain accepts options that Kafka ignores, and is as strict about paths and class names as Kafka (decisions 4 and
+    8).
     """
     options = {}
     for k, v in case["config"].items():
@@ -119,7 +120,7 @@ def case_chain(case: dict[str, Any]) -> Chain:
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:
-    """Runs the records of a case through its chain, on the Python evaluator. The answer has the shape of ``expect``."""
+    """Runs the records of a case through its chain, in the Python evaluator. The answer has the shape of ``expect``."""
     interpreter, converter = Interpreter(chain), converter or Converter(case.get("converter") or {})
     return {"results": [_run(r, interpreter, converter) for r in case["records"]]}
 
@@ -170,7 +171,7 @@ def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tup
 
 
 def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns the answer for a record that passed the chain."""
+    """Returns the answer for a record that passed through the chain."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         **data,

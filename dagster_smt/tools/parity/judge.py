@@ -4,9 +4,9 @@ A difference is intended if a rule explains the part of the record that differs,
 kinds of rules:
 
 - Rules on one result (``bridges``): a result here where Kafka crashes, values that JSON cannot express, and values that
-  Spark's columns cannot distinguish. Such a rule defines the only accepted result.
-- A second run of the case with the difference switched off (``as_kafka``): this result must equal Kafka's, and the
-  first result must equal that of the Python evaluator.
+  Spark's columns cannot distinguish. Such a rule defines the only accepted result. - A second run of the case with the
+  difference switched off (``as_kafka``): this result must equal Kafka's, and the first result must equal the result of
+  the Python evaluator.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Parity cases on Spark: records with schemas run on the Spark evaluator, all others in ``mapInArrow``."""
+"""Runs parity cases on Spark: records with schemas in the Spark evaluator, all other records in ``mapInArrow``."""
 
 import json
 import re
@@ -162,7 +162,7 @@ def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _Answers:
-    """A case and the results found so far."""
+    """A case with its results so far."""
 
     def __init__(self, case: Case, chain: Chain):
         self.case, self.chain = case, chain
@@ -179,7 +179,7 @@ class _Answers:
         return results
 
     def take(self, answer: Answer) -> None:
-        """Takes the results of the records that have none yet."""
+        """Takes the results of the records that have no result yet."""
         if "results" not in answer:
             self.broken = answer
             return

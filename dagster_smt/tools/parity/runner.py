@@ -1,4 +1,4 @@
-"""Runs parity cases and counts how many equal Kafka Connect."""
+"""Runs parity cases, and counts the cases whose results equal Kafka Connect's."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ class ParityReport:
 
 
 def on_python(cases: list[tuple[dict[str, Any], Chain]]) -> list[dict[str, Any] | None]:
-    """Runs cases on the Python evaluator."""
+    """Runs cases in the Python evaluator."""
     return [answer_to(case, chain) for case, chain in cases]
 
 
@@ -78,7 +78,7 @@ def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
 
 
 def broken(error: Exception) -> dict[str, Any]:
-    """Returns the answer for an exception of an evaluator."""
+    """Returns the answer for an exception that an evaluator raised."""
     return {"broken": type(error).__name__}
 
 

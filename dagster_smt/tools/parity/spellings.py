@@ -1,8 +1,8 @@
 """The spelling of floating-point numbers before Java 19 (JDK-4511638), which is not always the shortest.
 
 The recorded results come from Java 17. Its ``Double.toString`` produces digits of the exact value one by one, and stops
-as soon as the rest is within the rounding error of the number. It compares whole numbers, but with a unit in the last
-place that is half as large at powers of two. For this reason the spelling is sometimes not the shortest one:
+as soon as the rest is within the rounding error of the number. ``toString`` compares whole numbers, but with a unit in
+the last place that is half as large at powers of two. For this reason the spelling is sometimes not the shortest one:
 ``1.9999999999999998E23`` for ``2.0E23``.
 """
 
@@ -83,7 +83,7 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
 
 
 def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[list[int], int]:
-    """Takes digits off until the rest is within the error."""
+    """Takes digits from the number until the rest is within the error."""
     digits: list[int] = []
     low = high = False
     first = True

@@ -1,7 +1,7 @@
 """Deliberate differences from the vendors' own classes, switched off if possible.
 
-Each rule names the transform, the original's result, and the result here. If the original crashes, the record or the
-chain is changed so that the original would not crash, and the results must then be equal.
+Each rule names the transform, the original's result, and this package's result. If the original crashes, the record or
+the chain is changed so that the original would not crash, and the results must then be equal.
 """
 
 import json
@@ -335,7 +335,7 @@ class _LossyRouter(EventRouter):
 
 
 def loses(case: Case) -> Case | None:
-    """D2: returns the case under a Debezium that loses values of expanded JSON; None without expansion."""
+    """D2: returns the case with routers that lose values of expanded JSON, as Debezium's do; None without expansion."""
     expands = any(value.strip().lower() == "true" for _, value in _options(case, "table.expand.json.payload"))
     if expands:
         return {"lossy": True, **case}
@@ -387,7 +387,7 @@ def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Resul
 
 
 class _Remembering(ByLogicalTableRouter):
-    """Names a new schema by the first topic that had the old one."""
+    """Names a new schema after the first topic that had the old schema."""
 
     def _with_name(self, group: Group, topic: str | None, suffix: str) -> Schema:
         first = self.first_topics().setdefault((suffix, repr(group.schema)), topic)
@@ -409,7 +409,8 @@ def with_memory(chain: Chain) -> Chain:
 
 
 def remembers(case: Case) -> Case | None:
-    """D9: returns the case under a Debezium that caches new schemas under the old ones; None without its router."""
+    """D9: returns the case with routers that cache new schemas by the old schemas, as Debezium's do; None without such
+    a router."""
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:
         return {"memory": True, **case}
@@ -424,7 +425,7 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """D10: returns True if a stage rejects all records of a schema for columns with the same problem."""
+    """D10: returns True if, for columns, a stage rejects all records of a schema with the same problem."""
     if "error" not in got or got["error"]["code"] not in _BY_RECORD | _BY_SCHEMA:
         return False
     error = got["error"]

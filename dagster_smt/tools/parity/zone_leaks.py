@@ -64,7 +64,7 @@ def _unit(transform: TimestampConverter) -> int:
 
 
 def _instant(transform: TimestampConverter, value: Any) -> int | None:
-    """Returns the milliseconds in a string or number of the converter's target, without its zone."""
+    """Returns the milliseconds in a string or number of the converter's target type, without the zone."""
     if transform.target_type == "string":
         text = _ZONE.sub("UTC", value, count=1) if isinstance(value, str) else ""
         if text:
