@@ -161,7 +161,6 @@ def test_no_message_has_a_value_that_names_a_folder():
 
 
 @pytest.mark.spark
-@pytest.mark.long
 def test_a_folder_by_fields_becomes_a_table(spark, tmp_path):
     """A FieldPartitioner's field is in the files, too; a folder's name may be escaped."""
     for kind, folder, start, number in (("a b", "kind=a b", 0, 1), ("7:1", "kind=7%3A1", 1, 2)):
