@@ -19,7 +19,9 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 
 def _text(value: Any) -> Any:
-    """Returns an option of ConfigDef's type STRING: trimmed. YAML's numbers and booleans become strings."""
+    """Returns the value of an option of ConfigDef's type STRING, trimmed. YAML's numbers and booleans become
+    strings.
+    """
     if isinstance(value, bool):
         if value:
             return "true"
@@ -39,7 +41,9 @@ def _raw_text(value: Any) -> Any:
 
 
 def split_list(text: str) -> list[str]:
-    """Returns an option of ConfigDef's type LIST: split at commas, without spaces around the items."""
+    """Returns the items of an option of ConfigDef's type LIST. The string is split at commas, and spaces around the
+    items are removed.
+    """
     text = trim(text)
     if text:
         return _COMMA.split(text)

@@ -19,7 +19,9 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 WHY = "a stage of the policy: Kafka Connect has none, so it runs first and the records that it leaves are compared"
 _FORMATS = ("json", "json_schema", "envelope", "string", "bytes")
-"""The formats that are written as they are read. Writing to a registry would add schemas to it."""
+"""The formats in which records can be written again after a policy. Formats with a registry are left out, because
+writing would add schemas to the registry.
+"""
 
 
 def policy_of_chain(chain: Chain) -> tuple[PolicyStage, ...]:

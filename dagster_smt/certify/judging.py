@@ -46,11 +46,13 @@ class ChainComparison:
     findings: list[Finding] = field(default_factory=list)
 
     def case(self, stages: int) -> dict[str, Any]:
-        """Returns the first stages on all records as a parity case, with Connect's results."""
+        """Returns a parity case that consists of the first stages, all records, and Connect's results."""
         return self.case_of(self.pair.ours, stages)
 
     def case_of(self, chain: Chain, stages: int) -> dict[str, Any]:
-        """Returns the first stages of a chain as a parity case, with Connect's results of the compared chain."""
+        """Returns a parity case that consists of the first stages of a chain, all records, and Connect's results for
+        the compared chain.
+        """
         foreign = self.pair.ours.foreign
         return {
             "id": "certificate",

@@ -43,7 +43,7 @@ def predicates() -> dict[str, type[Predicate]]:
 
 
 def own(base: type[PluginT]) -> tuple[type[PluginT], ...]:
-    """Returns our own classes, Kafka's first."""
+    """Returns this package's own subclasses of ``base``, beginning with Kafka's classes."""
     package = own_transforms if issubclass(Transform, base) else own_predicates
     classes = []
     for cls in listed(package):

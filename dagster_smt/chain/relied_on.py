@@ -24,7 +24,8 @@ _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
 
 
 def fingerprints(chain: Chain) -> tuple[str, ...]:
-    """Returns sixteen hex digits for each ledger entry. They stay the same as long as the entry means the same fields.
+    """Returns sixteen hex digits for each ledger entry. The digits stay the same as long as the entry means the same
+    fields.
 
     The digits depend on the path, its syntax, the predicate and the earlier stages, because each of these can change
     which fields the entry means.

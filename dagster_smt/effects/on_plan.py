@@ -337,7 +337,9 @@ class _InsertFields:
         return fields
 
     def _below(self, name: str, branch: Branch, fields: dict[str, Node], group: Group) -> None:
-        """Inserts into the struct of a name, or nothing if the field of that name is not a struct."""
+        """Inserts fields into the struct with the given name. Inserts nothing if the field of that name is not a
+        struct.
+        """
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:
             fields[name] = Group(Schema(Type.STRUCT, optional=True), (), None)

@@ -93,7 +93,7 @@ def _array_reader(schema: Schema, form: Format, name: str, options: dict[str, st
 
 
 class _LineWriter:
-    """A writer of structs as lines."""
+    """Writes structs as lines of CSV."""
 
     def __init__(self, options: dict[str, str]):
         self.style, self.mark, self.null = dialect(options), element_delimiter(options), options.get("null-literal", "")

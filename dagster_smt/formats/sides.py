@@ -339,7 +339,7 @@ class _SideWriter:
         return encoder.encode({"schema": text, "payload": convert(value)})
 
     def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns a message that reports a new row, as Flink's formats write it."""
+        """Returns a message about a new row, in the form in which Flink's formats write such messages."""
         if value is None:
             return None
         if schema is None:

@@ -61,7 +61,7 @@ KEPT_OUTCOME = Outcome()
 AfterStage = Callable[[int, list[Record], dict[int, Outcome]], None]
 """Receives the index of a stage, the records that are left after the stage, and the lost records by position."""
 NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
-"""The result of a message without a row. The converter drops such a message, not a stage."""
+"""The result of a message without a row. Such a message is dropped by the converter, not by a stage."""
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 
 
@@ -98,7 +98,9 @@ field value.
 
 
 def _router(chain: Chain) -> int:
-    """Returns the index of the last stage with a topic in its ledger, or of the last stage."""
+    """Returns the index of the last stage that has a topic in its ledger. Without such a stage, returns the index of
+    the last stage.
+    """
     routers = []
     for n, s in enumerate(chain.stages):
         if any(e.side == "topic" for e in s.transform.ledger()):

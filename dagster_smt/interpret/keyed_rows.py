@@ -351,7 +351,9 @@ def _decoded(side: bytes | None) -> Any:
 
 
 def _exact(text: str) -> Decimal | str:
-    """Returns a number of JSON, or its string if no ``Decimal`` can express its exponent."""
+    """Returns the exact value of a number in JSON. Returns the string itself if no ``Decimal`` can express the number's
+    exponent.
+    """
     try:
         return Decimal(text)
     except ArithmeticError:

@@ -25,7 +25,9 @@ GROUPS: Mapping[str, str] = {
     "object": "objects",
     "array": "arrays",
 }
-"""Kinds of values, and their groups in JSON. A column reads one group, or numbers some of which are strings."""
+"""Maps kinds of values to their groups in JSON. A column reads values of one group, or numbers of which some are
+written as strings.
+"""
 _MOST_DIGITS = 38
 _LONG = 2**63
 _DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)

@@ -67,7 +67,8 @@ Select = Every | Index | Key | Match
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """An array or map in which the selected elements are changed. All others stay as they are, and null stays null.
+    """An array or map in which the selected elements are changed. All other elements stay as they are, and null stays
+    null.
 
     Attributes:
         container: The array or map.

@@ -233,7 +233,7 @@ def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[Tag
 
 
 def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
-    """Yields the decisions, except fields without a tag inside a field with a decision."""
+    """Yields the decisions, except those about an untagged field inside a field that has its own decision."""
     decided = []
     for d in decisions:
         if d.reason != NO_TAG and d.part != "headers" and d.path:

@@ -206,7 +206,9 @@ class _Maker:
             yield self._holding_back(part, stay)
 
     def _is_only_untagged(self, decision: Decision) -> bool:
-        """Returns True if the list of paths that stay already holds a field back."""
+        """Returns True if a decision needs no stage of its own, because the list of paths that stay already holds the
+        field back.
+        """
         return decision.reason == NO_TAG and self.policy.untagged == HOLD_BACK
 
     def _dropping(self, part: Part, alias: str, paths: list[str]) -> PolicyStage:

@@ -171,7 +171,9 @@ class CastTo(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True for decimals: Catalyst has neither decimals beyond 64 bits nor their spelling in Java."""
+        """True for decimals, because Catalyst supports neither decimals beyond 64 bits nor Java's spelling of
+        decimals.
+        """
         return self.kind == "Decimal" and self.target is not Type.FLOAT64 and self.target is not Type.FLOAT32
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:

@@ -73,7 +73,7 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 
 
 def finding(path: JsonPath) -> Condition:
-    """Returns the condition, as data, on which a path has a result in an object.
+    """Returns the condition, as data, under which a path has a result in an object.
 
     A path can begin with filters of the object itself. The condition is exact for these filters, and unknown for all
     steps after them.

@@ -232,7 +232,7 @@ def _implied(node: Mapping[str, Any]) -> str | None:
 
 
 def _sorted(properties: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Returns properties by ``connect.index``. Properties without an index follow by name."""
+    """Returns properties, sorted by ``connect.index``. Properties without an index follow, sorted by name."""
 
     def order(entry: tuple[str, Any]) -> tuple[float, str]:
         index = entry[1].get("connect.index") if isinstance(entry[1], dict) else None

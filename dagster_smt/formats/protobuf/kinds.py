@@ -273,7 +273,9 @@ LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind
     "google.type.TimeOfDay": (dict.fromkeys(("hours", "minutes", "seconds", "nanos"), "int32"), _time),
     "google.protobuf.Timestamp": ({"seconds": "int64", "nanos": "int32"}, _timestamp),
 }
-"""Messages that are single values in Connect, with their fields and their kinds."""
+"""Maps the name of each message that is a single value in Connect to the message's fields, and to the function that
+returns the message's kind.
+"""
 
 
 def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:

@@ -40,7 +40,7 @@ def if_present(descriptor: Any, take: Take) -> Take:
 
 
 def putter(descriptor: Any, kind: Kind) -> Fill:
-    """Returns a function that sets a field."""
+    """Returns a function that sets a field of a message."""
     name, write, fill = descriptor.name, kind.write, kind.fill
     if fill is None:
         assert write is not None

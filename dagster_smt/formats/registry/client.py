@@ -231,7 +231,7 @@ class Contract:
 
 
 def contract_of(options: Options, subject: str) -> Contract:
-    """Returns the duties of a subject's producers. Without a version of the subject, they have no duties.
+    """Returns the duties of a subject's producers. The producers of a subject without versions have no duties.
 
     Raises:
         EngineError: SMT636 if the registry does not answer.

@@ -178,7 +178,7 @@ RECORD_METADATA: Mapping[str, MetadataKey] = {
 _SAID_OTHERWISE = {
     "header-list": f"declare it {HEADER_LIST} METADATA FROM 'headers': as an array they keep their order"
 }
-"""Metadata keys of other systems, and the declaration to write instead."""
+"""Maps metadata keys of other systems to the declaration to write instead."""
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,9 @@ MOMENTS = "timestamp-format.standard"
 The option has Flink's name, but also covers days and decimals.
 """
 STANDARDS = ("SQL", "ISO-8601", "CONNECT")
-"""The values of ``timestamp-format.standard``: Flink's two, and the numbers and base64 of Connect's converter."""
+"""The values of ``timestamp-format.standard``: ``SQL`` and ``ISO-8601`` as in Flink, and ``CONNECT`` for the numbers
+and Base64 strings of Connect's converter.
+"""
 PLAIN_DECIMALS = "encode.decimal-as-plain-number"
 """The option of JSON, as in Flink: decimals are written without an exponent."""
 WRAPPED = "wrap-single-value"

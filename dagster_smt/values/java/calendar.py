@@ -203,7 +203,7 @@ class Fields:
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
-    """Returns week and weekday for an ISO weekday that may be outside 1 to 7."""
+    """Returns a valid week and weekday for a week and an ISO weekday that may be outside 1 to 7."""
     if 1 <= weekday <= 7:
         return week, weekday
     weeks, iso = divmod(weekday - 1, 7)

@@ -207,7 +207,9 @@ class CharReader(Scanner):
         return chars
 
     def clazz(self, consume: bool) -> Lazy:
-        """Returns a class. The next character is its bracket, or the last character of ``&&``."""
+        """Returns a character class of the pattern. The next character is the bracket of the class, or the last
+        character of ``&&``.
+        """
         known: Lazy | None = None
         last: Lazy | None = None
         literals: list[classes.Span] = []

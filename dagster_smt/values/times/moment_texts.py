@@ -6,7 +6,9 @@ from datetime import date
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _CYCLE, _CYCLE_DAYS = 400, 146_097
-"""Years and days after which the calendar repeats. Python has the years 1 to 9999; Connect's values go far beyond."""
+"""The number of years, and of days, after which the calendar repeats. Python supports only the years 1 to 9999, but
+Connect's values go far beyond these years.
+"""
 _DATE = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
 _DAYS = re.compile(_DATE, re.ASCII)
 _CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?", re.ASCII)
@@ -45,7 +47,7 @@ def millis_of(text: str) -> int | None:
 
 
 def names_zone(text: str) -> bool:
-    """Returns True if a time has a zone: ``Z`` or ``+01:00``."""
+    """Returns True if a time has a zone, such as ``Z`` or ``+01:00``."""
     parts = _MOMENT.fullmatch(text)
     return parts is not None and bool(parts[8] or parts[9])
 

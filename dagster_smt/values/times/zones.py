@@ -66,7 +66,7 @@ def _zone(name: str) -> ZoneInfo | timezone:
 def offset_of_local(zone: str, seconds: int) -> int:
     """Returns the offset at a local time in seconds since 1970.
 
-    During a change of the clock, it is the earlier offset.
+    During a change of the clock, the result is the earlier offset.
     """
     return _seconds(_near(seconds).replace(tzinfo=_zone(zone)))
 
