@@ -80,7 +80,7 @@ def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic
     """Returns the plan of a chain. The values have a schema (None: no schema), or are rows of a topic table.
 
     Raises:
-        PlanError: No record can get through the chain; or a mask, drop or rename can touch nothing, and the chain does
+        PlanError: No record can pass through the chain; or a mask, drop or rename can touch nothing, and the chain does
             not permit that.
     """
     topics = (topic,) if topic else ()

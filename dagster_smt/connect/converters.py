@@ -75,7 +75,7 @@ class ConverterFormat:
     Attributes:
         format: The format, as written in ``defs.yaml``.
         options: A verdict on each option of the converter.
-        notes: The assumptions that were made.
+        notes: The assumptions about the format.
     """
 
     format: dict[str, Any]

@@ -572,7 +572,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 
 
 def judged(name: str, evidence: Evidence) -> CheckVerdict:
-    """Returns the result of a check. If a fact that the check needs is missing, the result says so."""
+    """Returns the result of a check. If a fact that the check needs is missing, the result names the fact."""
     unseen = []
     for fact in NEEDED.get(name, ()):
         if fact in evidence.facts.unseen:

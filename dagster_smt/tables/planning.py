@@ -26,7 +26,7 @@ def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *,
         kind: The kind of the sink.
 
     Raises:
-        PlanError: No record of the table can get through the chain.
+        PlanError: No record of the table can pass through the chain.
     """
     return _planned(with_row(chain, table, kind), table, topics)
 
@@ -35,7 +35,7 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
     """Plans a chain like ``plan_table``, and checks that the sink can store the result.
 
     Raises:
-        PlanError: No record of the table can get through the chain or be written; or a mask, drop or rename can touch
+        PlanError: No record of the table can pass through the chain or be written; or a mask, drop or rename can touch
             nothing. The last check needs all topics, so it runs only without ``topics``.
         UnsupportedError: SMT905, the records cannot be written in their format.
     """
@@ -77,8 +77,7 @@ def declared_values(table: TopicTable) -> Schema | None:
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
     """Adds a last stage to the chain that keeps two parts of the record next to the value.
 
-    These parts are the record's key, for tables with keys, and the topic after the chain, if the topic determines the
-    table.
+    These parts are the record's key, for tables with keys, and the output topic, if the topic determines the table.
 
     A key whose format has no schema is not kept. Key columns then come from the value, which a tombstone does not have.
 

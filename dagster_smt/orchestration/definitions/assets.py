@@ -79,7 +79,7 @@ def build_smt_asset(
 
     Raises:
         ConfigError: The chain is wrong, with all problems; or SMT040, the table has no key.
-        PlanError: No record with the table's declared schema can get through the chain.
+        PlanError: No record with the table's declared schema can pass through the chain.
     """
     planned = planned_asset(table_argument("build_smt_asset", table, former), translator)
     name = op_name(planned.key)
@@ -136,7 +136,7 @@ def build_smt_assets(
     Raises:
         ConfigError: All problems: a chain is wrong; SMT037: two tables share a key or a sink; SMT040: a table has no
             key.
-        PlanError: No record with a table's declared schema can get through its chain.
+        PlanError: No record with a table's declared schema can pass through its chain.
     """
     planned_tables = {}
     for table in tables:

@@ -71,7 +71,7 @@ def build_smt_op(
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
-        PlanError: No record with the table's declared schema can get through the chain.
+        PlanError: No record with the table's declared schema can pass through the chain.
     """
     if table is None and "asset_key" in former:
         former["key"] = former.pop("asset_key")

@@ -91,7 +91,7 @@ class PlannedTable:
     def settings(self, config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
         """Returns a decoded run config, with the policy of the table before the chain.
 
-        The arguments are those of ``decode_config``.
+        The arguments are the same as for ``decode_config``.
 
         Raises:
             ConfigError: See ``decode_config``.
@@ -189,7 +189,7 @@ def planned_op(table: SmtTable, name: str) -> PlannedTable:
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
-        PlanError: No record with the table's declared schema can get through the chain, or a mask, drop or rename can
+        PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
             touch nothing.
     """
     own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
@@ -216,7 +216,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
 
     Raises:
         ConfigError: The table has no key, or the chain is wrong, with all problems.
-        PlanError: No record with the table's declared schema can get through the chain, or a mask, drop or rename can
+        PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
             touch nothing.
     """
     if table.key is None:

@@ -203,7 +203,7 @@ def execute(
         last_metadata: Returns the metadata that Dagster already shows.
 
     Raises:
-        PlanError: No record of the table can get through the chain.
+        PlanError: No record of the table can pass through the chain.
         SmtError: Nothing was committed.
     """
     key = f"{first_try(context.instance, context.run)}/{context.op_handle}"

@@ -1,7 +1,7 @@
 """Runs the JVM lane on Spark: a chain on JSON records without a schema, inside Spark's generated code.
 
-The lane leaves some records to Python. The row of such a record has the status ``LEFT`` and contains the record as it
-was read. Python runs only these rows, and only if there are any.
+The lane leaves difficult records to Python. The row of such a record has the status ``LEFT`` and contains the record as
+it was read. Python runs only these rows, and only if there are any.
 """
 
 from pyspark.sql import DataFrame, SparkSession

@@ -97,7 +97,7 @@ class KafkaClient:
         return self.topics_of.timeout
 
     def admin(self) -> Any:
-        """Returns the client, made on first use."""
+        """Returns the client, which is created on first use."""
         with self._lock:
             if self._admin is None:
                 with self.asking(""):

@@ -118,7 +118,7 @@ def _soft_row(row: StructType, keyed: Keyed) -> Column:
 class _EventFold:
     """The row of a key while its events are applied, as a struct of ``row``, ``unchanged`` and ``incomplete``.
 
-    ``unchanged`` names the columns whose values are still those of the table; at first, these are all columns.
+    ``unchanged`` names the columns that still have the table's values; at first, these are all columns.
     ``incomplete`` names the columns whose values are unknown; after a deletion, these are all columns.
     """
 

@@ -62,7 +62,7 @@ class _Versions:
         """Returns the versions of the window's keys that were open when the window began, or that began in the window
         or later.
 
-        The columns are those of an event, and ``stale``: true if the version began in the window or later.
+        The result has the columns of an event, and ``stale``: true if the version began in the window or later.
         """
         row = F.struct(*conformed_columns(table, self.schema)).alias("row")
         rows = table.select(key_of_rows(self.keyed), row).join(events.select("key").distinct(), "key", "left_semi")

@@ -17,7 +17,7 @@ def maintained(session: SparkSession, table: Table, options: SmtMaintenance | No
     Args:
         session: The Spark session.
         table: The table, opened as a sink.
-        options: The options of the steps; by default those of ``SmtMaintenance``.
+        options: The options of the steps; by default the defaults of ``SmtMaintenance``.
     """
     options = options or SmtMaintenance()
     if isinstance(table, DeltaTable):

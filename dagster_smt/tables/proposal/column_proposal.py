@@ -112,9 +112,7 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
 
 def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
-    """Proposes columns for JSON objects. If most values are arrays, the columns are those of the objects in the
-    arrays.
-    """
+    """Proposes columns for JSON objects. If most values are arrays, the columns come from the objects in the arrays."""
     observation = observed(values)
     proposal.options["value.format"] = "json"
     if observation.broken:

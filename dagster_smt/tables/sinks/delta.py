@@ -391,7 +391,7 @@ class DeltaTable:
             self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def _commit_of(self, state: TableState) -> Commit | None:
-        """Returns the commit that an attempt has made, however many other commits followed."""
+        """Returns the commit of the given attempt, however many other commits followed."""
         for limit in _LOG_LIMITS:
             for commit in self._history(limit):
                 readable = self._readable(commit)

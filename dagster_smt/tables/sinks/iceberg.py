@@ -438,8 +438,8 @@ class IcebergTable(IcebergStates):
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
-        """Removes old states, including the states of runs that lost a race, and those of a former table with the same
-        name.
+        """Removes old states, including the states of runs that lost a race, and the states of a former table with the
+        same name.
         """
         numbers = {}
         for k in properties:

@@ -162,7 +162,7 @@ class KafkaPlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
-        """See ``Topics``. The latest writer fences the earlier ones by means of Kafka's transactions."""
+        """See ``Topics``. The latest writer fences earlier writers by means of Kafka's transactions."""
         # uncommitted records of fenced writers may be present
         committed = replace(self.spec, isolation_level="read_committed")
         client, limits = KafkaClient(committed), self.limits(topics)
