@@ -47,5 +47,5 @@ def check_rows_of_connector(place: str, state: TableState | None, window: Window
     else:
         what = f"records of {rebuilt[0]}"
     statement = f"{what} were written by the connector {note.connector}, and its rows do not name their records"
-    hint = "start the window after the take-over, or launch with window.rebuild: true for the whole table"
+    hint = "start the window after the takeover, or launch with window.rebuild: true for the whole table"
     raise TableError(Problem("SMT787", place, statement, hint))

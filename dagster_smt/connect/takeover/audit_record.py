@@ -80,7 +80,7 @@ def _replace(file: Path, text: str) -> None:
 
 def page_of(record: TakeOverRecord) -> str:
     """Returns a record as Markdown."""
-    lines = [f"# Take-over of {plain(record.connector)}", "", f"Result: **{record.result}**.", ""]
+    lines = [f"# Takeover of {plain(record.connector)}", "", f"Result: **{record.result}**.", ""]
     facts = [
         ("what", "value"),
         ("connector", code(record.connector)),

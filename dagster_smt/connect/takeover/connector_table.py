@@ -98,7 +98,7 @@ class TakeOverTable:
                     "after a killed attempt, the connector continued: remove _delta_log from the folder and run again"
                 )
                 if self.state() is not None:
-                    hint = "the connector wrote them after the take-over: their records may be in the table already"
+                    hint = "the connector wrote them after the takeover: their records may be in the table already"
                 raise TableError(Problem("SMT798", without_partitions(later[0]), statement, hint))
             paths = converted
         files = self.files.files(paths, self.spec.table.topics)

@@ -222,5 +222,5 @@ def _renamed(schema: Any, names: set[str]) -> Any:
 
 
 def _unreadable(why: str) -> EngineError:
-    hint = "check the control topic of the connector; the take-over needs Apache Iceberg's sink 1.7 or later"
+    hint = "check the control topic of the connector; the takeover needs Apache Iceberg's sink 1.7 or later"
     return EngineError(Problem("SMT793", "control topic", f"the control topic cannot be read: {why}", hint))
