@@ -95,7 +95,9 @@ class Keys(BaseModel):
 
 
 def domain_of(domain: str, path: FieldPath) -> str:
-    """Returns the domain of a field's values: the option ``domain``, or for ``field`` a domain of the path itself."""
+    """Returns the domain of a field's values: the option ``domain``, or if the option is ``field``, a domain that
+    belongs to the path.
+    """
     if domain == "field":
         return f"field {path.text}"
     return domain

@@ -454,7 +454,7 @@ def plan_chain(
         kind: ``sink`` for records read from Kafka, ``source`` for records of a source connector.
 
     Raises:
-        PlanError: Some stages reject every record. The error contains all these stages.
+        PlanError: One or more stages reject every record. The error contains all of these stages.
         UnsupportedError: SMT901 if predicates result in more than eight variants.
     """
     if not typed or chain.has_foreign:  # the effect of a foreign class on a schema is unknown before it runs

@@ -18,7 +18,7 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The form of a drop, and of a mask that writes a constant. Both leave nothing of the value."""
+"""The form of a drop, and of a mask that writes a constant. Both remove the whole value."""
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
 """The options that determine which fields a stage masks, but not how."""
 

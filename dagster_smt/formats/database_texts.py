@@ -47,7 +47,9 @@ def _parsed(text: str, schema: Schema) -> Any:
 
 
 def parsed_float(text: str, schema: Schema) -> float | None:
-    """Returns a string as a number of a float type; None if the string is not a number, or is too large."""
+    """Converts a string to a number of a float type; None if the string is not a number, or if the number is too
+    large.
+    """
     parse = parse_float32 if schema.type is Type.FLOAT32 else parse_float
     number = parse(text)
     if number is not None and math.isinf(number) and text not in _INFINITE:

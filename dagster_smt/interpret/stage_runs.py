@@ -302,7 +302,7 @@ class _StageFunction:
 
 
 def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
-    """Returns the method of the given name of a transform implemented in code, if the transform's class overrides the
+    """Returns the method ``name`` of a transform implemented in code, if the transform's class overrides this
     method.
     """
     if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):

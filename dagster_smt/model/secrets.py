@@ -18,7 +18,9 @@ from dagster_smt.model.properties import read_properties
 from dagster_smt.model.vault import secret_in_vault
 
 _REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir|vault):([^:{}]+):([^:{}]+))\}")
-"""A regular expression for a reference: the name of a variable; or a provider, a path and a key."""
+"""A regular expression for a reference. A reference contains the name of a variable, or a provider, a path and a
+key.
+"""
 PATHS = "DAGSTER_SMT_SECRET_PATHS"
 """The variable that lists the folders that references may name, separated by commas.
 

@@ -55,7 +55,7 @@ class FieldScan:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The proposed tags: the tags of the values, or else the tag of the name."""
+        """The proposed tags: those that the values suggest, or else the tag that the name suggests."""
         tags = dict.fromkeys(KINDS[kind].tag for kind in self.personal)
         names = [step for step in self.steps if isinstance(step, str)]
         if not tags and names and (tag := tag_of_name(names[-1])):

@@ -16,7 +16,7 @@ LANGUAGE = "en"
 _MODELS = ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_sm")
 """SpaCy's models for English, the best model first."""
 _KINDS = {"PERSON": "person", "LOCATION": "place"}
-"""The kinds in ``patterns.KINDS`` by the names of Presidio's entities."""
+"""Maps the names of Presidio's entities to the kinds in ``patterns.KINDS``."""
 _LEAST_SCORE = 0.6
 """The minimum score of a match. Presidio's own patterns with lower scores match almost any number. The entities of a
 model have the score 0.85.

@@ -61,7 +61,7 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
 
 
 def free_port() -> int:
-    """Returns a free port of 127.0.0.1."""
+    """Returns a free port on 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

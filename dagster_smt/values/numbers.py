@@ -256,7 +256,9 @@ def float_text(value: float, single: bool = False) -> str:
 
 
 def _shortest(value: float) -> str:
-    """Returns the shortest digits, but at least two (the smallest double is ``4.9E-324``, not ``5.0E-324``)."""
+    """Returns the shortest digits that identify a number, but at least two digits (the smallest double is ``4.9E-324``,
+    not ``5.0E-324``).
+    """
     two = f"{value:.1e}" if abs(value) < 1e-321 else ""
     if two and float(two) == value:
         return two

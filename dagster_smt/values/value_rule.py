@@ -10,7 +10,9 @@ from dagster_smt.model.schema import BOOLEAN, Schema, Type
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """The base class of rules: properties that the evaluators need in addition to the two forms of a rule."""
+    """The base class of rules. The class declares the properties that the evaluators need in addition to the two forms
+    of a rule.
+    """
 
     may_fail = False
     reads_values = False

@@ -202,7 +202,7 @@ def _marked(data: Any) -> Any:
 
 
 def _keyed(data: Any, logical: str | None) -> Any:
-    """Returns a schema with a different key for logical types; None removes them."""
+    """Returns a schema with a different key for logical types. With None as the key, logical types are removed."""
     if isinstance(data, list):
         return [_keyed(item, logical) for item in data]
     if not isinstance(data, dict):

@@ -59,7 +59,7 @@ class SealableSchema(Protocol):
         """Returns True if all values of the given fields can be encrypted in a form that consumers can decrypt."""
 
     def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
-        """Returns a function from the bytes of a record to the same bytes with encrypted fields."""
+        """Returns a function that encrypts fields in the bytes of a record, and returns the changed bytes."""
 
 
 class SealableAvro:

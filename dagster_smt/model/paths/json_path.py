@@ -161,7 +161,7 @@ class _JsonPathReader:
         raise RefusedJsonPath(f"'{self.text}' cannot be used as a JSONPath: {what} (position {self.at})")
 
     def take(self, word: str) -> bool:
-        """Moves past a word if the word comes next. Returns True if it does."""
+        """Moves past a word if the word comes next, and returns True in this case."""
         if not self.text.startswith(word, self.at):
             return False
         self.at += len(word)

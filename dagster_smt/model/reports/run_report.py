@@ -672,7 +672,7 @@ def of_value(source: str) -> str | None:
 
 
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Returns new paths by old paths, for fields that differ only in their name."""
+    """Maps old paths to new paths, for fields that differ only in their name."""
     renames: dict[str, str] = {}
     for path, sources in lineage.items():
         source = (of_value(sources[0]) or "") if len(sources) == 1 else ""

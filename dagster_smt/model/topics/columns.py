@@ -20,7 +20,7 @@ Duplicates = Literal["first", "last", "all", "error"]
 """The header to take if several headers have the same name. With ``error`` such a record fails."""
 DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
 HeaderMatch = Duplicates | int
-"""The header of a name that a column contains. A number is counted from 1."""
+"""Selects one of several headers of the same name, for a column. A number is counted from 1."""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 Integrity = bool | Literal["check"]
 PushDown = Literal["off", "exact", "no-tombstones"]
@@ -73,7 +73,7 @@ DECODERS: Mapping[str, Type | None] = {
     "json": None,
     "simple": None,
 }
-"""The decoders of a header's bytes, with the type of their values. None: the type of the column."""
+"""Maps each decoder of a header's bytes to the type of its values. None: the values have the type of the column."""
 _ORDERED = ("short_from_bytes", "int_from_bytes", "bigint_from_bytes", "float_from_bytes", "double_from_bytes")
 _DECODER = re.compile(r"\s*([a-z0-9_]+)\s*(?:\(\s*'?(BIG_ENDIAN|LITTLE_ENDIAN)'?\s*\))?\s*", re.IGNORECASE)
 

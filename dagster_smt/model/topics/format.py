@@ -51,7 +51,9 @@ encrypted, or their fields are decrypted.
 KMS = "kms."
 """The prefix of options for the key management service; the rest is the option's name in ``confluent-kafka``."""
 KMS_KEYS = "kms.keys"
-"""The option with the prefixes of addresses of keys that may decrypt, such as ``aws-kms://arn:aws:kms:eu-north-1:``."""
+"""The option that lists the keys that may decrypt, by prefixes of their addresses, such as
+``aws-kms://arn:aws:kms:eu-north-1:``.
+"""
 NON_REQUIRED = "use.optional.for.nonrequired"
 """The option of JSON Schema, with Confluent's name: properties that are not required may be missing."""
 ARRAYS_AS_ROWS = "arrays-as-rows"

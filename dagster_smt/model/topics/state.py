@@ -311,7 +311,9 @@ class TableState:
 
     @property
     def _format(self) -> int:
-        """The lowest format number with which all versions that know it read this table correctly."""
+        """The lowest format that describes this table correctly. Every version that knows this format can read the
+        table.
+        """
         if self.erased is not None:
             return FORMAT
         return FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT_OF_TAKEN_OVER

@@ -33,7 +33,9 @@ def header_as_read(key: str, raw: bytes | None) -> Header:
 
 
 def header_bytes(header: Header) -> bytes | None:
-    """Returns the bytes of a header: the bytes that were read, or for a header from a stage the bytes to write."""
+    """Returns the bytes of a header. For a header that was read, these are the original bytes; for a header that a
+    stage has set, the bytes to write.
+    """
     if header.from_stage:
         return simple_header_bytes(header.schema, header.value)
     return header.raw

@@ -203,7 +203,7 @@ class DateFormat:
 
     @cached_property
     def century_start(self) -> int:
-        """The beginning of the hundred years of two-digit years: 80 years before the first parsing."""
+        """The beginning of the hundred years in which two-digit years lie: 80 years before the first parsing."""
         now = Moment(int(time.time() * 1000))
         day = day_number(now.year - 80, now.month, now.day, julian=False)
         return day * 86_400_000 + now.of_day

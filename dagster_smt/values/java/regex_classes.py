@@ -28,7 +28,7 @@ class Chars:
         return self.rule or "".join(_escaped(a) if a == b else f"{_escaped(a)}-{_escaped(b)}" for a, b in self.spans)
 
     def text(self) -> str:
-        """Returns the set as the shortest expression for one character."""
+        """Returns the shortest expression that matches one character of the set."""
         if self.rule:
             if re.fullmatch(r"\\[pP]\{\w+\}", self.rule):
                 return self.rule

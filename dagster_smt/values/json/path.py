@@ -105,7 +105,7 @@ def passes(test: Test, item: Any) -> bool:
 
 
 def not_comparable(names: Names) -> DataError:
-    """Returns the error of bytes or a date in a comparison."""
+    """Returns the error for a comparison with bytes or a date."""
     statement = f"{'.'.join(('@', *names))} holds bytes or a date, which a condition cannot compare"
     hint = "convert the field in an earlier stage, with TimestampConverter or Cast"
     return data_error("SMT458", statement, hint, "com.jayway.jsonpath.JsonPathException")
@@ -120,7 +120,7 @@ def _field(item: Any, names: Names) -> Any:
 
 
 def _number(value: Any) -> Decimal | None:
-    """Returns a number as the ``BigDecimal`` of its spelling; None for other values."""
+    """Converts a number to the ``BigDecimal`` that has the same spelling. Returns None for other values."""
     if isinstance(value, float):
         if math.isfinite(value):
             return Decimal(float_text(value, isinstance(value, JavaFloat)))

@@ -16,7 +16,9 @@ from dagster_smt.values.privacy.text_rule import TextRule
 KINDS = ("iban", "card", "email", "phone")
 """The kinds of values in the order of the search."""
 LEAST_DIGITS = {"iban": 2, "card": 12, "email": 0, "phone": 7}
-"""The minimum number of digits in a text with a value of a kind. A text with fewer digits need not be searched."""
+"""Maps each kind to the minimum number of digits in a text that contains a value of this kind. A text with fewer digits
+need not be searched.
+"""
 KIND = "<kind>"
 """The placeholder for the kind in a replacement."""
 _LETTER = "A-Za-z\u0080-\U0010ffff"
@@ -43,7 +45,7 @@ _IBAN_LENGTHS_TEXT = (
     "YE30"
 )
 IBAN_LENGTHS = {word[:2]: int(word[2:]) for word in _IBAN_LENGTHS_TEXT.split()}
-"""The number of characters of an account by country, from the registry of SWIFT."""
+"""Maps countries to the number of characters of an account, from SWIFT's registry."""
 
 
 @dataclass(frozen=True, slots=True)

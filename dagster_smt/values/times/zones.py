@@ -104,7 +104,7 @@ class OffsetTime:
     fraction: str
 
     def at(self, offset: int) -> "OffsetTime | None":
-        """Returns the same instant with a different offset; None if it is beyond Java's years."""
+        """Returns the same instant with a different offset; None if the local time is beyond Java's years."""
         local = self.local - self.offset + offset
         if _LOWEST <= local < _HIGHEST:
             return OffsetTime(local, offset, self.fraction)
