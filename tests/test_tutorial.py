@@ -123,7 +123,8 @@ def test_the_commands_of_the_page_about_chains_run(tmp_path):
     (tmp_path / "tests/parity/cast.jsonl").symlink_to(ROOT / "tests/parity/cast.jsonl")
     make_project(tmp_path, "none")
     printed = follow(
-        Shell(tmp_path, "none"), part("docs/chains.md", "Save the first example as", "Connectors are read by")
+        Shell(tmp_path, "none"),
+        part("docs/chains.md", "Save the first example as", "`dagster-smt import` reads connectors"),
     )
     assert "MaskField" in printed
 

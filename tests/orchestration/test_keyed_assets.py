@@ -110,4 +110,4 @@ def test_every_option_of_keys_has_a_description():
     text = json.dumps(SmtChainComponent.get_model_cls().model_json_schema())
     for option in ("mode", "keys", "deletes", "delete_flag", "sequence_by", "unavailable_value"):
         assert f'"{option}": {{' in text, option
-    assert "what a tombstone does" in text.lower()
+    assert "the effect of a tombstone" in text.lower()

@@ -202,8 +202,8 @@ def test_schemas_are_counted(both, monkeypatch):
 def test_a_wrong_guess_is_told_and_leaves_one_commit(both, monkeypatch):
     both.add(*["plain"] * 4, "later", "later")
     lines, report = both.run(monkeypatch)
-    told = "2 records name other schemas than the first one" in lines
-    assert told is ("from_avro in SQL" not in missing())
+    reports_guess = "2 records name other schemas than the first one" in lines
+    assert reports_guess is ("from_avro in SQL" not in missing())
     assert (report.records_out, both.worlds[0].state.number) == (6, 1)
 
 
