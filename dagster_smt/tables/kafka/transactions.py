@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -260,14 +261,14 @@ class Transactions:
         with self.client.asking(self.owner):
             try:
                 yield
-            except (KafkaException, SystemError):
-                if self._is_shut_out():
+            except (KafkaException, SystemError) as error:
+                if self._is_shut_out(error):
                     raise self._overtaken() from None
                 raise
         if any(map(_is_fenced, self.refused)):
             raise self._overtaken()
 
-    def _is_shut_out(self) -> bool:
+    def _is_shut_out(self, failure: KafkaException | SystemError) -> bool:
         """Returns True if a later producer has this name.
 
         The current error does not show this. If librdkafka reports records while its fatal error is raised, Python
@@ -277,8 +278,17 @@ class Transactions:
         """
         if any(map(_is_fenced, self.refused)):
             return True
+        if self._is_answer_fenced(self.producer.begin_transaction):
+            return True
+        # A broker may answer "unknown" while it gives the name to the later producer. Only the end of the transaction
+        # then shows the reason. After other failures, such as a broker that is gone, the end would only take longer.
+        return _is_unknown(failure) and self._is_answer_fenced(
+            partial(self.producer.abort_transaction, self.client.timeout)
+        )
+
+    def _is_answer_fenced(self, ask: Callable[[], None]) -> bool:
         try:
-            self.producer.begin_transaction()
+            ask()
         except KafkaException as error:
             return _is_fenced(error.args[0])
         except SystemError:
@@ -292,6 +302,11 @@ class Transactions:
 
 def _is_fenced(error: Any) -> bool:
     return isinstance(error, KafkaError) and error.code() in _FENCED
+
+
+def _is_unknown(failure: Exception) -> bool:
+    error = failure.args[0] if failure.args else None
+    return isinstance(error, KafkaError) and error.code() == KafkaError.UNKNOWN
 
 
 @contextmanager
