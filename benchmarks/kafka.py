@@ -114,7 +114,7 @@ def connect_copy(setting: Setting) -> Taken:
 def to_iceberg(setting: Setting) -> None:
     """Declared values into an Iceberg table of columns."""
     table = TopicTable(_topic(setting), (TOPIC,), value=Format("json_schema", value_schema()))
-    _run(setting, RunSpec("benchmark", parse_chain(FIVE), table, IcebergSink(setting.scratch)))
+    _run(setting, RunSpec("benchmark", parse_chain(FIVE), table, IcebergSink(setting.scratch, "columns")))
     shutil.rmtree(setting.scratch)
 
 
