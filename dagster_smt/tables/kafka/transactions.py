@@ -287,12 +287,13 @@ class Transactions:
         )
 
     def _is_answer_fenced(self, ask: Callable[[], None]) -> bool:
+        """Returns True if the client answers a question with the error of a producer that was overtaken."""
         try:
             ask()
         except KafkaException as error:
             return _is_fenced(error.args[0])
         except SystemError:
-            return False
+            pass
         return False
 
     def _overtaken(self) -> TableError:

@@ -5,6 +5,7 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * The paths of several effects as one automaton. A state is the set of steps that may come next at a level of a text,
@@ -92,9 +93,19 @@ final class PathStates {
     return known;
   }
 
-  /** What the steps of a state do to a member with a name, which is at a place in a text. */
+  /** Returns what the steps of a state do to a member whose name is at a place in a text. */
   PathState.Member member(BitSet steps, byte[] text, int from, int to, int hash) {
     members++;
+    return member(steps, step -> step.matches(text, from, to, hash), text, from, to, hash);
+  }
+
+  /** Returns what the steps of a state do to each element of an array. */
+  PathState.Member elements(BitSet steps) {
+    return member(steps, Step::leadsToElements, new byte[0], 0, 0, 0);
+  }
+
+  private PathState.Member member(
+      BitSet steps, Predicate<Step> leadsThere, byte[] text, int from, int to, int hash) {
     BitSet inside = new BitSet();
     List<PathState.Act> acts = new ArrayList<>();
     boolean leadsOn = false;
@@ -103,31 +114,14 @@ final class PathStates {
       if (step.deep) {
         inside.set(number);
         enter(inside, number + 1);
-      } else if (step.matches(text, from, to, hash)) {
+      } else if (leadsThere.test(step)) {
         leadsOn |= advance(number, inside, acts);
       }
     }
     return new PathState.Member(text, from, to, hash, state(inside), acts, leadsOn);
   }
 
-  /** What the steps of a state do to each element of an array. */
-  PathState.Member elements(BitSet steps) {
-    BitSet inside = new BitSet();
-    List<PathState.Act> acts = new ArrayList<>();
-    boolean leadsOn = false;
-    for (int number = steps.nextSetBit(0); number >= 0; number = steps.nextSetBit(number + 1)) {
-      Step step = step(number);
-      if (step.deep) {
-        inside.set(number);
-        enter(inside, number + 1);
-      } else if (step.leadsToElements()) {
-        leadsOn |= advance(number, inside, acts);
-      }
-    }
-    return new PathState.Member(new byte[0], 0, 0, 0, state(inside), acts, leadsOn);
-  }
-
-  /** Takes a step: its path ends there, or goes on inside, which it says. */
+  /** Takes a step. Returns whether its path goes on inside; otherwise the path ends here, and its action is added. */
   private boolean advance(int number, BitSet inside, List<PathState.Act> acts) {
     Numbered numbered = ofStep.get(number);
     if (number < numbered.firstStep + numbered.action.path.length() - 1) {
