@@ -45,7 +45,7 @@ class Problem:
         return visible(head)
 
     def at(self, place: str) -> "Problem":
-        """Returns the same problem with ``place`` in front of its present location."""
+        """Returns a copy of the problem whose location begins with ``place``, followed by the former location."""
         return replace(self, place=f"{place} {self.place}".strip())
 
 
@@ -73,7 +73,7 @@ class PlanError(SmtError):
 
 
 class DataError(SmtError):
-    """The error of one record that cannot be transformed or converted. Such an error carries exactly one problem."""
+    """The error of a single record that cannot be transformed or converted. The error carries exactly one problem."""
 
     @property
     def problem(self) -> Problem:
@@ -85,7 +85,9 @@ class TableError(SmtError):
 
 
 class RecordsRejected(SmtError):
-    """The error for failed records, with the option ``errors.tolerance=none``. Nothing has been committed."""
+    """The error of a run in which records failed, with the option ``errors.tolerance=none``. The run has committed
+    nothing.
+    """
 
 
 class EngineError(SmtError):
@@ -93,7 +95,7 @@ class EngineError(SmtError):
 
 
 class ClassError(SmtError):
-    """The error of a transform or predicate whose code does more than the class declares."""
+    """The error of a transform or predicate class whose code does more than the class declares."""
 
 
 class UnsupportedError(SmtError):
@@ -101,16 +103,21 @@ class UnsupportedError(SmtError):
 
 
 def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
-    """Returns the error of one record. The evaluator later adds the stage to the error."""
+    """Returns the error of one record, built from the parts of its problem. The evaluator adds the stage to the error
+    later.
+    """
     return DataError(Problem(code, "", statement, hint, connect_class))
 
 
 _NOT_OF_A_RECORD = (MemoryError, ImportError, ConfigError, TableError, RecordsRejected, EngineError, ClassError)
-"""The errors that no record has caused: errors of a machine, a configuration, an engine or a class."""
+"""Error classes that a single record cannot cause. The cause is the machine, the configuration, the engine or a
+class.
+"""
 
 
 def problem_of_record(error: Exception) -> Problem:
-    """Returns the problem of a record, for any exception from reading, evaluating or writing the record.
+    """Returns the problem of a record, for an ``error`` that was raised while the record was read, evaluated or
+    written.
 
     For an exception of other code, the problem names only the class, because the exception's message may quote the
     record.
@@ -126,7 +133,9 @@ def problem_of_record(error: Exception) -> Problem:
 
 
 def unprocessable(exception_class: str) -> Problem:
-    """Returns the problem of a record for which some code raised an unexpected exception."""
+    """Returns the problem of a record for which code raised an unexpected exception of the class
+    ``exception_class``.
+    """
     hint = "read the dead letter; if no transform of your own raises the exception, please report it"
     return Problem("SMT430", "", f"the record cannot be processed: {exception_class}", hint)
 
@@ -140,15 +149,15 @@ EXTRAS = {
     "tink": "csfle", "hkdf": "csfle",
     "presidio_analyzer": "presidio", "spacy": "presidio",
 }  # fmt: skip
-"""Maps a module to the extra of this package that installs it.
+"""Maps the name of a module to the extra of this package that installs the module.
 
-Code locations load definitions without these modules.
+A code location can load its definitions without these modules.
 """
 
 
 @contextmanager
 def needs_extras() -> Iterator[None]:
-    """Turns a failed import of a module of ``EXTRAS`` into an error with a remedy.
+    """Runs a block, and turns a failed import of a module in ``EXTRAS`` into an error that names the extra to install.
 
     Raises:
         UnsupportedError: SMT650 if the block needs a module that is not installed.
@@ -163,7 +172,7 @@ def needs_extras() -> Iterator[None]:
 
 
 def not_installed(module: str) -> UnsupportedError:
-    """Returns the error for work that needs a module of ``EXTRAS`` that is not installed."""
+    """Returns the error for work that needs ``module``, which belongs to an extra that is not installed."""
     extra = EXTRAS[module]
     hint = f"pip install 'dagster_smt[{extra}]', or 'dagster_smt[all]', where runs execute"
     return UnsupportedError(Problem("SMT650", module, "the Python module is not installed here", hint))

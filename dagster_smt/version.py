@@ -1,3 +1,3 @@
-"""The version of this package. This is the only definition of it; the build reads it from here."""
+"""The version of this package. The build and the package both read the version from this module."""
 
 __version__ = "0.1.0"

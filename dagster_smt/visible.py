@@ -1,18 +1,18 @@
-"""Shows names and strings from outside on one line, for messages, logs and terminals."""
+"""Makes names and strings from outside the package printable on one line, for messages, logs and terminals."""
 
 import json
 import re
 import unicodedata
 
 _PARTITION = re.compile(r"([^/=]+=)[^/]+(?=/)")
-"""The folder of a partition, such as ``mail=anna@example.org/``."""
+"""Matches the folder name of a table partition, such as ``mail=anna@example.org/``."""
 
 
 def visible(text: str) -> str:
-    r"""Returns the string with an escape for each character that is not printable.
+    r"""Returns ``text`` with an escape in place of each character that is not printable.
 
-    Line breaks, terminal escapes, direction marks and surrogate halves could forge lines or hide text. JSON's escapes
-    replace them, such as ``\\n`` and ``\\u001b``.
+    Line breaks, terminal escapes, direction marks and surrogate halves could forge lines or hide text. The escapes are
+    those of JSON, such as ``\\n`` and ``\\u001b``.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -24,7 +24,7 @@ def _is_visible(char: str) -> bool:
 
 
 def without_partitions(path: str) -> str:
-    """Returns a path without the values in its folder names: ``day=…/part-0.parquet``.
+    """Returns ``path`` with ``…`` in place of the values in its folder names, such as ``day=…/part-0.parquet``.
 
     If a table is partitioned by a column, its folder names contain the values of the column.
     """

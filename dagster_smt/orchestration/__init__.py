@@ -1,5 +1,6 @@
-"""Chains as Dagster assets and ops. Importing this package loads neither PySpark nor a JVM: the first run loads
-them.
+"""Provides chains as Dagster assets and ops.
+
+Importing this package loads neither PySpark nor a JVM. The first run loads both.
 """
 
 from dagster_shared.libraries import DagsterLibraryRegistry

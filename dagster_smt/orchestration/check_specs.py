@@ -1,4 +1,4 @@
-"""Determines the checks of a table, and creates their specs and their results for Dagster."""
+"""Selects the checks that apply to a table, and creates their Dagster specs and results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,7 @@ from dagster_smt.visible import visible
 
 
 def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = None) -> list[str]:
-    """Returns the names of a table's checks.
+    """Returns the names of the checks that apply to a table with this chain and sink.
 
     Args:
         checks: The checks as declared.
@@ -39,7 +39,7 @@ def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = Non
 
 
 def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
-    """Returns the contract of a table.
+    """Returns the contract in ``checks`` as a schema; None if the table has no contract.
 
     Raises:
         ConfigError: SMT044, the table has only Kafka's columns, which need no contract.
@@ -53,13 +53,16 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
 
 
 CHECKS_OF_DESTINATIONS = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
-"""The checks that each table of a ``{topic}`` sink gets separately."""
+"""The checks that each table of a sink with ``{topic}`` gets separately."""
 _NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "contract")
 """The checks that an asset with a ``{topic}`` sink does not have, because they apply to a single table."""
 
 
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
-    """Returns True if tables with this chain and sink have the check. A new check applies to all tables by default."""
+    """Returns True if the check ``name`` applies to tables with this chain and sink.
+
+    A new check applies to all tables by default.
+    """
     is_many = isinstance(sink, TableSink) and sink.per_topic
     if name == "tables_written":
         return is_many
@@ -85,7 +88,7 @@ def _applies(name: str, chain: Chain, sink: Sink) -> bool:
 
 
 def check_specs(key: dg.AssetKey, names: Sequence[str], checks: SmtChecks) -> list[dg.AssetCheckSpec]:
-    """Returns the specs of a table's checks."""
+    """Returns the spec of each check in ``names``, for the asset ``key``."""
     specs = []
     for name in names:
         specs.append(
@@ -102,7 +105,7 @@ def check_specs(key: dg.AssetKey, names: Sequence[str], checks: SmtChecks) -> li
 def check_results(
     key: dg.AssetKey, names: Sequence[str], checks: SmtChecks, evidence: Evidence
 ) -> Iterator[dg.AssetCheckResult]:
-    """Yields a result for each check."""
+    """Yields the result of each check in ``names``, judged from ``evidence``."""
     for name in names:
         judgement = judged(name, evidence)
         severity = checks.severity.get(name, judgement.severity)

@@ -1,4 +1,4 @@
-"""Asset checks of a table. Every check has a result in every run."""
+"""The asset checks of a table. Each check returns a result in every run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -31,18 +31,16 @@ _DIFFERING_COLUMNS = {"column": "string", "records": "int"}
 _CERTIFIED_COLUMNS = {"stage": "string", "verdict": "string", "records": "int", "first": "string"}
 SMALL_FILES = "small_files"
 DEFAULT_SMALL_FILES = 0.5
-"""The share of small files at which a maintenance job starts to warn, unless the checks of the table set another
-share.
-"""
+"""The default share of small files at which a maintenance job warns, if the table's checks set no share."""
 MANY_FILES = 50
-"""In a table with fewer files, the share of small files does not matter."""
+"""The number of files below which the share of small files does not matter."""
 HELD_BACK_HINT = (
     "add it to the file of paths with its tags, or with [], then run its records again: docs/how-to/policy.md"
 )
 _HELD_COLUMNS = {"topic": "string", "part": "string", "path": "string", "records": "int"}
 _MOST_ROWS = 200
 _MOST_NAMES = 5
-"""The largest number of names in a sentence."""
+"""The largest number of names that a sentence lists."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +119,13 @@ class Evidence:
     mask_exceptions: Sequence[MaskException] = ()
     failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The columns of other assets that come from each column of this asset, according to the lineage of those
-    assets.
+    """Maps each column of this asset to the columns of other assets that are derived from the column, according to
+    lineage metadata.
     """
     checks: SmtChecks = field(default_factory=SmtChecks)
-    """The limits of the table."""
+    """The checks as the table declares them, with their limits."""
     certificate: "Certificate | Problem | None" = None
-    """The comparison of a sample with Kafka Connect, or the reason why there is none."""
+    """The comparison of a sample with Kafka Connect. A problem states why there is no comparison."""
 
 
 @dataclass(frozen=True)
@@ -276,8 +274,8 @@ def schema_matches_plan(evidence: Evidence) -> CheckVerdict:
 
 
 def dead_mask(evidence: Evidence) -> CheckVerdict:
-    """Every mask, drop and rename touches records, and the table contains no record that one of them failed to
-    change.
+    """Every mask, drop and rename touches records. No record that one of these effects failed to change is in the
+    table.
     """
     silent = silent_lines(evidence.report.ledger, evidence.report.stages)
     on_record = evidence.facts.unmasked
@@ -309,7 +307,7 @@ def _left_out(evidence: Evidence) -> bool:
 
 
 def _alive(evidence: Evidence) -> str:
-    """Returns the statement about masks, drops and renames if none of them is dead."""
+    """Returns the sentence for a run in which no mask, drop or rename is dead."""
     report = evidence.report
     if not report.records_in:
         return "nothing was read"
@@ -330,7 +328,9 @@ def _alive(evidence: Evidence) -> str:
 
 
 def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """Yields the effects that are dead in this run, and the effects whose unmasked records the table still contains."""
+    """Yields a text for each effect in ``entries`` that is dead in this run, and for each effect that left records
+    unchanged in the table.
+    """
     if entries:
         paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_MOST_NAMES])
         yield f"touched nothing although records reached it: {paths}"
@@ -466,7 +466,7 @@ def small_files(evidence: Evidence) -> CheckVerdict:
 
 
 def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = False) -> CheckVerdict:
-    """Judges the files of a table.
+    """Returns the verdict on the sizes of a table's files.
 
     Args:
         sizes: The files.
@@ -527,7 +527,7 @@ def same_as_connect(evidence: Evidence) -> CheckVerdict:
 
 
 def _related(one: str, other: str) -> bool:
-    """Returns True if two paths are equal, or one is inside the other."""
+    """Returns True if the paths ``one`` and ``other`` are equal, or if one of them is inside the other."""
     return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 
@@ -568,11 +568,13 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "held_back": ("held_back",),
     "key_matches_value": (),
 }
-"""Maps each check to the facts that it needs: see ``TableFacts.unseen``."""
+"""Maps each check to the facts of the table that the check needs. ``TableFacts.unseen`` lists missing facts."""
 
 
 def judged(name: str, evidence: Evidence) -> CheckVerdict:
-    """Returns the result of a check. If a fact that the check needs is missing, the result names the fact."""
+    """Returns the result of the check ``name``. If a fact that the check needs is missing, the result names the
+    fact.
+    """
     unseen = []
     for fact in NEEDED.get(name, ()):
         if fact in evidence.facts.unseen:

@@ -1,4 +1,4 @@
-"""Reads the docstrings of dataclasses. Descriptions in components and run configs are derived from them."""
+"""Reads the docstrings of dataclasses, from which the descriptions in components and run configs are derived."""
 
 import re
 
@@ -6,12 +6,14 @@ _ATTRIBUTE = re.compile(r"(\w+(?:, \w+)*): (.*)", re.DOTALL)
 
 
 def summary_of(cls: type) -> str:
-    """Returns the first paragraph of a docstring as one line of Markdown."""
+    """Returns the first paragraph of the docstring of ``cls`` as one line of Markdown."""
     return _line((cls.__doc__ or "").split("\n\n")[0])
 
 
 def attribute_docs(cls: type) -> dict[str, str]:
-    """Returns the descriptions under ``Attributes:`` in the docstrings of a class and its bases."""
+    """Maps each attribute of ``cls`` to its description under ``Attributes:`` in the docstrings of the class and its
+    bases.
+    """
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         section = re.search(r"^ *Attributes:\n(.*?)(?:\n\n|\Z)", base.__doc__ or "", re.DOTALL | re.MULTILINE)
@@ -26,5 +28,5 @@ def attribute_docs(cls: type) -> dict[str, str]:
 
 
 def _line(text: str) -> str:
-    """Returns a text of several lines as one line. Code gets the backticks of Markdown."""
+    """Joins the lines of ``text`` into one line, and writes code in Markdown's single backticks."""
     return " ".join(text.split()).replace("``", "`")

@@ -38,7 +38,7 @@ class ErasableTables:
     """
 
     def __init__(self, place: str, names: Sequence[str] = ()):
-        """Loads the definitions.
+        """Loads the definitions of ``place`` and selects their tables with an ``erasure``.
 
         Args:
             place: As in ``load_definitions``.
@@ -75,7 +75,7 @@ class ErasableTables:
     def erase(
         self, source: SubjectSource, *, no_writers: bool = False, records: Path | None = None, log: Progress
     ) -> ErasureReport:
-        """Erases people, and writes the record.
+        """Erases the people whose ids are in ``source``, and writes the record of the erasure.
 
         Args:
             source: The location of the ids.
@@ -98,7 +98,7 @@ class ErasableTables:
 
     @contextmanager
     def _session(self) -> Iterator[Any]:
-        """Yields the session of the definitions, or a local session if they have none."""
+        """Yields the Spark session of the definitions, or a local session if the definitions have none."""
         resources = self._resources()
         if not resources:
             yield SparkSessionResource().spark_session
@@ -124,7 +124,7 @@ class ErasableTables:
 
 
 def places_of(table: PlannedAsset) -> list[str]:
-    """Returns the names of the tables and topics that an erasure of a table reads and changes."""
+    """Returns the names of the tables and topics that an erasure of ``table`` reads and changes."""
     definition = table.definition
     assert definition.erasure is not None
     places = []

@@ -22,8 +22,9 @@ _needed: set[str] = set()
 
 
 def need_packages(packages: Iterable[str]) -> None:
-    """Records the packages that sessions of this process need. Definitions call this function when they load, before a
-    session starts.
+    """Notes ``packages`` as packages that the sessions of this process need.
+
+    Definitions call this function while they load, before a session starts.
     """
     _needed.update(packages)
 
@@ -71,13 +72,13 @@ class SparkSessionResource(dg.ConfigurableResource):
 
     @property
     def _settings(self) -> dict[str, str]:
-        """``conf`` with resolved references, and with secrets hidden from Spark's own log."""
+        """Returns ``conf`` with resolved references. Secrets are hidden from Spark's own log."""
         conf = resolved(self.conf, "conf")
         return {**conf, OPTIONS_SETTING: redacting(conf, OPTIONS_SETTING)}
 
     @property
     def spark_session(self) -> Any:
-        """The session.
+        """The Spark session, which starts at the first use.
 
         Raises:
             UnsupportedError: SMT601 or SMT602, there is no Java that can run Spark; SMT650, there is no PySpark.
@@ -125,7 +126,8 @@ class SparkSessionResource(dg.ConfigurableResource):
 
 
 def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, str]:
-    """Returns the settings of a session in another process: the user's settings, and the settings that the tables need.
+    """Returns the settings for a Spark session in another process. The settings of the user come with the settings that
+    the tables need.
 
     Args:
         conf: The user's settings, which take precedence.
@@ -140,8 +142,8 @@ def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, 
 
 
 def submitted_session() -> Any:
-    """Returns the session of a process that ``spark-submit`` has started. The settings of ``spark-submit`` take
-    precedence.
+    """Returns a session for a process that ``spark-submit`` has started. The settings of ``spark-submit`` take
+    precedence over this package's settings.
     """
     from pyspark.sql import SparkSession
 
@@ -164,7 +166,7 @@ def _refuse_secrets(conf: Mapping[str, Any]) -> None:
 
 
 def forget_dead_jvm() -> None:
-    """Lets the next session start a new JVM if the JVM of this process has died."""
+    """Makes the next session start a new JVM if the JVM of this process has died."""
     if "pyspark" not in sys.modules:
         return
     from pyspark import SparkContext
@@ -180,8 +182,8 @@ def forget_dead_jvm() -> None:
 
 
 def _usable(session: Any) -> bool:
-    """Returns True if a session is still the session of this process, that is, if the session has not been stopped and
-    its JVM has not been replaced.
+    """Returns True if ``session`` is still the session of this process: it has not been stopped, and its JVM has not
+    been replaced.
     """
     if is_connect(session):
         return True
@@ -197,7 +199,9 @@ def _configured(builder: Any, conf: Mapping[str, str]) -> Any:
 
 
 def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
-    """Warns, once per process, about settings that an already running session cannot apply."""
+    """Warns about settings in ``conf`` that the session ``running`` cannot apply, because it has already started. Each
+    process warns only once.
+    """
     if running is None:
         return
     fixed = []
@@ -218,8 +222,9 @@ def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
 
 
 def spark_session_of(resource: Any) -> Any:
-    """Returns the session of a resource. The resource may be from this package, from dagster-pyspark, or a session
-    itself.
+    """Returns the Spark session of a resource.
+
+    The resource may be a ``SparkSessionResource``, a resource from dagster-pyspark, or a session.
 
     Raises:
         ConfigError: SMT030, the resource is something else.

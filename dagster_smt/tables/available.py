@@ -13,12 +13,12 @@ OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 OffsetsAtEach = Callable[[Iterable[str], Sequence[int]], Sequence[Mapping[TopicPartition, int]]]
 LateOffsets = Callable[[Sequence[Range], Sequence[int]], Mapping[int, OffsetSet]]
 Position = tuple[int, int]
-"""An offset, and the leader epoch up to which the partition was read at that offset."""
+"""An offset, with the leader epoch that the partition had at this offset when it was read."""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Records behind an open transaction, which readers of committed records cannot see yet.
+    """Records after the beginning of an open transaction. Readers of committed records cannot see these records yet.
 
     Attributes:
         offset: The first offset of the transaction.
@@ -48,13 +48,13 @@ class TopicEnds:
     waiting: Sequence[Waiting] = ()
 
     def and_(self, other: "TopicEnds") -> "TopicEnds":
-        """Returns the ends of both objects' topics, combined."""
+        """Returns an object with the ends of the topics in this object and in ``other``."""
         ranges = sorted((*self.ranges, *other.ranges))
         return TopicEnds(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
 
 
 def waiting_problem(waiting: Waiting) -> Problem:
-    """Returns a warning that a transaction is open."""
+    """Returns a warning that an open transaction holds records back, with the facts in ``waiting``."""
     if waiting.since is None:
         since = ""
     else:
@@ -65,7 +65,9 @@ def waiting_problem(waiting: Waiting) -> Problem:
 
 
 def moment_of(millis: int) -> str:
-    """Formats milliseconds since 1970 as a date and time, or as a number if no calendar has the date."""
+    """Formats ``millis``, the milliseconds since 1970, as a date and time. If no calendar has the date, returns the
+    number.
+    """
     try:
         moment = datetime.fromtimestamp(millis / 1000, timezone.utc)
     except (ValueError, OverflowError, OSError):
@@ -74,7 +76,7 @@ def moment_of(millis: int) -> str:
 
 
 def nothing_cut(positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-    """Returns an empty mapping, because the topics of this source never lose records at their ends."""
+    """Returns an empty mapping. This function serves sources whose topics never lose records at their ends."""
     return {}
 
 
@@ -107,7 +109,9 @@ class Available:
     late: LateOffsets = lambda after, moments: {}
 
     def firsts(self, topics: Sequence[str], moments: Sequence[int]) -> Sequence[Mapping[TopicPartition, int]]:
-        """Returns the offsets of each point in time: see ``Source.offsets_at``."""
+        """Returns, for each time in ``moments``, the first offset of each topic-partition: see
+        ``Source.offsets_at``.
+        """
         if self.offsets_at_each is not None:
             return self.offsets_at_each(topics, moments)
         return [self.offsets_at(topics, millis) for millis in moments]

@@ -38,7 +38,7 @@ _TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "MULTISET", "STRUCT", "ROW")
 _ZONES = (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE"), ("WITH", "TIME", "ZONE"))
 _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
 _LONGER = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR", "CHAR VARYING": "VARCHAR"}
-"""Types whose names consist of two words. The tokenizer returns each word as a token."""
+"""Maps type names of two words to one-word names, because the tokenizer returns each word as a token."""
 _MOMENT_DIGITS = 3
 
 
@@ -46,12 +46,12 @@ _AFTER_TYPE = (TokenType.NOT, TokenType.COMMENT, TokenType.STRING)
 
 
 def _multiset(item: Schema) -> Schema:
-    """Returns Flink's ``MULTISET``: a map from each item to the number of its occurrences."""
+    """Returns the schema of Flink's ``MULTISET``, which is a map from each item to the number of its occurrences."""
     return Schema(Type.MAP, keys=item, values=Schema(Type.INT32))
 
 
 def parse_ddl(text: str, *, place: str = "") -> Schema:
-    """Reads a column list into the schema of a struct.
+    """Parses the column list ``text`` into the schema of a struct.
 
     A field, an item of an array or a value of a map allows null unless it is ``NOT NULL``. ``COMMENT`` becomes ``doc``.
     Names with unusual characters need backticks.
@@ -203,7 +203,7 @@ class ColumnParser:
         return _SIMPLE.get(word, _SIMPLE["STRING"])
 
     def time_zone(self) -> bool:
-        """Returns True if the next words give the type a time zone, and consumes these words."""
+        """Consumes the words that give a type a time zone. Returns True if there are such words."""
         for words in _ZONES:
             ahead = []
             for t in self.tokens[self.at : self.at + len(words)]:
@@ -217,7 +217,9 @@ class ColumnParser:
         return Schema(Type.ARRAY, values=self.item())
 
     def item(self) -> Schema:
-        """Parses the type of an array's or map's items, which is nullable unless ``NOT NULL`` follows."""
+        """Parses the type of the items of an array or the values of a map. The type is nullable unless ``NOT NULL``
+        follows.
+        """
         schema = self.type()
         if not self.take(TokenType.NOT):
             return optional(schema)
@@ -225,8 +227,8 @@ class ColumnParser:
         return schema
 
     def length_of_ksqldb(self) -> list[str] | None:
-        """Parses the brackets of ``VARCHAR(STRING)``, with which ksqlDB describes a string. Returns None for other
-        types.
+        """Parses the brackets of ``VARCHAR(STRING)``, ksqlDB's name for a string without a length limit. For other
+        types, returns None.
         """
         ahead = []
         for token in self.tokens[self.at : self.at + 3]:
@@ -289,7 +291,7 @@ class ColumnParser:
             self.fail("a comma, NOT NULL or COMMENT is expected")
 
     def skip(self, start: int, until: TokenType | None) -> None:
-        """Continues at the comma or bracket that ends the column at ``start``."""
+        """Skips tokens up to the comma or bracket that ends the column at ``start``."""
         end, depth, self.at = self.at, 0, start
         while (token := self.now) is not None:
             done = self.at >= end and depth <= 0 and token.token_type in (TokenType.COMMA, until)

@@ -14,15 +14,15 @@ _SIMPLE = {
     Type.BYTES: "BYTES",
 }
 _WIDTH = 100
-"""The longest type that is written on one line. A longer type gets a line for each of its fields."""
+"""The greatest width of a type on a single line. A wider type gets a line for each of its fields."""
 _WORDS = frozenset(
     "CONSTRAINT PRIMARY UNIQUE CHECK WATERMARK KEY METADATA HEADER HEADERS VIRTUAL NOT NULL COMMENT AS".split()
 )
-"""Names that must be quoted, because a statement would read them as keywords."""
+"""Names that need backticks, because a statement would read them as keywords."""
 
 
 def quoted_name(name: str) -> str:
-    """Returns a name for a column list, in backticks unless it is a plain word."""
+    """Returns ``name`` as a column list spells it: in backticks, unless the name is a plain word."""
     plain = name.isascii() and name.isidentifier() and name.upper() not in _WORDS
     if plain:
         return name
@@ -30,13 +30,13 @@ def quoted_name(name: str) -> str:
 
 
 def in_backticks(name: str) -> str:
-    """Returns a name in backticks. Backticks in the name are doubled."""
+    """Returns ``name`` in backticks. Backticks inside the name are doubled."""
     doubled = name.replace("`", "``")
     return f"`{doubled}`"
 
 
 def type_text(schema: Schema, indent: str = "  ") -> str:
-    """Returns the type of a schema in Flink's syntax. A long type is spread over several lines."""
+    """Returns the type ``schema`` in Flink's syntax. A long type is spread over several lines."""
     line = _type(schema, None)
     if len(line) <= _WIDTH:
         return line
@@ -44,7 +44,9 @@ def type_text(schema: Schema, indent: str = "  ") -> str:
 
 
 def column_text(name: str, schema: Schema, indent: str = "  ") -> str:
-    """Returns the definition of a column: its name, its type, and ``NOT NULL`` if it cannot be null."""
+    """Returns the definition of the column ``name``: its name, its type, and ``NOT NULL`` if the column cannot be
+    null.
+    """
     end = "" if schema.optional else " NOT NULL"
     return f"{quoted_name(name)} {type_text(schema, indent)}{end}"
 

@@ -1,1 +1,1 @@
-"""Automation: sensors, schedules and jobs that repair."""
+"""Sensors and schedules that start runs, and jobs that repair tables."""

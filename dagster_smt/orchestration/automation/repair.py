@@ -1,4 +1,4 @@
-"""Builds the job that runs those records again that masks, drops and renames failed to change."""
+"""Builds the job that processes records again if a mask, drop or rename failed to change them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
-    """Builds a job that runs those records again that a mask, drop or rename failed to change.
+    """Builds a job that processes records of ``asset`` again if a mask, drop or rename failed to change them.
 
     The table remembers these records. They come from runs in which an effect touched no record (the check ``dead_mask``
     names these runs), and from runs whose chain hid less than the chain of the definition. The job reads the records

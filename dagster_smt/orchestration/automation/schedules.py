@@ -87,8 +87,9 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
 
 
 def _ended_since(windows: dg.TimeWindowPartitionsDefinition, tick: datetime) -> list[str]:
-    """Returns the windows that have ended since a tick. The last ended window is always included, because its own tick
-    may have failed.
+    """Returns the keys of the partitions in ``windows`` that have ended since ``tick``.
+
+    The partition that ended last is always included, because the run at its own tick may have failed.
     """
     keys = list(windows.get_partition_keys())
     ended = []

@@ -1,8 +1,8 @@
-"""Builds sensors that turn new topics into partitions and runs, and sensors that start a run for unread records. These
-sensors need no Spark and read no payloads.
+"""Builds sensors for new topics and for unread records. These sensors need no Spark and read no payloads.
 
-A sensor gets its information from Dagster's storage: the partitions, and the metadata of tables. The cursor contains
-only the topics that have been reported missing, so losing the cursor loses nothing.
+One sensor turns new topics into partitions and requests their runs. The other sensor requests a run if topics hold
+unread records. A sensor reads only Dagster's storage: the partitions, and the metadata of tables. The cursor contains
+only the topics that have been reported missing, so a lost cursor does no harm.
 """
 
 import time
@@ -25,7 +25,7 @@ from dagster_smt.tables.windows import matching
 from dagster_smt.visible import visible
 
 SENSOR_TAG = "dagster_smt/sensor"
-"""The tag of the runs that a sensor has requested. Its value is the name of the sensor."""
+"""The tag that a sensor adds to the runs it requests. The tag's value is the name of the sensor."""
 _RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
@@ -145,7 +145,7 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
 def _added(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Iterable[str]
 ) -> list[str]:
-    """Returns the keys of the new topics that this tick adds."""
+    """Returns the partition keys of the topics in ``live`` that are not in ``known`` and that this tick adds."""
     partitions = set(known)
     new = []
     for key in map(topic_to_partition_key, live):
@@ -163,7 +163,10 @@ def _added(
 def _unmaterialized(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Collection[str]
 ) -> list[str]:
-    """Returns the partitions that no run has materialized; an empty list while a run of this sensor is in progress."""
+    """Returns the keys in ``known`` that no run has materialized yet.
+
+    While a run of this sensor is in progress, the list is empty.
+    """
     if _under_way(context, spec.name):
         return []
     done = context.instance.get_materialized_partitions(spec.asset)
@@ -175,20 +178,21 @@ def _unmaterialized(
 
 
 def _under_way(context: dg.SensorEvaluationContext, name: str) -> bool:
-    """Returns True if a run that the sensor requested has not finished."""
+    """Returns True if a run that was requested by the sensor ``name`` has not finished yet."""
     filters = dg.RunsFilter(tags={SENSOR_TAG: name}, statuses=_UNFINISHED)
     return bool(context.instance.get_runs(filters, limit=1))
 
 
 def _known_keys(context: dg.SensorEvaluationContext, partitions: dg.DynamicPartitionsDefinition) -> list[str]:
-    """Returns the keys of the partitions, in the order in which they were added."""
+    """Returns the existing keys of ``partitions``, in the order in which they were added."""
     assert partitions.name
     return list(context.instance.get_dynamic_partitions(partitions.name))
 
 
 def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]:
-    """Yields the chosen keys in groups of neighbours, because Dagster orders a range of dynamic partitions by
-    insertion.
+    """Yields the keys in ``chosen`` as groups of keys that are neighbours in ``order``.
+
+    Each group becomes one run over a range. Dagster orders a range of dynamic partitions by insertion.
     """
     span: list[str] = []
     for key in order:
@@ -202,7 +206,7 @@ def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]
 
 
 def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]) -> dg.RunRequest:
-    """Returns the request of one run for neighbouring partitions.
+    """Returns the request of a single run for ``keys``, which are neighbouring partitions.
 
     The run key contains the ids of the topics, so a topic that has been created again gets another run.
     """
@@ -221,12 +225,15 @@ def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str
 
 
 def range_tags(keys: Sequence[str]) -> dict[str, str]:
-    """Returns the tags of a run over neighbouring partitions."""
+    """Returns the tags that make one run cover the partitions from the first to the last of ``keys``."""
     return dict(zip(_RANGE, (keys[0], keys[-1]), strict=True))
 
 
 def _report_vanished(context: dg.SensorEvaluationContext, spec: _NewTopics, gone: Sequence[str]) -> str:
-    """Warns once about topics that have vanished, and returns the cursor that remembers them."""
+    """Logs a warning for the topics in ``gone``, which have vanished, and returns the next cursor.
+
+    The cursor remembers the topics, so each topic is reported only once.
+    """
     cursor = digest(gone) if gone else "none"  # Dagster does not accept an empty cursor
     if gone and context.cursor != cursor:
         topics = ", ".join(map(partition_key_to_topic, gone[:_MOST_NAMES])) + (" …" if len(gone) > _MOST_NAMES else "")
@@ -253,7 +260,7 @@ class _Behind:
 
     @property
     def least(self) -> str:
-        """The smallest number of records or bytes that starts a run, in words."""
+        """Returns a phrase with the smallest number of records or bytes that starts a run."""
         parts = ((self.min_records, "record"), (self.min_bytes, "byte"))
         texts = []
         for number, unit in parts:
@@ -262,7 +269,7 @@ class _Behind:
         return " or ".join(texts)
 
     def turn(self, seconds: float) -> list[str]:
-        """Returns a part of the run key that changes every ``max_age_seconds``.
+        """Returns a part of the run key that changes every ``max_age_seconds``, where ``seconds`` is the current time.
 
         Dagster runs a run key only once. With a new key, a failed run is requested again even without new records.
         """
@@ -271,7 +278,7 @@ class _Behind:
         return [f"turn {seconds // max(1.0, self.max_age_seconds):.0f}"]
 
     def enough(self, late: Sequence[Range], stored: Sequence[Range]) -> bool:
-        """Returns True if a run is due.
+        """Returns True if the unread ranges are large enough to start a run.
 
         Args:
             late: The unread ranges.
@@ -317,8 +324,8 @@ def build_lag_sensor(
         min_records: The smallest number of unread offsets that starts a run; by default 1, unless ``min_bytes`` is set.
         min_bytes: The smallest number of unread bytes that starts a run, estimated from the mean size of the topic's
             stored records. This limit requires file topics, because a broker does not report the size of its topics.
-        max_age_seconds: If the last run that reported anything is older than this, the sensor also starts a run for
-            fewer records. The sensor starts another run after the same number of seconds, even after a failed run.
+        max_age_seconds: If the last report of a run is older than this, the sensor also starts a run for fewer records
+            than ``min_records``. After a failed run, the sensor starts another run after the same number of seconds.
             Without this limit, a failed run is requested again only when there are new records.
         minimum_interval_seconds: As in ``dg.sensor``.
         default_status: As in ``dg.sensor``.
@@ -380,7 +387,10 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
 def _unread(
     spec: _Behind, known: Sequence[str], ends: Mapping[str, Mapping[str, int]]
 ) -> tuple[list[Range], list[Range]]:
-    """Returns the offsets after the ends that the table has reported, and all offsets of the topics."""
+    """Returns two lists of ranges: the unread offsets, and all offsets of the topics.
+
+    An offset is unread if it is not before the end in ``ends``, which the table reported for its topic-partition.
+    """
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
     source = open_source(spec.table.source)
@@ -400,7 +410,7 @@ def _unread(
 
 
 def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
-    """Returns the end offsets that the table reported last for each topic, and the time of its last report."""
+    """Returns the end offsets by topic, as the table last reported them, and the time of the table's last report."""
     end_offsets: dict[str, Any] = {}
     records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)
     for record in records:
@@ -412,7 +422,7 @@ def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: in
 
 
 def _events(context: dg.SensorEvaluationContext, asset: dg.AssetKey, limit: int) -> Iterator[Any]:
-    """Yields the latest materializations and observations of an asset."""
+    """Yields up to ``limit`` of the latest materializations and observations of ``asset``."""
     for fetch in (context.instance.fetch_materializations, context.instance.fetch_observations):
         cursor, left = None, limit
         while left > 0:

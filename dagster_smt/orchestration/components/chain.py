@@ -42,9 +42,9 @@ from dagster_smt.orchestration.resources import SparkSessionResource
 from dagster_smt.tables.sink_options import TableSink
 
 ERASURES = "erasures"
-"""The last part of the asset key of an asset that erases people from a table."""
+"""The last part of the asset key of an erasure asset, which erases people from a table."""
 KIND_PREFIX = "dagster/kind/"
-"""The prefix of the tags in which Dagster stores kinds. A topic has its own kinds."""
+"""The prefix of the tags in which Dagster stores the kinds of an asset. Topics get kinds of their own."""
 
 
 class NewTopicSensorModel(dg.Model):
@@ -77,7 +77,7 @@ class LagSensorModel(dg.Model):
 
 
 class SparkModel(dg.Model):
-    """A Spark session for this component, and for components with the same settings."""
+    """A Spark session of this component. Components with equal settings share the session."""
 
     conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, as flat names.")
     remote: str | None = Field(default=None, description="Address of a Spark Connect server: sc://host:15002.")
@@ -85,8 +85,9 @@ class SparkModel(dg.Model):
 
 @cache
 def _session(text: str) -> SparkSessionResource:
-    """Returns the resource for a ``SparkModel``. Equal models get the same object, because Dagster merges equal
-    objects.
+    """Returns the session resource that ``text``, a ``SparkModel`` as JSON, describes.
+
+    Equal models get the same object, because Dagster merges equal objects.
     """
     model = SparkModel.model_validate_json(text)
     return SparkSessionResource(conf=model.conf, remote=model.remote)
@@ -197,7 +198,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         )
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
-        """Returns the spec of the asset, with the ``translation`` of the file. Override it in a subclass."""
+        """Returns the spec of the table's asset, with the ``translation`` of the file applied. Subclasses can override
+        this method.
+        """
         spec = SmtTranslator.get_asset_spec(_OfComponent(self, data), data)
         if self.translation is not None:
             return self.translation(spec, data)
@@ -206,7 +209,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
         """Returns the spec of a topic, with the group, owners, tags and key prefix of the asset's ``translation``.
 
-        The rest of ``translation`` applies only to the table. Topics that another component observes do not change.
+        The other attributes of ``translation`` apply only to the table. The method does not change the spec of a topic
+        that another component observes.
         """
         if self.translation is None or not self.observe_topics:
             return spec
@@ -268,7 +272,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         )
 
     def check_sink(self, others: Sequence["SmtChainComponent"]) -> None:
-        """Raises an error if another component writes the same table. The first run would fail with SMT524.
+        """Raises an error if one of the components in ``others`` writes to the same table. Without this check, the
+        first run would fail with SMT524.
 
         Raises:
             ConfigError: SMT037, with the names of both components.
@@ -284,8 +289,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             raise ConfigError(two_writers(second.to_user_string(), self.sink.place, first))
 
     def check_session(self, others: Sequence["SmtChainComponent"]) -> None:
-        """Raises an error if two components define different sessions under the same resource key, because a process
-        has only one session.
+        """Raises an error if a component in ``others`` defines a different session under the same resource key.
+
+        A process can have only one session.
 
         Raises:
             ConfigError: SMT050, with the names of both components.
@@ -360,7 +366,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
 
 class _OfComponent(SmtTranslator):
-    """The translator of a component. The specs of topics depend on the asset, so the asset's spec comes first."""
+    """The translator of a component. The translator creates the asset's spec first, because the specs of topics depend
+    on it.
+    """
 
     def __init__(self, component: SmtChainComponent, data: SmtAssetData | None = None):
         self.component, self.data = component, data

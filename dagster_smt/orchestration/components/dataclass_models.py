@@ -1,4 +1,4 @@
-"""Derives models of ``defs.yaml`` from dataclasses, and converts the data of a model back into its dataclass.
+"""Derives the models of ``defs.yaml`` from dataclasses, and converts the data of a model back into its dataclass.
 
 An option of a source, a sink or the checks is declared once: as a field of its dataclass, with a line under
 ``Attributes:`` in the docstring. ``model_of`` takes the type, the default and the description from there, so a new
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ConfigSpelling:
-    """The spelling of a type's values in ``defs.yaml``.
+    """The way in which ``defs.yaml`` spells the values of a type.
 
     Attributes:
         type: The type in the model.
@@ -49,7 +49,7 @@ def model_of(
     examples: Examples | None = None,
     own: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> type[dg.Model]:
-    """Returns the model of a dataclass.
+    """Returns the model of ``defs.yaml`` that has the fields of the dataclass ``cls``.
 
     Args:
         cls: The dataclass. The first paragraph of its docstring describes the model.
@@ -89,7 +89,7 @@ def instance_of(
     *,
     inline: Sequence[type] = (),
 ) -> T:
-    """Returns the instance of a dataclass that the data of its model describe.
+    """Returns an instance of the dataclass ``cls``, created from the data of its model.
 
     Args:
         cls: The dataclass.
@@ -119,7 +119,7 @@ def instance_of(
 def _definitions(
     cls: type, spellings: Spellings, inline: Sequence[type], examples: Examples
 ) -> dict[str, tuple[Any, Any]]:
-    """Returns the fields of a model in the form that ``pydantic.create_model`` accepts."""
+    """Returns the fields of the model for ``cls`` in the form that ``pydantic.create_model`` accepts."""
     hints, docs = get_type_hints(cls), attribute_docs(cls)
     shown: dict[str, list[Any]] = {}
     for base in reversed(cls.__mro__):
@@ -156,7 +156,10 @@ def _written(default: Any, spelling: ConfigSpelling | None) -> Any:
 
 
 def _spelling(hint: Any, spellings: Spellings) -> ConfigSpelling | None:
-    """Returns the spelling of a type. For a union, returns the spelling of its only part that has one."""
+    """Returns the entry of ``spellings`` for the type ``hint``; None if there is no entry.
+
+    For a union, returns the entry of its only member that has one.
+    """
     parts = get_args(hint) if _is_union(hint) else (hint,)
     for part in parts:
         if isinstance(part, type) and part in spellings:
@@ -169,7 +172,10 @@ def _is_union(hint: Any) -> bool:
 
 
 def _model_type(hint: Any, spellings: Spellings) -> Any:
-    """Returns the type of a model's field. Paths become strings, and collections become YAML's collections."""
+    """Returns the type of the model field for a dataclass field of type ``hint``.
+
+    Paths become strings, and collections become YAML's collections.
+    """
     spelling = _spelling(hint, spellings)
     if _is_union(hint):
         parts = []

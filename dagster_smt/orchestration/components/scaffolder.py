@@ -64,7 +64,7 @@ class SmtScaffoldParams(BaseModel):
 
 
 class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
-    """A scaffolder that writes ``defs.yaml``, the chain next to it, and the records of the example."""
+    """A scaffolder that writes ``defs.yaml``, a chain file next to ``defs.yaml``, and example records."""
 
     @classmethod
     def get_scaffold_params(cls) -> type[SmtScaffoldParams]:
@@ -99,7 +99,9 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
 
 
 def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, ConnectorComponent]:
-    """Returns the connector and its files. Writes the records of the example.
+    """Reads the connector that ``params`` name, and returns the connector and the files of its component.
+
+    The function also writes the records of the example into ``target``.
 
     Raises:
         SmtError: The connector does not exist or cannot be read.
@@ -118,7 +120,7 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
 
 
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
-    """Returns the error for a connector with unsupported parts. The files are written, and the exit code is 1."""
+    """Returns the error for a connector with unsupported parts. The files have been written, but the exit code is 1."""
     undone = []
     for option in written.options:
         if option.verdict == "not done":
@@ -133,7 +135,9 @@ def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickExcep
 
 
 def _session(target: Path) -> None:
-    """Adds a Spark session to the project if the project has none. A second session would be an error."""
+    """Adds a Spark session to the project of ``target`` unless the project has one. A second session would be an
+    error.
+    """
     folder = next((parent for parent in target.parents if parent.name == "defs"), target.parent)
     if folder.name == "defs":
         modules = [*folder.parent.rglob("*.py")]
@@ -165,7 +169,7 @@ def _connector(params: SmtScaffoldParams, name: str) -> Connector:
 
 
 def _example(target: Path, topic: str) -> None:
-    """Writes a file topic with two records, if the topic does not exist."""
+    """Writes a file topic with two records under ``target``, unless ``topic`` already exists."""
     from dagster_smt.tables.sources.file_writer import NewRecord, append_records  # loads PySpark
 
     root = target / "topics"

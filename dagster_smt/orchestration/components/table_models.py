@@ -1,4 +1,5 @@
-"""Models of topics, sinks and partitions in ``defs.yaml``, and their conversion into plain data.
+"""Models of topics, sinks and partitions in ``defs.yaml``. The functions convert models into plain data, and plain data
+into the package's own classes.
 
 The models have the options of the dataclasses, and ``dg utils inspect-component`` shows their descriptions. Values may
 be templates (``{{ env('NAME') }}``). For a secret, use a reference, ``${env:NAME}``, which is resolved when a client is
@@ -76,13 +77,13 @@ def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def _names_of(cls: Callable[..., Any]) -> ConfigSpelling:
-    """Returns the spelling of a class of column names: a list of the names."""
+    """Returns the spelling for ``cls``, a class of column names. ``defs.yaml`` spells its values as a list of names."""
     return ConfigSpelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
 
 
 @dataclass(frozen=True)
 class ScheduledMaintenance(SmtMaintenance):
-    """A job that compacts the table and removes old versions, and its schedule.
+    """A job that compacts a table and removes old versions, with an optional schedule.
 
     Attributes:
         schedule: A cron schedule for the job, which stays off until somebody switches it on in the UI. Without it, the
@@ -99,14 +100,14 @@ SPELLINGS: Spellings = {
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
     ValidityColumns: _names_of(ValidityColumns),
 }
-"""The types of options that ``defs.yaml`` spells differently from the dataclasses."""
+"""Maps types of options to their spelling in ``defs.yaml``, where this spelling differs from the dataclass."""
 SINKS: Mapping[str, type[Sink]] = {
     "delta": DeltaSink,
     "iceberg": IcebergSink,
     "kafka": KafkaSink,
     "files": FileTopicSink,
 }
-"""Maps the names of sinks in ``defs.yaml`` to their dataclasses, from which their options are derived."""
+"""Maps the name of each sink in ``defs.yaml`` to the dataclass from which the sink's options are derived."""
 EXAMPLES: Examples = {
     KafkaTopics: {"bootstrap_servers": ["localhost:9092"]},
     TableSink: {
@@ -205,14 +206,14 @@ ErasureModel = _model(
 
 
 class TopicPartitionsModel(dg.Model):
-    """One partition per topic, added by a sensor or by hand."""
+    """One partition for each topic. A sensor or a user adds the partitions."""
 
     type: Literal["topics"] = Field(description="topics: one partition per topic.")
     name: str = Field(description="Name of the dynamic partitions.", examples=["orders_topics"])
 
 
 class TimePartitionsModel(dg.Model):
-    """Time partitions by the records' timestamps."""
+    """Time partitions, which divide records by their timestamps."""
 
     type: Literal["hourly", "daily", "weekly", "monthly"] = Field(
         description="The length of a partition: hourly, daily, weekly or monthly."
@@ -225,7 +226,7 @@ class TimePartitionsModel(dg.Model):
 
 
 def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
-    """Returns the name and the value of the only option that is set.
+    """Returns the name and the value of the only option that is set in ``data``.
 
     Raises:
         ConfigError: SMT040, none or several of the options are set.
@@ -248,7 +249,9 @@ def _instance(cls: type[T], data: Mapping[str, Any], folder: Path, place: str) -
 
 
 def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
-    """Returns the source that a ``SourceModel`` describes. A path of file topics is relative to the folder."""
+    """Returns the source that ``data``, a dumped ``SourceModel``, describes. A path of file topics is relative to
+    ``folder``.
+    """
     name, value = chosen(data, "table.source")
     if name == "kafka":
         return _instance(KafkaTopics, value, folder, "table.source")
@@ -258,7 +261,7 @@ def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
 
 
 def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics:
-    """Returns the source that a ``SourceModel`` describes. The source must consist of topics.
+    """Returns the source that ``data``, a dumped ``SourceModel``, describes. The source must consist of topics.
 
     Raises:
         ConfigError: SMT038, the source is a table.
@@ -271,13 +274,17 @@ def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics
 
 
 def sink_of(data: Mapping[str, Any], folder: Path) -> Sink:
-    """Returns the sink that a ``SinkModel`` describes. Paths of schema files are relative to the folder."""
+    """Returns the sink that ``data``, a dumped ``SinkModel``, describes. Paths of schema files are relative to
+    ``folder``.
+    """
     name, value = chosen(data, "sink")
     return _instance(SINKS[name], value, folder, "sink")
 
 
 def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
-    """Returns the destination of dead letters that a ``LettersModel`` describes."""
+    """Returns the destination of dead letters that ``data``, a dumped ``LettersModel``, describes; None without
+    data.
+    """
     if data is None:
         return None
     name, value = chosen(data, "dead_letters")
@@ -326,7 +333,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
 
 
 def _refuse_repetitions(data: Mapping[str, Any]) -> None:
-    """Raises an error for options that are also in the statement.
+    """Raises an error if ``data`` has a statement and also sets an option that belongs in the statement.
 
     Raises:
         ConfigError: SMT040, for each of these options.
@@ -348,7 +355,7 @@ def _default(field: Any) -> Any:
 
 
 _NOT_IN_STATEMENTS = ("statement", "source", "on_data_loss", "group", "start", "key")
-"""Options that a statement does not contain, or need not contain."""
+"""Options that may be set next to a statement, because a statement cannot or need not contain them."""
 _START = "earliest"
 
 
@@ -380,9 +387,10 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def chain_of(value: Any, folder: Path) -> Any:
-    """Returns the chain from a file next to ``defs.yaml``, from connector properties, or from stages.
+    """Returns the chain in ``value``: a file next to ``defs.yaml``, connector properties, or stages.
 
-    Only the component knows the jars of unknown classes, so a chain with no other problem is returned as it is written.
+    Only the component knows the jars of foreign classes. If unknown classes are the only problem, the function
+    therefore returns the chain unparsed.
     """
     if isinstance(value, str):
         return folder / value
@@ -395,7 +403,9 @@ def chain_of(value: Any, folder: Path) -> Any:
 
 
 def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | None:
-    """Returns the policy from a file, or from its contents. Paths are relative to the folder of ``defs.yaml``."""
+    """Returns the policy in ``data``, which is the path of a policy file or the contents of one. Paths are relative to
+    ``folder``, the folder of ``defs.yaml``.
+    """
     if data is None:
         return None
     if isinstance(data, str):
@@ -417,7 +427,7 @@ _TIMES: dict[str, Callable[..., dg.TimeWindowPartitionsDefinition]] = {
 
 
 def partitions_of(data: Mapping[str, Any] | None) -> dg.PartitionsDefinition | None:
-    """Returns the partitions that a model describes."""
+    """Returns the partitions that ``data``, a dumped model, describes; None without data."""
     if data is None:
         return None
     if data["type"] == "topics":
@@ -429,14 +439,14 @@ def partitions_of(data: Mapping[str, Any] | None) -> dg.PartitionsDefinition | N
 
 
 def maintenance_of(data: Mapping[str, Any] | None) -> ScheduledMaintenance | None:
-    """Returns the maintenance that a ``MaintenanceModel`` describes."""
+    """Returns the maintenance that ``data``, a dumped ``MaintenanceModel``, describes; None without data."""
     if data is None:
         return None
     return _instance(ScheduledMaintenance, data, Path(), "maintenance")
 
 
 def erasure_of(data: Mapping[str, Any] | None) -> SmtErasure | None:
-    """Returns the erasure that an ``ErasureModel`` describes."""
+    """Returns the erasure that ``data``, a dumped ``ErasureModel``, describes; None without data."""
     if data is None:
         return None
     name, value = chosen(data["register_table"], "erasure.register_table")
@@ -445,7 +455,9 @@ def erasure_of(data: Mapping[str, Any] | None) -> SmtErasure | None:
 
 
 def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
-    """Returns a resolver that renders the templates of a model, and then converts the model into plain data."""
+    """Returns a resolver that renders the templates of ``model``, and then converts the model into plain data with
+    ``make``.
+    """
 
     def resolve(context: dg.ResolutionContext, value: Any) -> Any:
         data = context.resolve_value(value.model_dump() if isinstance(value, dg.Model) else value)

@@ -1,4 +1,6 @@
-"""``SmtTopicCollectionComponent``: every topic of a cluster or folder as an asset with the columns of its records."""
+"""``SmtTopicCollectionComponent``, which turns every topic of a cluster or folder into an asset with the columns of its
+records.
+"""
 
 import json
 from collections.abc import Sequence
@@ -64,8 +66,9 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         state_path.write_text(json.dumps(state), encoding="utf-8")
 
     def _schema(self, topic: str) -> dict[str, Any] | None:
-        """Returns the columns of a topic; None if its records cannot be read, so that the other topics are still
-        listed.
+        """Returns the columns of ``topic`` as JSON; None if the records of the topic cannot be read.
+
+        With None, a topic that cannot be read does not prevent the component from listing the other topics.
         """
         try:
             schema = self._topic_schema(topic)
@@ -101,7 +104,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         return _enveloped(values)
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
-        """Returns the assets; none before the first refresh of the state."""
+        """Returns the assets of the topics in the state. Before the first refresh of the state, there are no assets."""
         if state_path is not None:
             state = json.loads(state_path.read_text(encoding="utf-8"))
         else:
@@ -118,8 +121,8 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 
 def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
-    """Returns the format of a topic with its columns. Without known columns, the records, including arrays, stay
-    unchanged.
+    """Returns the format ``form`` with the columns in ``data``. Without known columns, the format leaves the records,
+    including arrays, unchanged.
     """
     if data is None:
         if form.arrays_as_rows:
@@ -129,7 +132,7 @@ def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
 
 
 def _enveloped(values: Sequence[bytes | None]) -> Schema | None:
-    """Returns the schema in the last of the given envelopes."""
+    """Returns the schema in the last envelope among ``values``; None if no value is an envelope."""
     for value in reversed(values):
         data = json.loads(value) if value is not None else None
         if isinstance(data, dict) and data.get("schema") is not None:

@@ -1,4 +1,4 @@
-"""Builds assets: one table at a time, or many tables in one step and one Spark session."""
+"""Builds assets for tables. Many tables can share one step and one Spark session."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
@@ -175,7 +175,7 @@ def _config_schema(table: PlannedAsset) -> dict[str, dg.Field]:
 def _run_selected(
     context: dg.AssetExecutionContext, name: str, tables: Mapping[str, PlannedAsset], spark: object
 ) -> Events:
-    """Runs the selected tables, one after the other, and raises their errors at the end."""
+    """Runs the selected tables one after the other. The errors of all tables are raised at the end."""
     config = context.op_execution_context.op_config
     runs = []
     for part, table in tables.items():
@@ -186,7 +186,7 @@ def _run_selected(
 
 
 def two_writers(name: str, place: str, other: dg.AssetKey) -> Problem:
-    """Returns the problem of an asset that has the same sink as another asset."""
+    """Returns the problem of the asset ``name``, which has the same sink as the asset ``other``."""
     statement = f"writes to {place}, as {other.to_user_string()} does"
     return Problem("SMT037", name, statement, "a table has one chain that writes it: give each asset a sink of its own")
 

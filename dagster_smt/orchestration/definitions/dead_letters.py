@@ -11,8 +11,8 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Builds the asset of a table's dead letters. A run of the table that publishes dead letters materializes the
-    asset.
+    """Builds an asset that shows the dead letters of a table. A run of the table materializes this asset if it
+    publishes dead letters.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns and that has dead letters.
@@ -35,10 +35,10 @@ def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     """Builds a job that runs the failed records of a table again, with the current chain.
 
-    The job reads, from their topics, exactly the records that failed when they were last read, and adds their rows to
-    the table. A record that fails again keeps its dead letter. A second launch then has nothing to do. For an asset
-    with a partition per topic, launch the job without a partition: the job runs the failed records of all topics, or of
-    the topics in ``window.topics``.
+    The job reads, from their topics, exactly those records that failed in their last run, and adds their rows to the
+    table. A record that fails again keeps its dead letter. A second launch then has nothing to do. For an asset with a
+    partition per topic, launch the job without a partition: the job runs the failed records of all topics, or of the
+    topics in ``window.topics``.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns and that has dead letters, or an asset that
@@ -57,7 +57,9 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
 
 
 def _specs_with_letters(asset: dg.AssetsDefinition) -> list[dg.AssetSpec]:
-    """Returns the specs of the tables that have dead letters; at least one."""
+    """Returns the specs of the tables of ``asset`` that have dead letters. At least one table must have dead
+    letters.
+    """
     specs = [spec for spec in asset.specs if DEAD_LETTER_PLACE in spec.metadata]
     if not specs:
         hint = "give build_smt_asset a dead_letter_topic, or dead_letters"

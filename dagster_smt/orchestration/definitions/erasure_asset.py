@@ -1,4 +1,6 @@
-"""Builds the erasure asset, which takes the ids of people, and produces a record of what has been erased and proven."""
+"""Builds the erasure asset, which erases people by their ids. Each launch produces a record of the rows that were
+erased and of the proof.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -155,7 +157,9 @@ def _tables(assets: Sequence[dg.AssetsDefinition]) -> list[PlannedAsset]:
 
 
 def not_erasable(table: PlannedAsset) -> Iterator[Problem]:
-    """Yields the reasons why an erasure would not touch a table, and so could not prove anything about it."""
+    """Yields a problem for each reason why an erasure could not cover ``table``, and so could prove nothing about the
+    table.
+    """
     erasure, sink = table.definition.erasure, table.sink
     if erasure is None:
         hint = "give its SmtTable an erasure: SmtErasure(register_table=…, key_ring=…, records=…, columns=…)"
@@ -170,7 +174,7 @@ def not_erasable(table: PlannedAsset) -> Iterator[Problem]:
 
 
 def subject_source(config: Mapping[str, Any]) -> SubjectSource:
-    """Returns the location of the ids that a run config names.
+    """Returns the location of the ids of people, as ``config``, a run config, names it.
 
     Raises:
         ConfigError: SMT757, the run config names no location, or several.
@@ -212,8 +216,8 @@ def _erased(
 def _written(
     report: ErasureReport, records: Path | str | None, context: dg.AssetExecutionContext
 ) -> dict[str, dg.TableMetadataValue]:
-    """Writes the record into a folder. The rows have already been erased, so an error of the folder does not fail the
-    step.
+    """Writes the record of an erasure into the folder ``records``. The step does not fail if the record cannot be
+    written, because the rows have already been erased.
 
     Returns:
         Metadata with the problem; empty if there is no problem. The asset's metadata contains the whole record in any
@@ -226,7 +230,10 @@ def _written(
 
 
 def record_problems(report: ErasureReport, records: Path | str | None) -> tuple[Problem, ...]:
-    """Writes the record into a folder. Returns the problems of the folder; none if there is no folder."""
+    """Writes the record of an erasure into the folder ``records``, and returns the problems that writing caused.
+
+    Without a folder, the function writes nothing and returns no problem.
+    """
     from dagster_smt.run.spark_failures import coded_failures  # loads PySpark
 
     if records is None:
@@ -247,7 +254,7 @@ def write_record(report: ErasureReport, folder: Path) -> None:
 
 
 def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
-    """Returns the metadata of an erasure: counts and locations, but no person."""
+    """Returns Dagster metadata for ``report``: counts and locations, but nothing that names a person."""
     rows = []
     for place in report.places:
         rows.append(
@@ -280,7 +287,9 @@ def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
 
 
 def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
-    """Returns the failure of the step. Its metadata is the record, because a step that fails yields no event."""
+    """Returns the failure of the step, with the record as its metadata. A step that fails yields no event that could
+    carry the record.
+    """
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)
     return failure

@@ -39,7 +39,7 @@ def load_definitions(place: str, hint: str) -> list[object]:
 
 
 def assets_in(objects: Iterable[object]) -> Iterator[dg.AssetsDefinition]:
-    """Yields the assets among the objects of a module and in their ``Definitions``, each of them once."""
+    """Yields each asset among ``objects`` and inside the ``Definitions`` among them, each asset once."""
     seen: set[int] = set()
     for one in objects:
         assets = one.assets or () if isinstance(one, dg.Definitions) else [one]
@@ -64,7 +64,7 @@ def _file(path: Path) -> ModuleType:
 
 
 def _is_lazy(value: object) -> bool:
-    """Returns True for a function with the decorator ``@dg.definitions``."""
+    """Returns True if ``value`` is a function with the decorator ``@dg.definitions``."""
     return isinstance(value, type(_no_definitions))
 
 

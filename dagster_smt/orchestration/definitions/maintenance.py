@@ -1,6 +1,4 @@
-"""Jobs that maintain the tables of assets: they compact files, and remove old versions and files that no version
-needs.
-"""
+"""Builds jobs that maintain the tables of assets. The jobs compact files, and remove old versions and unused files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -86,7 +84,9 @@ def build_maintenance_job(
 
 
 def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> dict[str, PlannedAsset]:
-    """Returns the tables to maintain, by the name of their asset."""
+    """Returns the tables of ``written`` that ``tables`` lists, by name. Without ``tables``, returns all Delta and
+    Iceberg tables.
+    """
     by_key = {table.key: table for table in written}
     if tables is None:
         keys = [table.key for table in written if isinstance(table.sink, TableSink)] or list(by_key)
@@ -109,14 +109,17 @@ def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> di
 
 
 def _key_of(table: dg.AssetKey | Sequence[str] | str) -> dg.AssetKey:
-    """Returns the asset key of a table. The argument may be a string such as ``lake/orders``."""
+    """Returns the asset key for ``table``, which may also be a string such as ``lake/orders``."""
     if isinstance(table, str):
         return dg.AssetKey.from_user_string(table)
     return dg.AssetKey.from_coercible(table)
 
 
 def _config(name: str, tables: Sequence[str]) -> dict[str, dg.Field]:
-    """Returns the config schema of an op. Dagster treats two enums with the same name in a process as one."""
+    """Returns the config schema of the op ``name``, in which a launch can select some of ``tables``.
+
+    Each op needs an enum with its own name, because Dagster treats two enums with the same name in a process as one.
+    """
     return {
         "tables": dg.Field(
             dg.Array(dg.Enum(f"{name}_choice", [dg.EnumValue(table) for table in tables])),
@@ -152,7 +155,7 @@ def _op(
 def _maintain_each(
     context: dg.OpExecutionContext, tables: Mapping[str, PlannedAsset], maintenance: SmtMaintenance, spark: object
 ) -> Events:
-    """Maintains the tables of a launch one after the other, and raises the problems of all tables at the end."""
+    """Maintains the tables of a launch one after the other. The problems of all tables are raised at the end."""
     config = context.op_config
     errors: list[SmtError] = []
     for name in config.get("tables") or tables:
@@ -172,7 +175,7 @@ def _maintain_each(
 
 
 def _results(work: MaintenanceWork, spark: Any, context: dg.OpExecutionContext) -> list[MaintenanceResult]:
-    """Does the maintenance in this process or in another process, depending on the Spark resource."""
+    """Runs the maintenance ``work`` in this process or in another process, depending on the Spark resource."""
     if isinstance(spark, PipesSpark):
         return spark.maintenance_results(work, context)
     return maintenance_results(work, spark_session_of(spark), lambda line: context.log.info(visible(line)))

@@ -1,5 +1,5 @@
-"""The tables of a sink with ``{topic}`` in Dagster: partitions of one asset, or separate assets for the listed
-tables.
+"""Presents the tables of a sink with ``{topic}`` in Dagster. Listed tables become separate assets, and the other tables
+become partitions of one asset.
 """
 
 from collections.abc import Sequence
@@ -14,33 +14,36 @@ from dagster_smt.orchestration.metadata.definition_metadata import table_key, ta
 from dagster_smt.tables.sink_options import Sink, TableSink
 
 PER_TOPIC = "dagster_smt/tables"
-"""Metadata of an asset that consists of many tables: the path or name with ``{topic}``."""
+"""The metadata key of an asset that consists of many tables. Its value is the path or name with ``{topic}``."""
 
 
 def writes_many(sink: Sink) -> bool:
-    """Returns True if a sink writes many tables."""
+    """Returns True if ``sink`` writes many tables."""
     return isinstance(sink, TableSink) and sink.per_topic
 
 
 def tables_partitions(key: dg.AssetKey) -> dg.DynamicPartitionsDefinition:
-    """Returns the partitions for the tables. Each run adds the partitions of its new tables."""
+    """Returns the partitions definition for the tables of the asset ``key``. Each run adds the partitions of its new
+    tables.
+    """
     return dg.DynamicPartitionsDefinition(name="__".join([*key.path, "tables"]))
 
 
 def table_partition(topic: str) -> str:
-    """Returns the partition key of a topic's table. Characters that topics may contain, but Dagster does not accept,
-    are replaced.
+    """Returns the partition key of the table for ``topic``.
+
+    Characters that are valid in topics but not in Dagster's partition keys are replaced.
     """
     return topic_to_partition_key(name_in_path(topic))
 
 
 def topic_of_table_partition(partition: str) -> str:
-    """Returns the topic that belongs to a key of ``table_partition``."""
+    """Returns the topic for ``partition``, a key that ``table_partition`` returned."""
     return topic_of_name(partition_key_to_topic(partition))
 
 
 def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Builds an asset for the tables that an asset with ``{topic}`` writes, with a partition for each table.
+    """Builds an asset with a partition for each table that an asset with ``{topic}`` writes.
 
     Each run adds the partitions of new tables, and materializes the partitions that it has written, with rows, schema,
     column lineage and offsets. Tables in ``destinations`` are separate assets instead.
@@ -76,7 +79,7 @@ def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 def destination_specs(
     destinations: Sequence[str], sink: Sink, spec: dg.AssetSpec, topics: Sequence[dg.AssetKey]
 ) -> list[dg.AssetSpec]:
-    """Returns the specs of tables that are separate assets.
+    """Returns the spec of each table in ``destinations``, which are separate assets.
 
     Args:
         destinations: The output topics.
@@ -105,7 +108,7 @@ def destination_specs(
 
 
 def check_destinations(destinations: Sequence[str], sink: Sink, partitions: object, place: str) -> None:
-    """Raises an error for table names that no run can write.
+    """Raises an error if no run can write a table in ``destinations``.
 
     Raises:
         ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731, SMT732, a name cannot be a

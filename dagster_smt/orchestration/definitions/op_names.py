@@ -6,18 +6,21 @@ import re
 import dagster as dg
 
 OF_CHAIN = "dagster_smt/chain_hash"
-"""Metadata that only the asset of a chain has. Other assets in the same op do not have it."""
+"""Metadata that only the asset of a chain has. The other assets in the same op lack this metadata."""
 
 
 def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Returns the main spec of an asset that ``build_smt_asset`` returned. The asset's op may also contain tables that
-    are separate assets."""
+    """Returns the main spec of ``asset``, which ``build_smt_asset`` returned. The op of the asset may also contain
+    separate assets for single tables.
+    """
     specs = list(asset.specs)
     return next((spec for spec in specs if OF_CHAIN in spec.metadata), specs[0])
 
 
 def op_name(key: dg.AssetKey) -> str:
-    """Returns the name of an asset's op. A hash distinguishes keys whose names would be equal."""
+    """Returns the name of the op for the asset ``key``. If two keys would lead to the same name, a hash distinguishes
+    the names.
+    """
     plain = all(re.fullmatch(r"[A-Za-z0-9_]+", part) and "__" not in part for part in key.path)
     name = "__".join(re.sub(r"[^A-Za-z0-9_]", "_", part) for part in key.path)
     if plain:

@@ -9,26 +9,27 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 
 OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
-"""Partitions by time, for all topics together or for each topic. To run records again, launch their partitions
-again.
+"""Partitions by time, for all topics together or for each topic. Users process records again by launching these
+partitions again.
 """
 _DOTS = "..."
 _DOTS_CODE = "%2E%2E%2E"
 
 
 def topic_to_partition_key(topic: str) -> str:
-    """Returns the partition key of a topic."""
+    """Returns the partition key for ``topic``."""
     return topic.replace("%", "%25").replace(_DOTS, _DOTS_CODE)
 
 
 def partition_key_to_topic(key: str) -> str:
-    """Returns the topic of a partition key."""
+    """Returns the topic for the partition key ``key``."""
     return key.replace(_DOTS_CODE, _DOTS).replace("%25", "%")
 
 
 def topic_dimension(partitions: dg.PartitionsDefinition | None, place: str) -> str:
-    """Returns the dimension that names topics, for partitions by topic and time; an empty string for all other
-    partitions.
+    """Returns the name of the dimension for topics, if ``partitions`` divide records by topic and time.
+
+    For all other partitions, returns an empty string.
 
     Raises:
         ConfigError: SMT045, the two dimensions are not time windows and topics.

@@ -1,4 +1,4 @@
-"""Planned tables: tables whose chain has been read and planned, ready for runs."""
+"""Planned tables, whose chains have been read and planned. A planned table is ready for runs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -89,7 +89,7 @@ class PlannedTable:
         return self.own_chain
 
     def settings(self, config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
-        """Returns a decoded run config, with the policy of the table before the chain.
+        """Decodes a run config and returns its settings. The chain in the settings begins with the policy of the table.
 
         The arguments are the same as for ``decode_config``.
 
@@ -101,8 +101,8 @@ class PlannedTable:
         return self.under_policy(settings)
 
     def under_policy(self, settings: RunSettings) -> RunSettings:
-        """Returns the settings with the policy of the table before the chain. The chain in ``settings`` must not
-        contain the policy yet.
+        """Returns ``settings`` with the policy of the table before the chain. The chain in ``settings`` must not yet
+        contain the policy.
 
         Raises:
             SmtError: See ``run_policy``.
@@ -114,7 +114,7 @@ class PlannedTable:
 
     @property
     def letter_place(self) -> str:
-        """The destination of the dead letters, in words; empty if there are no dead letters."""
+        """A phrase with the destination of the dead letters; empty if there are no dead letters."""
         place, topic = self.definition.dead_letters, self.definition.dead_letter_topic
         if isinstance(place, TableSink):
             return place.place
@@ -154,7 +154,7 @@ class PlannedAsset(PlannedTable):
 
     @property
     def destination_check_names(self) -> list[str]:
-        """The names of the checks that each table gets if it is a separate asset."""
+        """The names of the checks that a table gets if it is a separate asset."""
         names = []
         for name in CHECKS_OF_DESTINATIONS:
             fits = {"keys_unique": self.sink.keyed is not None, "schema_matches_plan": self.sink.kind == "columns"}
@@ -172,7 +172,7 @@ class PlannedAsset(PlannedTable):
 
 
 def planned_tables(name: str) -> list[PlannedTable]:
-    """Returns the planned tables with a name, among the definitions that this process has loaded."""
+    """Returns the planned tables called ``name``, among the definitions that this process has loaded."""
     tables = []
     for table in _PLANNED.values():
         if table.name == name:
@@ -256,8 +256,8 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
 
 
 def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy | None, SmtAssetData]:
-    """Returns the chain without the policy, the policy, and the data for a translator: chain and plan with the
-    policy.
+    """Returns three items: the chain without the policy, the policy, and the data for a translator. The chain and the
+    plan in the data include the policy.
     """
     name = key.to_user_string()
     own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
@@ -275,7 +275,9 @@ def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy
 
 
 def _sink_of(table: SmtTable, name: str) -> Sink:
-    """Returns the sink of a table. Topics of a cluster get a consumer group with the name of the asset or op."""
+    """Returns the sink of ``table``. If the sink writes topics of a cluster, it gets a consumer group called
+    ``name``.
+    """
     sink = table.sink
     if isinstance(sink, KafkaSink):
         sink = sink.of(re.sub(r"[^A-Za-z0-9._-]+", ".", name))

@@ -1,4 +1,4 @@
-"""The policies of tables: the policy in a definition, and the policy of a run with the registry's current tags."""
+"""The policies of tables. A run's policy uses the current tags of the registry, unlike the policy in a definition."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ SAMPLE = 200
 
 
 def subject_of(table: SmtTable) -> Subject:
-    """Returns the parts of a table that a policy needs."""
+    """Returns those parts of ``table`` that a policy needs."""
     topics, sink = table.table, table.sink
     return Subject(
         topics=topics.topics,
@@ -32,7 +32,8 @@ def subject_of(table: SmtTable) -> Subject:
 
 
 def definition_policy(table: SmtTable) -> AppliedPolicy | None:
-    """Returns the policy of a table, as far as it is known without a schema registry; None if there is no policy.
+    """Returns the policy of ``table``, as far as it is known without a schema registry. Returns None if the table has
+    no policy.
 
     Raises:
         ConfigError: The policy, or a source of its tags, is wrong; SMT767, the policy does not fit the table.
@@ -73,7 +74,7 @@ def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
 
 
 def _topics(table: TopicTable) -> tuple[str, ...]:
-    """Returns the topics that a run samples."""
+    """Returns the topics of ``table`` that a run samples."""
     from dagster_smt.tables.sources import open_source
     from dagster_smt.tables.windows import choose_topics
 

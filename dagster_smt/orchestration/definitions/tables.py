@@ -117,7 +117,7 @@ def parsed_chain(
     """Parses a chain from a file, from properties or from stages.
 
     Args:
-        chain: The chain in any of its forms.
+        chain: A file, properties, stages, or a parsed chain, which is returned.
         name: The name of the asset or op, for messages.
         dead_paths: The reaction to a mask, drop or rename that can touch nothing; None: as the chain says.
         smt_jars, connect_version: As in ``SmtTable``; ignored for a parsed chain, which has its own values.
@@ -132,8 +132,8 @@ def parsed_chain(
 
 
 def table_argument(function: str, table: SmtTable | None, former: Mapping[str, Any]) -> SmtTable:
-    """Returns the table that a call passes to a function. A call may also use the deprecated form, with the table's
-    fields as keyword arguments.
+    """Returns the table that a caller passed to ``function``, either as ``table`` or as the deprecated keyword
+    arguments in ``former``.
 
     Args:
         function: The name of the function that is called, for messages.

@@ -27,7 +27,9 @@ from dagster_smt.tables.windows import matching
 
 _COLUMNS = {"topic": "string", "partitions": "int", "records": "int", "end": "int"}
 _SHOWN = 500
-"""The largest number of rows in a table of topics. An event log should not contain tens of thousands."""
+"""The largest number of rows in a table of topics, because an event log should not contain tens of thousands of
+rows.
+"""
 
 
 @dataclass(frozen=True)
@@ -165,15 +167,19 @@ def _observe(
 
 
 def topics_version(ranges: Sequence[Range], identities: Mapping[str, str]) -> str:
-    """Returns a string that changes with the end of a partition, with a new partition, or with a topic that has been
-    created again.
+    """Returns a string that identifies the current state of topics.
+
+    The string changes if a partition has new records, if a topic gets a partition, or if a topic has been created
+    again.
     """
     ends = [[r.topic, r.partition, r.end] for r in ranges]
     return digest([ends, identities])
 
 
 def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[float, int] | None:
-    """Returns the time of the last observation, and the number of messages at that time."""
+    """Returns the time of the last observation of the asset ``key``, and the number of messages at that time; None if
+    there is no observation.
+    """
     records = context.instance.fetch_observations(key, limit=1).records
     observation = records[0].asset_observation if records else None
     if observation:

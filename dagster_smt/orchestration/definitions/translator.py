@@ -16,7 +16,7 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.topic_table import TopicTable
 
 _KINDS = {"delta": "deltalake"}
-"""Kinds of storage that have a different name in Dagster, with an icon."""
+"""Maps kinds of storage to the different names that Dagster uses for them, so that Dagster shows its icons."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class SmtTranslator:
     """
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
-        """Returns the spec of a table's asset: key, upstream topics, metadata, code version, kinds."""
+        """Returns the asset spec of a table, with key, upstream topics, metadata, code version and kinds."""
         topics = self.get_topic_keys(data)
         return dg.AssetSpec(
             key=data.key,
@@ -63,14 +63,14 @@ class SmtTranslator:
         )
 
     def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
-        """Returns the keys of the topics' assets; see ``topic_keys``."""
+        """Returns the asset keys of the table's topics. By default, ``topic_keys`` determines these keys."""
         keys = []
         for key in topic_keys(data.table):
             keys.append(self.get_topic_spec(dg.AssetSpec(key)).key)
         return keys
 
     def get_topic_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
-        """Returns the spec of a topic's asset.
+        """Returns the asset spec of a topic, given the default ``spec``.
 
         ``build_topic_assets`` uses this spec. The asset of a table depends on the key of this spec.
         """
@@ -99,6 +99,6 @@ def _kinds(data: SmtAssetData) -> set[str]:
 
 
 def default_description(table: TopicTable, chain: Chain) -> str:
-    """Returns the description of an asset or op that declares none: its topics and its stages."""
+    """Returns the default description of an asset or op. The description names the topics and the stages."""
     names = ", ".join(map(plain, table.topics[:5])) or f"topics like {code(table.pattern)}"
     return f"{names} after {', '.join(plain(s.alias) for s in chain.stages) or 'no stage'}"

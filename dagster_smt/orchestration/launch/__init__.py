@@ -1,1 +1,1 @@
-"""Launches: the run config, the options in it, code versions and time partitions."""
+"""The launch of a run: the run config with its options, code versions and time partitions."""

@@ -17,7 +17,8 @@ EndOffsets = Mapping[str, Mapping[str, int]]
 
 
 def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
-    """Returns a string that changes with the chain, the topic table's columns, the formats or this package's version.
+    """Returns a code version, which changes with the chain, the topic table's columns, the formats or this package's
+    version.
 
     Only format options that change values matter. For example, the address of a schema registry does not matter.
     """
@@ -37,10 +38,10 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
 
 
 def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
-    """Returns a version that changes with new records, and with the chain of the run."""
+    """Returns a data version, which changes with new records (``ends``) and with the chain of the run."""
     return dg.DataVersion(digest([ends, chain_hash]))
 
 
 def digest(data: object) -> str:
-    """Returns a short string that identifies data."""
+    """Returns a short hash of ``data``."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

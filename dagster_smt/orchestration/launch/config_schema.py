@@ -56,7 +56,7 @@ _LATE = dg.Enum(
 
 @cache
 def _stage() -> dg.Shape:
-    """Returns the shape of a stage. Classes are an enumeration, so the Launchpad rejects a misspelt class."""
+    """Returns the config shape of a stage. Classes are an enumeration, so the Launchpad rejects a misspelt class."""
     predicate = {
         "name": dg.Field(str, description="Your name for the predicate."),
         "type": dg.Field(_classes("SmtPredicate", predicates()), description="The class."),
@@ -82,7 +82,7 @@ def _options(classes: Iterable[type[Options]]) -> dg.Field:
 
 
 def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:
-    """Returns an enumeration of class names, in their short form and with their package."""
+    """Returns an enumeration of the class names in ``known``, both in short form and with their package."""
     values: dict[str, str] = {}
     for cls in known.values():
         sides = ("$Key", "$Value") if getattr(cls, "sided", False) else ("",)
@@ -123,14 +123,15 @@ class RunSettings:
     own: Chain | None = None
 
     def overridden(self, chain: Chain) -> bool:
-        """Returns True if the run config has replaced the chain of the definition, which is ``chain`` or
-        ``defined``.
+        """Returns True if the run config has replaced the chain of the definition.
+
+        The chain of the definition is ``defined`` if that is set, and ``chain`` otherwise.
         """
         return self.chain.hash != (self.defined or chain).hash
 
 
 def chain_config(chain: Chain) -> dict[str, Any]:
-    """Returns a chain in the form of a run config: as stages, or as properties if the options of a class are
+    """Returns ``chain`` as a run config would write it: as stages, or as properties if the options of a class are
     unknown.
     """
     if chain.has_foreign:
@@ -176,7 +177,7 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
 
 
 _OWN_FORM = ("topics", "explicit", "everywhere", "since", "until", "cuts", "late")
-"""Fields of ``WindowRequest`` that have a different form in a run config, or are not in it."""
+"""Fields of ``WindowRequest`` that a run config spells differently, or does not contain."""
 
 
 def _flag(description: str) -> dg.Field:

@@ -32,7 +32,9 @@ def config_fields(cls: type, omit: Collection[str] = ()) -> dict[str, dg.Field]:
 
 
 def _config_type(hint: Any) -> Any:
-    """Returns the type of a config field: a flag, a number or a string, or null if the dataclass permits None."""
+    """Returns Dagster's config type for the dataclass type ``hint``: a flag, a number or a string, or null if ``hint``
+    permits None.
+    """
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     (kind,) = [part for part in parts if part is not NoneType]
     if NoneType in parts:

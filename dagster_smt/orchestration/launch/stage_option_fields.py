@@ -1,5 +1,5 @@
-"""Converts the options of stages and predicates into fields of a run config, with Dagster's types if Dagster can check
-the options.
+"""Converts the options of stages and predicates into fields of a run config. An option gets one of Dagster's types if
+Dagster can check the option.
 
 A field of Dagster's config cannot depend on another field, so the options of all classes are fields of one shape. The
 Launchpad rejects an option that no class has. An option of a different class is rejected only when the run begins.
@@ -23,12 +23,13 @@ from dagster_smt.authoring.validate import AnyCase, OneOf
 _NAMES = dg.ScalarUnion(scalar_type=str, non_scalar_schema=dg.Array(str))
 _ANY = Any
 _VALUES = ("field.value", "replacement", "static.value", "value", "value.literal")
-"""Options that are strings for the value of a field, but for which people also write numbers."""
+"""Options whose type is a string, but for which users also write numbers."""
 
 
 def option_fields(classes: Iterable[type[Options]]) -> dg.Shape:
-    """Returns the options of the given classes. No option is required, because only the chosen class determines the
-    required options."""
+    """Returns a shape with the options of all ``classes``. No option is required, because the required options depend
+    on the class of the stage.
+    """
     docs: dict[str, dict[str, list[str]]] = {}
     fields: dict[str, list[FieldInfo]] = {}
     for cls in sorted(set(classes), key=lambda c: c.__name__):
@@ -61,7 +62,7 @@ def _field(name: str, docs: dict[str, list[str]], fields: list[FieldInfo]) -> dg
 
 
 def _type(name: str, fields: list[FieldInfo]) -> Any:
-    """Returns Dagster's type of an option."""
+    """Returns Dagster's type for the option ``name``, which may be declared by several classes."""
     kinds = set(map(_plain, fields))
     if len(kinds) > 1 or name in _VALUES:
         return _ANY
@@ -81,7 +82,7 @@ def _type(name: str, fields: list[FieldInfo]) -> Any:
 
 
 def _plain(field: FieldInfo) -> Any:
-    """Returns the type of an option that is not null, without its validators."""
+    """Returns the type of the option ``field`` without null and without validators."""
     kind: Any = field.annotation
     if _allows_null(field):
         kind = next(part for part in get_args(kind) if part is not NoneType)
@@ -95,7 +96,9 @@ def _allows_null(field: FieldInfo) -> bool:
 
 
 def _words(field: FieldInfo) -> tuple[str, ...]:
-    """Returns the words that an option accepts; none if it accepts any string, or ignores case."""
+    """Returns the words that the option ``field`` accepts. The tuple is empty if the option accepts any string, or
+    ignores case.
+    """
     if AnyCase in field.metadata:
         return ()
     return next((part.allowed for part in field.metadata if isinstance(part, OneOf)), ())
@@ -103,8 +106,9 @@ def _words(field: FieldInfo) -> tuple[str, ...]:
 
 @cache
 def _enumeration(name: str, words: tuple[str, ...]) -> dg.Enum:
-    """Returns the words as a type that the Launchpad offers as choices. A config schema contains each type only
-    once.
+    """Returns an enumeration of the words that the option ``name`` accepts, which the Launchpad offers as choices.
+
+    A config schema contains each type only once.
     """
     parts = []
     for part in re.split(r"[^a-z]+", name.lower()):

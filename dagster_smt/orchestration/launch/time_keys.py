@@ -1,4 +1,4 @@
-"""The time partitions of a run: their times, and the part of the run's report for each partition."""
+"""The time partitions of a run, with their times. The report of a run is divided into a part for each partition."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class TimeKeys:
 
 
 def time_keys(context: dg.AssetExecutionContext, partitions: OF_TIME) -> TimeKeys:
-    """Returns the time partitions of a run."""
+    """Returns the time partitions that a run covers."""
     span = context.partition_time_window
     since, until = _millis(span)
     if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):  # with topics, each partition is a separate run
@@ -49,7 +49,8 @@ def _millis(span: dg.TimeWindow) -> tuple[int, int]:
 
 
 def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, ...]:
-    """Returns the topic of a run with partitions by topic and time; an empty tuple for partitions by time alone.
+    """Returns the only topic of a run, if the partitions divide records by topic and time. For partitions by time
+    alone, returns an empty tuple.
 
     Args:
         keys: The partition keys of the run.

@@ -1,4 +1,4 @@
-"""The metadata of an asset that exists before any run: columns, lineage, chain, location."""
+"""The metadata that an asset has before any run: columns, lineage, chain, location."""
 
 import warnings
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from dagster_smt.tables.sink_options import Sink
 
 Metadata = dict[str, Any]
 DEAD_LETTER_PLACE = "dagster_smt/dead_letter_place"
-"""Metadata: the destination of a table's dead letters."""
+"""The metadata key for the destination of a table's dead letters."""
 
 
 def definition_metadata(
     plan: Plan, key: dg.AssetKey, sink: Sink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
 ) -> Metadata:
-    """Returns the metadata of an asset before any run."""
+    """Returns the metadata that the asset ``key`` has before any run."""
     metadata: Metadata = {
         **column_metadata(plan, sink, topics),
         **masked_metadata(sorted({e.path for e in plan.entries if e.action == "masked"})),
@@ -44,7 +44,7 @@ def definition_metadata(
 
 
 def uri_of(path: str | Path) -> str:
-    """Returns the location of a table as a URI."""
+    """Returns the location ``path`` of a table as a URI."""
     if "://" in str(path):
         return str(path)
     return Path(path).absolute().as_uri()
@@ -58,7 +58,7 @@ def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
 
 
 def column_metadata(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
-    """Returns the column schema and the column lineage, if they are known."""
+    """Returns metadata with the column schema and the column lineage, as far as ``described`` contains them."""
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     metadata: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
     if lineage is None:
@@ -67,7 +67,7 @@ def column_metadata(described: PlanOrReport, sink: Sink, topics: Sequence[dg.Ass
 
 
 def masked_metadata(masked: list[str]) -> Metadata:
-    """Returns the paths of masked fields; empty without masks."""
+    """Returns metadata with the paths of the masked fields; empty if no field is masked."""
     if masked:
         return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)}
     return {}
@@ -75,11 +75,11 @@ def masked_metadata(masked: list[str]) -> Metadata:
 
 _DECISION_COLUMNS = dict.fromkeys(("topics", "part", "field", "tags", "action", "reason"), "string")
 MOST_DECISIONS = 500
-"""The largest number of a policy's decisions in metadata; ``dagster-smt explain --policy`` shows all of them."""
+"""The largest number of policy decisions in metadata. ``dagster-smt explain --policy`` shows all decisions."""
 
 
 def policy_metadata(policy: AppliedPolicy) -> Metadata:
-    """Returns the decisions of a table's policy."""
+    """Returns metadata with the decisions of ``policy``."""
     rows = []
     for one in policy.decisions[:MOST_DECISIONS]:
         tags = ", ".join(tag.name for tag in one.tags)
@@ -97,15 +97,21 @@ def _chain_metadata(chain: Chain) -> Metadata:
 
 
 def table_key(key: dg.AssetKey, topic: str) -> dg.AssetKey:
-    """Returns the asset key of one table of a sink with ``{topic}``. The key begins with the asset's key."""
+    """Returns the asset key of the table for ``topic``, for a sink with ``{topic}``. The asset key begins with
+    ``key``.
+    """
     return dg.AssetKey([*key.path, topic])
 
 
 def tables_key(key: dg.AssetKey) -> dg.AssetKey:
-    """Returns the key of the asset whose partitions are the tables of a sink with ``{topic}``."""
+    """Returns the key of the asset whose partitions are the tables of a sink with ``{topic}``. The asset key begins
+    with ``key``.
+    """
     return dg.AssetKey([*key.path, "tables"])
 
 
 def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
-    """Returns the asset key of a table's dead letters. The key begins with the table's key."""
+    """Returns the key of the dead-letter asset of the table ``key``. The dead-letter key begins with the table's
+    key.
+    """
     return dg.AssetKey([*key.path, "dead_letters"])

@@ -1,4 +1,4 @@
-"""Lineage as metadata: the edges between columns, and the columns with the values of tagged fields."""
+"""Lineage as metadata: the edges between columns, and the columns that contain values of tagged fields."""
 
 import dagster as dg
 
@@ -12,12 +12,16 @@ from dagster_smt.tables.sink_options import Sink
 
 EDGES = "dagster_smt/column_edges"
 TAGGED = "dagster_smt/tagged_columns"
-"""Metadata: the columns with the values of tagged fields. ``dagster-smt privacy`` reads this metadata."""
+"""The metadata key for the columns that contain values of tagged fields. ``dagster-smt privacy`` reads this
+metadata.
+"""
 MOST_EDGES = 5_000
 
 
 def run_edges(plan: Plan, report: RunReport | None) -> tuple[Edge, ...]:
-    """Returns the edges of a run, from its plan, or from its report if the schemas came with the records."""
+    """Returns the lineage edges of a run. They come from ``plan``, or from ``report`` if the schemas came with the
+    records.
+    """
     if plan.typed:
         return edges_of(plan)
     return edges_of_report(report, plan.chain) if report is not None else ()
@@ -26,14 +30,14 @@ def run_edges(plan: Plan, report: RunReport | None) -> tuple[Edge, ...]:
 def run_columns(
     policy: AppliedPolicy | None, edges: tuple[Edge, ...], sink: Sink, chain: Chain
 ) -> tuple[TaggedColumn, ...]:
-    """Returns the columns with values of tagged fields; none without a policy."""
+    """Returns the columns that contain values of tagged fields. Without a policy, there are none."""
     if policy is None:
         return ()
     return tagged_columns(policy, edges, has_columns=sink.kind == "columns", chain=chain)
 
 
 def lineage_metadata(plan: Plan, report: RunReport | None, policy: AppliedPolicy | None, sink: Sink) -> Metadata:
-    """Returns the edges of a run, and its columns with values of tagged fields."""
+    """Returns metadata with the lineage edges of a run, and with the columns that contain values of tagged fields."""
     edges, metadata = run_edges(plan, report), Metadata()
     if edges and sink.kind == "columns":
         metadata[EDGES] = dg.MetadataValue.json([edge.to_json() for edge in edges[:MOST_EDGES]])

@@ -1,4 +1,4 @@
-"""The metadata of a maintenance: the files before and after the maintenance, and a line for each step."""
+"""The metadata of a maintenance, with the files before and after the maintenance, and a line for each step."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _UNKNOWN = "unknown"
 
 
 def maintenance_metadata(report: MaintenanceReport) -> dict[str, Any]:
-    """Returns the metadata of a maintenance."""
+    """Returns metadata for ``report``, which describes the maintenance of a table."""
     metadata: dict[str, Any] = {
         "dagster_smt/maintenance": table([_step_row(step) for step in report.steps], _STEP_COLUMNS),
         "dagster_smt/maintenance_seconds": round(sum(step.seconds for step in report.steps), 3),

@@ -1,4 +1,4 @@
-"""The report of a run on one page of Markdown, which is the first entry in the metadata."""
+"""Writes the report of a run as one page of Markdown. The page is the first entry in the run's metadata."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from dagster_smt.tables.sink_options import Sink
 from dagster_smt.visible import visible
 
 _MOST = 40
-"""The largest number of lines in a part. The tables below the report contain all lines."""
+"""The largest number of lines in a part of the page. The tables below the page contain all lines."""
 _ELEMENTS = re.compile(r"\[[^\[\]']*\]")
 _WORDS = {"added": "←", "renamed": "→", "cast": "→", "extracted": "→"}
 
@@ -76,7 +76,7 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
 
 
 def _keys(report: RunReport) -> str:
-    """Returns the effects of the events on the rows of a table with keys."""
+    """Returns text on how the events of a run changed the rows of a table with keys."""
     if not report.keyed:
         return ""
     names = ["inserted", "updated", "deleted", "superseded", "incomplete", "without_row"]
@@ -133,14 +133,15 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
 
 
 def _column_of(path: str) -> str:
-    """Returns the column to which a stage's path belongs. In the lineage, all elements of an array have one name,
-    ``items[].sku``.
+    """Returns the lineage column to which ``path``, a path of a stage, belongs.
+
+    The lineage has a single name for all elements of an array, such as ``items[].sku``.
     """
     return _ELEMENTS.sub("[]", path)
 
 
 def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
-    """Returns the lineage as a drawing in text, because Dagster's UI shows no diagrams in Markdown."""
+    """Returns the lineage as text art, because Dagster's UI shows no diagrams in Markdown."""
     if not lineage:
         return ""
     entries = []

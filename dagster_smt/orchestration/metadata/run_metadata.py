@@ -36,7 +36,7 @@ _DIFF_COLUMNS = {"field": "string", "change": "string", "before": "string", "aft
 
 @dataclass(frozen=True)
 class RunContext:
-    """The facts for a run's metadata that are not in the report.
+    """The facts that a run's metadata needs besides the report.
 
     Attributes:
         plan: The plan of the chain that ran.
@@ -70,7 +70,7 @@ class RunContext:
 
 
 def bare_metadata(report: RunReport) -> Metadata:
-    """Returns the counts and the status of a run, which are always known."""
+    """Returns the counts and the status in ``report`` as metadata. These entries exist for every run."""
     counts = {}
     for name in ("records_in", "records_out", "dropped", "failed", "status"):
         counts[name] = getattr(report, name)
@@ -81,7 +81,7 @@ def bare_metadata(report: RunReport) -> Metadata:
 
 
 def run_metadata(report: RunReport, run: RunContext) -> Metadata:
-    """Returns the metadata of a run."""
+    """Returns the metadata of a run, built from its report and from the other facts in ``run``."""
     described = _described(report, run)
     diff = report_diff(report)
     if report.previous is not None:
@@ -114,7 +114,7 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
-    """Returns metadata for programs, which people rarely read."""
+    """Returns the part of a run's metadata that programs read, and people rarely do."""
     metadata: Metadata = {
         "dagster_smt/status": report.status,
         "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
@@ -136,7 +136,9 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _described(report: RunReport, run: RunContext) -> PlanOrReport:
-    """Returns the plan if it has a schema; otherwise the report of this run or of the previous run."""
+    """Returns the plan of the run if the plan describes the columns of the table. Otherwise returns the report of this
+    run or of the last commit.
+    """
     if run.plan.typed or run.sink.kind == "records":
         return run.plan
     if report.after is None and run.last is not None:
@@ -163,7 +165,9 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _row_metadata(report: RunReport) -> Metadata:
-    """Returns the counts of rows if they differ from the counts of records because arrays are rows."""
+    """Returns metadata with the counts of rows, where they differ from the counts of records, and with the number of
+    records of erased people.
+    """
     metadata: Metadata = {}
     if report.rows_in != report.records_in:
         metadata["dagster_smt/rows_in"] = report.rows_in
@@ -184,11 +188,11 @@ _KEY_COUNTS = {
     "events_superseded": "superseded",
     "deletions_without_row": "without_row",
 }
-"""The metadata of a table with keys, and the attribute of ``KeyCounts`` for each entry."""
+"""Maps each metadata entry of a table with keys to the attribute of ``KeyCounts`` that holds its number."""
 
 
 def _key_metadata(report: RunReport) -> Metadata:
-    """Returns the counts of the rows that events inserted, updated and deleted in a table with keys."""
+    """Returns metadata with the number of rows that events inserted, updated and deleted in a table with keys."""
     if not report.keyed:
         return {}
     total = sum_of_keys(report.keyed.values())
@@ -209,7 +213,7 @@ def _key_metadata(report: RunReport) -> Metadata:
 
 
 _MOST_TABLES = 500
-"""The largest number of tables in the metadata of a run. Each table has its own materialization."""
+"""The largest number of tables that the metadata of a run lists. Each table has its own materialization in any case."""
 _DESTINATION_COLUMNS = {
     "topic": "string",
     "table": "string",
@@ -222,7 +226,7 @@ _DESTINATION_COLUMNS = {
 
 
 def _destination_metadata(report: RunReport) -> Metadata:
-    """Returns the tables of a run that writes many tables. Failed tables come first."""
+    """Returns metadata that lists the tables of a run with many tables. Failed tables come first."""
     destinations = sorted(report.destinations, key=lambda one: (not one.failed, one.topic))
     if not destinations:
         return {}
@@ -243,7 +247,9 @@ _TOTALS = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "st
 
 
 def observed_metadata(metadata: Metadata) -> Metadata:
-    """Returns the metadata of a run without new records: the totals of the table, without the counts of a window."""
+    """Returns the part of ``metadata`` that an observation shows if a run has no new records: the totals of the table,
+    without the counts of a window.
+    """
     totals = {}
     for key, value in metadata.items():
         if key.split("/")[-1] in _TOTALS:
@@ -282,7 +288,9 @@ def _table_metadata(report: RunReport, diff: Sequence[FieldChange], since: Seque
 
 
 def _unread_table(report: RunReport) -> dg.TableMetadataValue:
-    """Returns the unread records by topic and stage, or the unread offsets if records cannot be counted."""
+    """Returns a table of unread records by topic and stage. If records cannot be counted, the table contains unread
+    offsets.
+    """
     rows = []
     for u in report.unread:
         rows.append((u.topic, u.alias, u.places(), u.records, "records" if u.counted else "offsets"))
@@ -294,8 +302,9 @@ def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
 
 
 def report_diff(report: RunReport) -> list[FieldChange]:
-    """Returns the changes of the schema in a run. Without a schema, the changes come from the ledger, in the user's
-    spelling.
+    """Returns the differences between the input schema and the output schema of a run.
+
+    If the report has no schemas, the differences come from the ledger, with paths as the user has written them.
     """
     if report.before is not None or report.after is not None:
         return schema_diff(report.before, report.after, report.lineage)
@@ -325,7 +334,7 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
 
 
 def letters_metadata(report: RunReport) -> Metadata:
-    """Returns the metadata of the dead letters that a run has published: their number and reasons, without their
+    """Returns metadata of the dead letters that a run has published: their number and the reasons, but not their
     contents.
     """
     return {

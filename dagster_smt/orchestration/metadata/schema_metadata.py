@@ -1,4 +1,4 @@
-"""Column schema, column lineage and the chain itself as Dagster metadata, derived from a plan or from the report of a
+"""Converts column schema, column lineage and the chain into Dagster metadata. The source is a plan, or the report of a
 run.
 """
 
@@ -31,12 +31,14 @@ RECORD_COLUMNS = {
     "source_topic": "string",
 }
 _COLUMN_NAMES = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch"}
-"""Columns of topics whose names differ in topic tables."""
+"""Maps the names of topic columns in topic tables to the different names in Spark."""
 _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
 class PlanOrReport(Protocol):
-    """A plan, or the report of a run, with the columns of a table. See ``chain.Plan`` for the attributes."""
+    """The columns of a table, as a plan or the report of a run describes them. See ``chain.Plan`` for the
+    attributes.
+    """
 
     @property
     def after(self) -> Schema | None: ...
@@ -51,7 +53,10 @@ class PlanOrReport(Protocol):
 
 
 def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
-    """Returns the columns of a table, including the fields of structs by their paths; None if only a run knows them."""
+    """Returns the column schema of a table. Fields of structs are listed by their paths.
+
+    Returns None if only a run can know the columns.
+    """
     if sink.kind == "records":
         columns = []
         for n, t in RECORD_COLUMNS.items():
@@ -79,7 +84,7 @@ def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
 
 
 def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
-    """Returns the key columns of a table with keys, with their types in the record's key."""
+    """Maps the key columns of a table with keys to their types in the record's key."""
     if sink.keyed is None:
         return {}
     key, kinds = described.key_after, dict[str, str]()
@@ -90,12 +95,14 @@ def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
 
 
 def _is_delete_flag(path: str, sink: Sink) -> bool:
-    """Returns True if a column marks deletions. A table with keys deletes the row, and does not contain the column."""
+    """Returns True if the column ``path`` marks deletions. A table with keys does not contain this column, because the
+    table deletes the row instead.
+    """
     return sink.keyed is not None and path == below("", sink.keyed.delete_flag)
 
 
 def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
-    """Returns the columns that a mode adds to the columns of the chain."""
+    """Returns the columns that the sink's mode adds to the columns of the chain."""
     keyed = sink.keyed
     if keyed is None or not keyed.added_columns:
         return []
@@ -118,7 +125,9 @@ def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
 
 
 def topic_columns(table: TopicTable) -> dg.TableSchema:
-    """Returns the columns of a topic for the column lineage, with the declared fields of keys, values and headers."""
+    """Returns the column schema of the topics in ``table``, with the declared fields of keys, values and headers. The
+    column lineage uses these columns.
+    """
     columns = []
     for n, t in RECORD_COLUMNS.items():
         if n != "source_topic":
@@ -137,14 +146,14 @@ def topic_columns(table: TopicTable) -> dg.TableSchema:
 
 
 def _source_columns(sink: Sink) -> dict[str, str]:
-    """Returns the columns with the coordinates of each row, and their types."""
+    """Maps the columns with the coordinates of each row's record to their types."""
     if not isinstance(sink, TableSink) or sink.source_columns is None:
         return {}
     return dict(zip(sink.source_columns.names, ("string", "int32", "int64"), strict=True))
 
 
 def column_lineage(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
-    """Returns the fields of the topics from which each column comes."""
+    """Returns the column lineage of a table: for each column, the fields of the topics from which its values come."""
     schema = column_schema(described, sink)
     if schema is None:
         return None
@@ -162,7 +171,7 @@ def column_lineage(described: PlanOrReport, sink: Sink, topics: Sequence[dg.Asse
 
 
 def _sources(described: PlanOrReport, sink: Sink, column: str) -> set[str]:
-    """Returns the fields of the topics from which a column comes."""
+    """Returns the fields of the topics from which the values of ``column`` come."""
     if sink.kind == "columns" and _comes_from_key(described, sink, column):
         return _key_sources(described, column)
     if sink.kind == "records":
@@ -193,7 +202,7 @@ def _comes_from_key(described: PlanOrReport, sink: Sink, column: str) -> bool:
 
 
 def _key_sources(described: PlanOrReport, column: str) -> set[str]:
-    """Returns the fields from which a column comes, if only the record's key contains the column."""
+    """Returns the fields from which the values of ``column`` come, if only the record's key contains the column."""
     sources = described.key_lineage.get(column) or described.key_lineage.get(WHOLE) or ()
     return {_COLUMN_NAMES.get(source, source) for source in sources}
 
@@ -215,8 +224,10 @@ def _schema_column(path: str, schema: Schema, masked: Collection[str], role: str
 
 
 def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | None:
-    """Returns the value of the tag for masked columns: an empty string if the whole column is masked, ``partly`` if a
-    part of the column is masked, else None.
+    """Returns the value of the tag for masked columns.
+
+    The value is an empty string if the whole column ``path`` is masked, and ``partly`` if a part of the column is
+    masked. Without a mask, returns None.
     """
     if _all_masked(path, schema, masked):
         return ""
@@ -227,8 +238,8 @@ def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | No
 
 
 def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
-    """Returns True if masks hide a whole column, that is, each field of a struct, or the elements of an array or
-    map.
+    """Returns True if masks hide the whole column ``path``. In a struct, every field must be masked. In an array or
+    map, the elements must be masked.
     """
     if path in masked or (path == "value" and WHOLE in masked):
         return True
@@ -257,7 +268,7 @@ def _column(
 
 
 def chain_markdown(chain: Chain) -> str:
-    """Returns the stages as a table."""
+    """Returns the stages of ``chain`` as a Markdown table."""
     rows = [["#", "stage", "transform", "options", "acts"]]
     for number, stage in enumerate(chain.stages, 1):
         acts = "always"

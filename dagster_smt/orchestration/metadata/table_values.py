@@ -1,4 +1,4 @@
-"""Tables as Dagster metadata values, each with an explicit schema."""
+"""Converts rows into Dagster's table metadata, with an explicit schema for each table."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +23,9 @@ _REJECT_COLUMNS = {
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
-    """Returns a table with an explicit schema.
+    """Returns ``rows`` as a Dagster table. ``columns`` maps the names of the columns to their types.
 
-    Without a schema, Dagster rejects an empty table, and takes the types from the first row.
+    Without an explicit schema, Dagster rejects an empty table, and derives the types from the first row.
     """
     table_columns = []
     for n, t in columns.items():
@@ -35,12 +35,12 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.T
 
 
 def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
-    """Returns problems as a table."""
+    """Returns ``problems`` as a Dagster table."""
     return table(rows_of(problems, _PROBLEM_COLUMNS), _PROBLEM_COLUMNS)
 
 
 def rows_of(objects: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
-    """Returns a row for each object, with the attributes that have the names of the columns."""
+    """Returns a row for each object in ``objects``. Each column of the row holds the attribute of the same name."""
     rows = []
     for value in objects:
         rows.append(dict(zip(columns, attrgetter(*columns)(value), strict=True)))
@@ -48,7 +48,7 @@ def rows_of(objects: Iterable[object], columns: Iterable[str]) -> list[dict[str,
 
 
 def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
-    """Returns a row for each window of a series."""
+    """Returns a Dagster table with a row for each window in a series of windows."""
     columns = {"batch": "int", "window": "string", **dict.fromkeys(_BATCH_COUNTS, "int"), "seconds": "float"}
     rows = []
     for number, batch in enumerate(batches, 1):
@@ -67,8 +67,9 @@ _BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 
 
 def reject_table(report: RunReport) -> dg.TableMetadataValue:
-    """Returns the reasons for failures: examples from each topic, and the number of failures in the stage of each
-    example.
+    """Returns a Dagster table with the reasons why records failed.
+
+    The table contains examples from each topic, and the number of failures in the stage of each example.
     """
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
     totals = {s.alias: s.failed for s in report.stages}

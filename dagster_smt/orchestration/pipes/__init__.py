@@ -1,1 +1,1 @@
-"""Executes runs whose Spark work takes place in another process, which a Dagster Pipes client starts."""
+"""Executes the Spark work of runs in another process, which a Dagster Pipes client starts."""

@@ -1,4 +1,4 @@
-"""The external process, which reads a request, does the Spark work and answers."""
+"""The external process of a run. The process reads a request, does the Spark work and sends an answer."""
 
 import os
 import signal
@@ -57,7 +57,7 @@ def run_external(spark: Any = None, **pipes: Any) -> None:
 
 
 def _answer(context: PipesContext, spark: Any) -> dict[str, Any]:
-    """Returns the answer to the request of a Pipes session."""
+    """Returns the answer to the request in ``context``, the context of a Pipes session."""
     from dagster_smt.run.spark_failures import coded_failures  # loads PySpark
 
     def log(line: str) -> None:
@@ -74,7 +74,7 @@ def _answer(context: PipesContext, spark: Any) -> dict[str, Any]:
 
 
 def _work_answer(request: ExternalRequest, table: PlannedTable, session: Any, log: Progress) -> dict[str, Any]:
-    """Does the work of a request and returns the answer with the result."""
+    """Does the work that ``request`` describes, and returns an answer with the result."""
     if request.run is not None:
         return run_answer(run_result(run_work(request.run, table, request.tag), session, log))
     if request.maintenance is not None and isinstance(table, PlannedAsset):
@@ -88,7 +88,7 @@ def _work_answer(request: ExternalRequest, table: PlannedTable, session: Any, lo
 
 
 def _erasure_work(definitions: str, request: ErasureRequest, tag: str) -> ErasureWork:
-    """Returns the work of an erasure.
+    """Returns the work that the erasure request ``request`` describes.
 
     Raises:
         ConfigError: SMT654, as ``_table``; SMT754, a table has no ``erasure`` in the definitions of this process.
@@ -111,7 +111,7 @@ def _session() -> Any:
 
 
 def _table(definitions: str, name: str) -> PlannedTable:
-    """Loads definitions and returns one of their tables.
+    """Loads the definitions and returns their table ``name``.
 
     Raises:
         ConfigError: The definitions are wrong; SMT654, they cannot be loaded, or do not contain the table.
@@ -132,7 +132,7 @@ def _table(definitions: str, name: str) -> PlannedTable:
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """Makes SIGTERM cancel the work, as SIGINT does."""
+    """Makes SIGTERM cancel the work in the block, as SIGINT does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

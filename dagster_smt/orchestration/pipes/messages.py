@@ -26,9 +26,9 @@ from dagster_smt.version import __version__
 
 Result = TypeVar("Result")
 REQUEST = "dagster_smt_request"
-"""The name of the request among the extras of a Pipes session."""
+"""The key under which a Pipes session stores the request among its extras."""
 ANSWER = "dagster_smt_answer"
-"""The name of the answer in a custom message of a Pipes session."""
+"""The key of the answer in a custom message of a Pipes session."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +124,7 @@ class ExternalAnswer:
 
 
 def request_of(work: RunWork | MaintenanceWork | ErasureWork, definitions: str) -> dict[str, Any]:
-    """Returns the request for the given work, as JSON data."""
+    """Returns the request for ``work`` as JSON data."""
     request = ExternalRequest(version=__version__, definitions=definitions, table=work.table.name, tag=work.tag)
     if isinstance(work, RunWork):
         request = replace(request, run=_run_request(work))
@@ -159,7 +159,7 @@ def _erasure_request(work: ErasureWork) -> ErasureRequest:
 
 
 def read_request(data: object) -> ExternalRequest:
-    """Reads a request.
+    """Reads a request from ``data``, the JSON data of a Pipes session.
 
     Raises:
         ConfigError: SMT653, the request comes from a different version.
@@ -179,7 +179,7 @@ def _version(version: object) -> str:
 
 
 def run_work(request: RunRequest, table: PlannedTable, tag: str) -> RunWork:
-    """Returns the work of a run.
+    """Returns the work of the run that ``request`` describes.
 
     Raises:
         ConfigError: The chain cannot be read in this process, with all problems; SMT655, this process has a different
@@ -233,7 +233,9 @@ def _answer(result: object) -> dict[str, Any]:
 
 
 def _plain(report: RunReport) -> RunReport:
-    """Returns a report whose schemas have no default values, because JSON would lose the types of these values."""
+    """Returns ``report`` without the default values in its schemas, because JSON would lose the types of these
+    values.
+    """
     schemas = {}
     for name in ("before", "after", "previous", "key_after"):
         schema = getattr(report, name)
@@ -246,7 +248,7 @@ def _plain(report: RunReport) -> RunReport:
 
 
 def error_answer(error: SmtError) -> dict[str, Any]:
-    """Returns the answer with an error, as JSON data."""
+    """Returns an answer that contains ``error``, as JSON data."""
     data: dict[str, Any] = msgspec.to_builtins(
         ExternalAnswer(error=type(error).__name__, problems=list(error.problems))
     )
@@ -254,7 +256,7 @@ def error_answer(error: SmtError) -> dict[str, Any]:
 
 
 def read_answer(data: object, table: str, type_: type[Result]) -> Result:
-    """Returns the result of an answer.
+    """Returns the result that the answer ``data`` contains.
 
     Args:
         data: The answer.
@@ -276,7 +278,7 @@ def read_answer(data: object, table: str, type_: type[Result]) -> Result:
 
 
 def _error_class(name: str) -> type[SmtError]:
-    """Returns an error class by its name; ``EngineError`` for unknown names."""
+    """Returns the error class called ``name``. For an unknown name, returns ``EngineError``."""
     error_class = getattr(errors, name, None)
     if isinstance(error_class, type) and issubclass(error_class, SmtError):
         return error_class

@@ -1,4 +1,4 @@
-"""Defines the resource that passes the Spark work of runs to a Dagster Pipes client."""
+"""Defines a resource that lets a Dagster Pipes client do the Spark work of runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -22,12 +22,10 @@ SCRIPT = Path(__file__).parent / "submit" / "script.py"
 
 @dataclass(frozen=True)
 class PipesSpark:
-    """The resource ``spark`` of a code location whose runs use Spark in another process, through a client of Dagster
-    Pipes.
+    """The resource ``spark`` for runs that use Spark in another process, through a Dagster Pipes client.
 
     The client starts a process that calls ``run_external``, for example with ``spark-submit``, on Databricks, on EMR or
     in a container. The process loads the same definitions, does the Spark work and returns the report.
-    Materializations, checks, dead letters, metadata, log lines and errors are the same as in a run with a session.
 
     Example:
         .. code-block:: python
@@ -76,7 +74,7 @@ class PipesSpark:
         return read_answer(self._answer(work, context), work.table.name, ErasureReport)
 
     def _answer(self, work: RunWork | MaintenanceWork | ErasureWork, context: dg.OpExecutionContext) -> object:
-        """Runs the client and returns the answer of its process."""
+        """Starts the client for ``work``, and returns the answer of the client's process."""
         # some clients write the addresses of the run into their arguments
         arguments = self.arguments() if callable(self.arguments) else deepcopy(self.arguments)
         extras = {REQUEST: request_of(work, self.definitions)}
@@ -92,10 +90,10 @@ class PipesSpark:
 
 
 class _PipesContext(dg.OpExecutionContext):
-    """The context that the client gets.
+    """The context of a step, as the client gets it.
 
-    Pipes would fail a step that does not return a result for each asset. A run without new records intentionally
-    returns no result.
+    Pipes would make the step fail, because the step does not return a result for each asset. A run without new records
+    intentionally returns no result.
     """
 
     def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
@@ -103,10 +101,10 @@ class _PipesContext(dg.OpExecutionContext):
 
 
 def _reason(error: Exception) -> str:
-    """Returns the text of an error that Dagster or the operating system raised, such as an exit code or the name of a
-    missing program.
+    """Returns a text that describes ``error``.
 
-    The texts of other errors may quote anything, so these errors are named by their class.
+    For errors from Dagster or the operating system, this is the error's own text, such as an exit code or the name of a
+    missing program. For all other errors, this is the name of the class, because their texts may quote anything.
     """
     if isinstance(error, OSError) or type(error).__module__.startswith("dagster"):
         return str(error)

@@ -1,1 +1,1 @@
-"""Runs: their steps, cancellation, progress and retries, and what follows a run."""
+"""The runs of tables inside Dagster steps: cancellation, progress, retries, and the events and reports after a run."""

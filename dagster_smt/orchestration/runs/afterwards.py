@@ -1,4 +1,4 @@
-"""Steps after a commit. If one of them fails, the run reports the failure but still succeeds."""
+"""The steps after a commit. If such a step fails, the run reports the failure but still succeeds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from dagster_smt.orchestration.metadata.table_values import problem_table
 
 T = TypeVar("T")
 UNSEEN = "dagster_smt/problems_after_commit"
-"""Metadata: facts that could not be read, or reports that failed, after a commit."""
+"""The metadata key for problems after a commit: facts that could not be read, and reports that failed."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Afterwards:
     problems: list[Problem] = field(default_factory=list)
 
     def get(self, subject: str, make: Callable[[], T], fallback: T) -> T:
-        """Returns the result of a step, or a fallback if the step fails.
+        """Calls ``make`` and returns its result. If ``make`` fails, notes a problem and returns ``fallback``.
 
         Args:
             subject: The name of the result, for messages.
@@ -43,7 +43,7 @@ class Afterwards:
             return fallback
 
     def add(self, *problems: Problem) -> None:
-        """Logs problems and keeps them for the metadata."""
+        """Logs ``problems`` as warnings, and adds them to the metadata."""
         for problem in problems:
             self.problems.append(problem)
             self.warn(str(problem))

@@ -1,4 +1,4 @@
-"""Events that report a run to Dagster: materializations, observations, dead letters and check results."""
+"""Yields the Dagster events of a run: materializations, observations, dead letters and check results."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,8 +22,8 @@ from dagster_smt.visible import visible
 Context = dg.OpExecutionContext | dg.AssetExecutionContext
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
 _MOST_LINES = 5
-"""The largest number of partitions that get a line in the log. The materialization of each partition contains its
-counts.
+"""The largest number of partitions that get a line in the log. The counts of all partitions are in their
+materializations.
 """
 
 
@@ -34,7 +34,7 @@ def asset_events(
     keys: Sequence[str],
     times: TimeKeys | None,
 ) -> Events:
-    """Yields all events of an asset's run.
+    """Yields all Dagster events of the run of an asset.
 
     Args:
         context: The context of the step.
@@ -62,7 +62,7 @@ def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterial
 
 
 def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yields the check results for an op that is not the asset's own op."""
+    """Yields the check results of ``run``. This function serves ops other than the asset's own op."""
     for result in _check_results(context, table, run):
         yield dg.AssetCheckEvaluation(
             asset_key=table.key,
@@ -107,7 +107,7 @@ def _of_whole_table(table: PlannedAsset, run: SmtRun) -> Events:
 
 
 def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, times: TimeKeys) -> Events:
-    """Yields the materializations of one commit, one for each time partition, including partitions without records."""
+    """Yields a materialization for each time partition of one commit, including partitions without records."""
     if run.error is not None:  # a time window in which topics are missing is not materialized
         return
     outcomes = {}
@@ -121,7 +121,7 @@ def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRu
 
 
 def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
-    """Yields the materializations of one commit, one for each topic of the window."""
+    """Yields the materialization of one commit, with metadata for each topic in ``keys``."""
     outcomes = topic_outcomes(context.log, run, keys)
     if run.error is not None or not any(outcome.news for outcome in outcomes.values()):
         yield from materializations(table, run, outcomes)
@@ -139,7 +139,7 @@ def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtR
 
 
 def materializations(table: PlannedAsset, run: SmtRun, outcomes: Mapping[str, SmtOutcome]) -> Events:
-    """Yields an event for each partition, separate from the output of the step."""
+    """Yields an event for each partition in ``outcomes``. These events are separate from the output of the step."""
     for key, outcome in outcomes.items():
         if not outcome.news:
             yield dg.AssetObservation(table.key, partition=key, metadata=observed_metadata(outcome.metadata))
@@ -157,13 +157,17 @@ def _tags(table: PlannedAsset, run: SmtRun, version: dg.DataVersion) -> dict[str
 
 
 def whole_outcome(run: SmtRun) -> SmtOutcome:
-    """Returns the outcome for the whole table; only the counts if the metadata cannot be created."""
+    """Returns the outcome of ``run`` for the whole table. If the metadata cannot be created, the outcome contains only
+    the counts.
+    """
     counts = SmtOutcome(run.report, bare_metadata(run.report), run.facts.ends)
     return _outcome(run, "metadata", run.outcome, counts)
 
 
 def topic_outcomes(log: dg.DagsterLogManager, run: SmtRun, keys: Sequence[str]) -> dict[str, SmtOutcome]:
-    """Returns the outcome for each partition, without the topics that were left out."""
+    """Returns the outcome of ``run`` for each partition key in ``keys``, except for topics that the run has left
+    out.
+    """
     outcomes = {}
     for key in keys:
         topic = partition_key_to_topic(key)
@@ -193,7 +197,7 @@ def _outcome(run: SmtRun, subject: str, make: Callable[[], SmtOutcome], fallback
 
 
 def _log_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome]) -> None:
-    """Logs a line for each of the first few partitions with records, if the run has several partitions."""
+    """Logs a line for each of the first few partitions with records. For a single partition, logs nothing."""
     lines = []
     if len(outcomes) > 1:
         for outcome in outcomes.values():
@@ -207,8 +211,9 @@ def _log_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome
 
 
 def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Metadata | None:
-    """Returns the metadata of the last materialization, of a topic's partition, or of the table if ``topic`` is
-    None.
+    """Returns the metadata of the last materialization of the asset ``key``.
+
+    With ``topic``, returns the metadata of the topic's partition. Returns None if there is no materialization.
     """
     partitions = [topic_to_partition_key(topic)] if topic is not None else None
     latest = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
@@ -220,8 +225,8 @@ def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Meta
 
 
 def columns_read(context: Context, key: dg.AssetKey) -> dict[str, list[str]]:
-    """Returns the downstream columns that come from each column of an asset, according to the lineage in the
-    catalog.
+    """Maps each column of the asset ``key`` to the downstream columns that are derived from it, according to the
+    lineage in the catalog.
     """
     readers: dict[str, list[str]] = {}
     try:

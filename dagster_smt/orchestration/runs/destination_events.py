@@ -1,4 +1,4 @@
-"""The events of a run that writes many tables: a materialization, lineage and checks for each table."""
+"""Yields the events of a run that writes many tables. Each table gets a materialization, its lineage and its checks."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ Event = dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetCheckResul
 def destination_events(
     context: dg.AssetExecutionContext | dg.OpExecutionContext, table: PlannedAsset, run: "SmtRun", *, own_op: bool
 ) -> Iterator[Event]:
-    """Yields the events of the tables that a run has written, if its asset consists of many tables.
+    """Yields the events of the tables that a run has written. If the asset is a single table, yields nothing.
 
     Args:
         context: The context of the step.
@@ -62,7 +62,7 @@ def destination_events(
 
 
 def destination_checks(table: PlannedAsset, run: "SmtRun") -> Iterator[dg.AssetCheckResult]:
-    """Yields the check results of the listed tables."""
+    """Yields the check results of the tables that the definition lists as separate assets."""
     for topic in table.definition.destinations:
         report = run.report.destination_reports.get(topic)
         if report is None:

@@ -1,4 +1,4 @@
-"""The part of an erasure that Spark does. It takes the location of the ids, and returns a record.
+"""The Spark work of an erasure. The work reads the ids from their location, and returns a record of the erasure.
 
 The request may come from another process.
 """
@@ -34,12 +34,12 @@ class ErasureWork:
 
     @property
     def table(self) -> PlannedAsset:
-        """The first table, whose name identifies the work in messages."""
+        """The first table. Messages identify the work by the name of this table."""
         return self.tables[0]
 
 
 def erasure_report(work: ErasureWork, session: Any, log: Progress) -> ErasureReport:
-    """Erases people from tables, their dead letters and their topics, on a session of this process.
+    """Erases people from tables, dead letters and topics, with the session of this process.
 
     A signal during the work cancels the Spark jobs.
 
@@ -53,7 +53,7 @@ def erasure_report(work: ErasureWork, session: Any, log: Progress) -> ErasureRep
 
 
 def _erase(work: ErasureWork, session: Any, say: Any) -> ErasureReport:
-    """Does the work, in the thread that ``run_cancellable`` starts. An error that ``say`` raises stops the work."""
+    """Erases the people, in the thread that ``run_cancellable`` starts. An error that ``say`` raises stops the work."""
     from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
 
     targets = []

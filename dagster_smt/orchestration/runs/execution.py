@@ -1,4 +1,6 @@
-"""One run of a table inside a Dagster step: the cancellable Spark work, and its outcomes for Dagster."""
+"""Executes the run of a table inside a Dagster step. The Spark work can be cancelled, and the result becomes outcomes
+for Dagster.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,12 +31,14 @@ from dagster_smt.visible import visible
 _Value = TypeVar("_Value")
 
 LastMetadata = Callable[[str | None], Metadata | None]
-"""Returns the metadata that Dagster already shows, of a topic's partition, or of the table if the argument is None."""
+"""A function that returns the metadata that Dagster already shows. The argument is the topic of a partition, or None
+for the whole table.
+"""
 
 
 @dataclass(frozen=True)
 class SmtOutcome:
-    """The outcome of a run for a table or for one of its partitions, ready for Dagster.
+    """The outcome of a run in the form that Dagster needs, for a table or for one of its partitions.
 
     Attributes:
         report: The report, with all batches together.
@@ -85,7 +89,9 @@ class SmtRun(RunResult):
 
     @cached_property
     def error(self) -> SmtError | None:
-        """The error of the topics that were left out. Its class determines whether Dagster retries the step."""
+        """The error of the topics that were left out; None if there is none. The class of the error determines whether
+        Dagster retries the step.
+        """
         failures = [*self.report.failures.values()]
         for one in self.report.destinations:
             if one.failed:
@@ -100,7 +106,7 @@ class SmtRun(RunResult):
         return TableError(problems)
 
     def outcome(self) -> SmtOutcome:
-        """Returns the outcome for the whole table."""
+        """Returns the outcome of the run for the whole table."""
         report, facts, shown = self.report, self.facts, None
         if report.status == "empty":
             report, shown = self._unreported(report, facts.last, None, facts.ends)
@@ -108,7 +114,7 @@ class SmtRun(RunResult):
         return self._outcome(report, context, self.reports, shown)
 
     def outcome_of_topic(self, topic: str) -> SmtOutcome:
-        """Returns the outcome for the partition of a topic."""
+        """Returns the outcome of the run for the partition of ``topic``."""
         ends = _only(topic, self.facts.ends)
         last = self.facts.last
         if last is not None and topic in last.window.topics:
@@ -129,7 +135,10 @@ class SmtRun(RunResult):
         return self._outcome(report, replace(context, rows=None, rows_of_partition=rows, gaps=gaps), batches, shown)
 
     def outcome_of_time(self, key: str, part: int) -> SmtOutcome:
-        """Returns the outcome for a time partition, which is a part of the window or the whole window."""
+        """Returns the outcome of the run for the time partition ``key``.
+
+        ``part`` is the number of the partition's part of the window.
+        """
         report = self.report.of_part(part) if self.report.parts else self.report
         if report.status == "empty":
             report = RunReport(report.name, Window(), seconds=report.seconds, status="empty")
@@ -170,7 +179,8 @@ class SmtRun(RunResult):
     def _unreported(
         self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets
     ) -> tuple[RunReport, Metadata | None]:
-        """Handles a run without new records. An earlier run may have died between its commit and its report to Dagster.
+        """Returns the report to show for a run without new records. An earlier run may have died between its commit and
+        its report.
 
         Returns:
             The report for Dagster, and the metadata that Dagster already shows. If Dagster does not know the last
@@ -192,7 +202,7 @@ def execute(
     context: dg.OpExecutionContext,
     last_metadata: LastMetadata = lambda topic: None,
 ) -> SmtRun:
-    """Runs the chain of a table over a window, or over a series of windows.
+    """Runs the chain of a table over a window or a series of windows, and returns the finished run.
 
     Args:
         table: The table.
@@ -230,9 +240,10 @@ def execute(
 
 
 def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
-    """Returns the id of the first attempt: the first run in an unbroken series of retries of failed runs.
+    """Returns the id of the run in which the work of ``run`` was first attempted.
 
-    A run that succeeded and is executed again is a new request.
+    This is the first run in an unbroken series of retries of failed runs. If somebody executes a successful run again,
+    this is a new request.
     """
     while run.parent_run_id:
         parent = instance.get_run_by_id(run.parent_run_id)
@@ -243,7 +254,7 @@ def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
 
 
 def summary(report: RunReport) -> str:
-    """Returns the summary of a report as a line for the log."""
+    """Returns a line for the log that summarizes ``report``."""
     if report.rows_in != report.records_in:
         rows = f" ({report.rows_in} rows)"
     else:
@@ -260,8 +271,9 @@ def summary(report: RunReport) -> str:
 
 
 def check_brokers(table: PlannedTable) -> None:
-    """Asks the brokers of a table for their topics, so that a run without reachable brokers ends before a Spark session
-    starts.
+    """Asks the brokers of ``table`` for their topics.
+
+    If no broker can be reached, the run ends here, before a Spark session starts.
 
     Raises:
         EngineError: SMT625, no broker responds; SMT626, the login fails; SMT627, TLS fails.
@@ -273,7 +285,9 @@ def check_brokers(table: PlannedTable) -> None:
 
 
 def _only(topic: str, by_topic: Mapping[str, _Value]) -> dict[str, _Value]:
-    """Returns the entry of one topic; an empty dictionary if there is none."""
+    """Returns the part of ``by_topic`` that contains only ``topic``. If the topic has no entry, returns an empty
+    dictionary.
+    """
     return {topic: by_topic[topic]} if topic in by_topic else {}
 
 

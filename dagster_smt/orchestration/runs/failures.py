@@ -1,4 +1,4 @@
-"""Presents the problems of an error as the failure of a Dagster step."""
+"""Converts the problems of an error into the failure of a Dagster step."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from dagster_smt.model.reports.causes import log_causes
 from dagster_smt.orchestration.metadata.table_values import problem_table
 
 _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)
-"""Errors that would occur again in a retry."""
+"""Classes of errors that would occur again in a retry."""
 
 
 @contextmanager
 def problems_as_failure() -> Iterator[None]:
-    """Converts an error of this package into a Dagster failure.
+    """Runs a block, and converts an error of this package into a Dagster failure.
 
-    The failure lists all problems in its description and in a table, and permits a retry only if a retry can help. The
-    failure has no cause, because Dagster stores the causes of exceptions, and their messages may quote values.
+    The description and a table of the failure list all problems. The failure permits a retry only if a retry can help.
+    The failure has no cause, because Dagster stores the causes of exceptions, and their messages may quote values.
     """
     try:
         yield
@@ -29,7 +29,7 @@ def problems_as_failure() -> Iterator[None]:
 
 
 def failure_of(error: SmtError) -> "SmtFailure":
-    """Returns the failure for an error."""
+    """Returns the Dagster failure that presents ``error``."""
     failure = SmtFailure(
         description=str(error),
         metadata={"dagster_smt/problems": problem_table(error.problems)},
@@ -42,7 +42,8 @@ def failure_of(error: SmtError) -> "SmtFailure":
 
 
 def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.DagsterLogManager) -> Iterator[Any]:
-    """Yields the events of the runs of several tables. The error of a table does not stop the next tables.
+    """Yields the events of the runs of several tables, one table after the other. If a table fails, the next tables
+    still run.
 
     Args:
         runs: The name of each table, and the events of its run, which starts with its first event.
@@ -63,7 +64,7 @@ def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.Dagst
 
 
 def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
-    """Returns the failure of a step with several tables: the errors of all tables together."""
+    """Returns the failure of a step with several tables, which presents the errors of all tables together."""
     joined = type(errors[0])([problem for error in errors for problem in error.problems])
     return failure_of(joined)
 
@@ -82,10 +83,10 @@ class SmtFailure(dg.Failure):
 
     @property
     def description(self) -> str | None:
-        """The problems.
+        """The problems and their remedies.
 
-        Dagster reads the description before it writes the stack trace, and reads no other attribute of this class. So
-        this property removes the stack trace.
+        Reading this property removes the stack trace. Dagster reads the description before it writes the stack trace,
+        and reads no other attribute of this class.
         """
         if self.foreseen and self.__traceback__ is not None:
             self.__traceback__.tb_next = None

@@ -1,4 +1,4 @@
-"""Runs Spark work inside a Dagster step, so that a person can stop the work.
+"""Runs Spark work inside a Dagster step in such a way that a user can cancel the work.
 
 A call to Spark blocks its thread. If a signal interrupts the call, Spark's connection to the JVM stops in the middle of
 an answer: the run hangs, or the Spark job continues without the run. So the work runs in a separate thread, with a tag.
@@ -33,7 +33,8 @@ def run_cancellable(
     log: Progress = lambda line: None,
     beat: Callable[[], str] | None = None,
 ) -> T:
-    """Runs Spark work. A signal or exception in the calling thread stops the work, and the session stays usable.
+    """Runs the function ``fn``, which does Spark work, so that the work can be cancelled. A signal or exception in the
+    calling thread stops the work, and the session stays usable.
 
     Args:
         session: The Spark session, classic or Connect.
@@ -80,8 +81,8 @@ def run_cancellable(
 
 
 def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], Any]]:
-    """Returns a function that tags the jobs of the working thread, and a function that cancels them from another
-    thread.
+    """Returns two functions: the first tags the jobs of the working thread with ``tag``, and the second cancels these
+    jobs from another thread.
     """
     if is_connect(session):
         return lambda: session.addTag(tag), lambda: session.interruptTag(tag)
@@ -103,8 +104,8 @@ def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:
 
 
 def _settle(box: Future[Any], cancel: Callable[[], Any], poll: float) -> None:
-    """Cancels repeatedly until the work has ended, because a job that began just after a cancellation needs another
-    one.
+    """Calls ``cancel`` repeatedly until the work of ``box`` has ended. A job that began just after a cancellation needs
+    another cancellation.
     """
     left = SETTLE_SECONDS
     while not box.done() and left > 0:
@@ -123,7 +124,9 @@ def _drain(lines: "SimpleQueue[str]", log: Progress) -> None:
 
 @contextmanager
 def keep_sigint() -> Iterator[None]:
-    """Keeps the handler for SIGINT while a session starts. A classic session would install PySpark's handler."""
+    """Keeps the handler of SIGINT unchanged while the block starts a session. Otherwise, a classic session would
+    install PySpark's handler.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -137,7 +140,10 @@ def keep_sigint() -> Iterator[None]:
 
 @contextmanager
 def foreign_sigint_replaced() -> Iterator[None]:
-    """Replaces PySpark's handler with Dagster's, if a session from elsewhere has installed it."""
+    """Replaces PySpark's handler of SIGINT with Dagster's for the duration of the block.
+
+    PySpark's handler is installed if a session was started outside this package.
+    """
     handler = signal.getsignal(signal.SIGINT)
     foreign = str(getattr(handler, "__module__", "")).startswith("pyspark")
     if not foreign or threading.current_thread() is not threading.main_thread():

@@ -1,5 +1,5 @@
-"""Sends OpenLineage events around a run. No error in this module makes a run fail: if an event cannot be sent, the log
-contains a warning.
+"""Sends OpenLineage events around a run. An event that cannot be sent never makes the run fail. The log then contains a
+warning.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource
 
 
 class LineageEvents:
-    """The events of one run of a table. Without ``lineage`` in the definition, its methods do nothing.
+    """The OpenLineage events of one run of a table. Without ``lineage`` in the definition, the methods send nothing.
 
     Attributes:
         run: The finished run; None until ``ran`` is called.
@@ -40,7 +40,7 @@ class LineageEvents:
         self.error: SmtError | None = None
 
     def start(self) -> None:
-        """Sends START."""
+        """Sends the event START."""
         settings = self.settings
         if settings is None:
             return
@@ -52,12 +52,12 @@ class LineageEvents:
         self._safely(begin)
 
     def ran(self, run: SmtRun) -> SmtRun:
-        """Remembers the finished run, and returns it."""
+        """Stores the finished run in the attribute ``run``, and returns the run."""
         self.run = run
         return run
 
     def watch(self, events: Iterable[Any]) -> Iterator[Any]:
-        """Yields the events of a run for Dagster, and remembers the results of its checks."""
+        """Yields ``events`` unchanged, and notes the check results among them."""
         for event in events:
             if isinstance(event, dg.AssetCheckResult | dg.AssetCheckEvaluation):
                 severity = "warn" if event.severity == dg.AssetCheckSeverity.WARN else "error"
@@ -65,11 +65,11 @@ class LineageEvents:
             yield event
 
     def complete(self) -> None:
-        """Sends COMPLETE."""
+        """Sends the event COMPLETE."""
         self._safely(lambda: self.emitter.complete(self._written()) if self.emitter is not None else None)
 
     def fail(self, error: BaseException) -> None:
-        """Sends FAIL, with the codes of an error's problems."""
+        """Sends the event FAIL, with the codes of the problems in ``error``."""
         codes = [p.code for p in error.problems] if isinstance(error, SmtError) else [type(error).__name__]
         written = self._written if self.run is not None else lambda: None
         self._safely(lambda: self.emitter.fail(codes, written()) if self.emitter is not None else None)
@@ -105,7 +105,7 @@ class LineageEvents:
 
 @contextmanager
 def lineage_events(table: PlannedTable, context: dg.OpExecutionContext) -> Iterator[LineageEvents]:
-    """Sends START. At the end of the block, sends COMPLETE, or FAIL if the block raises."""
+    """Sends START before the block. After the block, sends COMPLETE, or FAIL if the block raises an error."""
     events = LineageEvents(table, context)
     events.start()
     try:

@@ -31,11 +31,13 @@ class RunProgress:
         self.phase = ""
 
     def begun(self, window: Window) -> None:
-        """Notes the window of the run."""
+        """Notes ``window`` as the window of the run."""
         self._records, self._began = window.records, time.monotonic()
 
     def line(self) -> str:
-        """Returns a line with the phase, the tasks of the running stages, and an estimate of records and time."""
+        """Returns a line for the log with the phase of the run, the tasks of the running stages, and an estimate of
+        records and time.
+        """
         spent = time.monotonic() - self._began
         text = f"{self.phase or 'working'}, {spent:.0f} s"
         done, tasks = self._tasks()
@@ -48,8 +50,8 @@ class RunProgress:
         return text
 
     def _tasks(self) -> tuple[int, int]:
-        """Returns the number of finished tasks, and the number of all tasks, in the running stages; zeros with Spark
-        Connect.
+        """Returns the number of finished tasks and the number of all tasks in the running stages. With Spark Connect,
+        both are zero.
         """
         done = tasks = 0
         if self._tracker is None:
@@ -66,7 +68,9 @@ class RunProgress:
 
 @contextmanager
 def log_every(seconds: float, line: Callable[[], str] | None, log: Callable[[str], None]) -> Iterator[None]:
-    """Logs a line every ``seconds`` while the block runs; does nothing if ``line`` is None."""
+    """Calls ``log`` with the result of ``line`` every ``seconds`` while the block runs. If ``line`` is None, logs
+    nothing.
+    """
     if line is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Builds jobs that run records of a table again: failed records, or records that a mask left unmasked."""
+"""Builds jobs that process certain records of a table again: failed records, or records that a mask left unmasked."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -80,7 +80,7 @@ def _run_tables(
     spark: Any,
     context: dg.OpExecutionContext,
 ) -> Iterator[Any]:
-    """Runs all topics of each table, one table after the other, and raises the errors of the tables at the end."""
+    """Runs all topics of each table, one table after the other. The errors of the tables are raised at the end."""
     runs = []
     for part, table in tables.items():
         part_config, part_place = (config[part], f"{place}.{part}") if part else (config, place)

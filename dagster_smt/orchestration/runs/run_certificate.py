@@ -1,4 +1,6 @@
-"""The certificate of a run: compares a sample of its records in Kafka Connect's own classes and in this package."""
+"""The certificate of a run, which compares the results of Kafka Connect's own classes and of this package for a sample
+of records.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +15,9 @@ if TYPE_CHECKING:
 def certificate_of(
     spec: "RunSpec", session: Any, window: Window, records: int | None
 ) -> "Certificate | Problem | None":
-    """Returns the certificate of a run, or the reason why there is none. The run has been committed, so the function
-    raises nothing.
+    """Returns the certificate of a run, or a problem that states why there is no certificate.
+
+    The function never raises an error, because the run has already been committed.
 
     Args:
         spec: The run.

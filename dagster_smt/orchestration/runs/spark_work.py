@@ -1,4 +1,6 @@
-"""The part of a run that Spark does. It takes a request and returns data. The request may come from another process."""
+"""The Spark work of runs and maintenances. A request for this work, and its result, are data that can come from another
+process.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -95,7 +97,7 @@ class MaintenanceResult:
 
 
 def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
-    """Returns the specification of a run, for the rooms that do not import Dagster."""
+    """Returns the specification of a run as a ``RunSpec``, for modules that do not import Dagster."""
     from dagster_smt.run.run_spec import RunSpec
 
     return RunSpec(
@@ -117,7 +119,7 @@ def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
 
 
 def run_result(work: RunWork, session: Any, log: Progress) -> RunResult:
-    """Does the work of a run on a session of this process. A signal during the work cancels the Spark jobs.
+    """Does the work of a run with the session of this process. A signal during the work cancels the Spark jobs.
 
     Args:
         work: The work.
@@ -180,7 +182,7 @@ def _destination_facts(
     facts: TableFacts,
     reports: Sequence[RunReport],
 ) -> dict[str, TableFacts]:
-    """Returns the facts of the tables that are separate assets, if a run writes many tables."""
+    """Maps the topics of the definition's ``destinations`` to the facts of their tables."""
     from dagster_smt.run.facts import table_facts
 
     facts_by_topic = {}
@@ -195,7 +197,7 @@ def _destination_facts(
 
 
 def maintenance_results(work: MaintenanceWork, session: Any, log: Progress) -> list[MaintenanceResult]:
-    """Maintains one table, or each of many tables, on a session of this process.
+    """Maintains one table, or each of many tables, with the session of this process.
 
     A table that fails does not stop the next tables. A signal during the work cancels the Spark jobs.
 
@@ -228,8 +230,8 @@ def _maintenance(work: MaintenanceWork, session: Any, progress: Progress) -> lis
 
 
 def _topics_of(table: PlannedAsset, session: Any) -> Sequence[str | None]:
-    """Returns the topics of an asset's tables, if the asset consists of many tables. For any other asset, the only
-    topic is None.
+    """Returns the topics of an asset's tables. If the asset is a single table, returns a list that contains only
+    None.
     """
     if not writes_many(table.sink):
         return (None,)

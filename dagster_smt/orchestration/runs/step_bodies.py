@@ -1,6 +1,4 @@
-"""Contains the bodies of steps, which take the run config, execute one run, and yield the events that report the run to
-Dagster.
-"""
+"""The bodies of Dagster steps. A body decodes the run config, executes a run, and yields the events of the run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +29,7 @@ from dagster_smt.orchestration.runs.lineage_events import lineage_events
 def run_asset(
     table: PlannedAsset, config: Mapping[str, Any], place: str, spark: Any, context: dg.AssetExecutionContext
 ) -> Events:
-    """Runs a table and reports the run to Dagster.
+    """Runs a table, and yields the Dagster events of the run.
 
     Args:
         table: The table.
@@ -64,7 +62,8 @@ def run_asset(
 def run_all_topics(
     table: PlannedAsset, config: Mapping[str, Any], place: str, spark: Any, context: dg.OpExecutionContext
 ) -> Iterator[Any]:
-    """Runs all partitions of a table with a partition per topic, in an op that is not the asset's op.
+    """Runs all topics of a table with a partition per topic, and yields the Dagster events. The op is not the asset's
+    own op.
 
     The arguments have the same meaning as in ``run_asset``.
 
@@ -91,7 +90,7 @@ def run_all_topics(
 
 
 def _executed(table: PlannedAsset, settings: RunSettings, spark: Any, context: dg.OpExecutionContext) -> SmtRun:
-    """Executes a run and logs its summary."""
+    """Executes a run of ``table``, logs a summary, and returns the finished run."""
     run = execute(table, settings, spark, context, partial(last_metadata, context, table.key))
     for warning in run.report.warnings:
         context.log.warning(str(warning))
@@ -103,8 +102,11 @@ def _executed(table: PlannedAsset, settings: RunSettings, spark: Any, context: d
 def _settings_of_time(
     table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str], times: TimeKeys
 ) -> RunSettings:
-    """Returns the settings of a run of time partitions: the time range of the partitions and, if the partitions have
-    one, their topic."""
+    """Returns the settings of a run over time partitions.
+
+    The settings contain the time range of the partitions. If the partitions also divide records by topic, the settings
+    contain the topic.
+    """
     topic = topic_of_run(keys, table.topic_dimension, place)
     settings = table.settings(config, place, topic)
     window = settings.window
@@ -116,7 +118,7 @@ def _settings_of_time(
 
 
 def _settings(table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str]) -> RunSettings:
-    """Returns the settings of a run of topics. Without partitions, the run covers all topics."""
+    """Returns the settings of a run over the topics in ``keys``. Without keys, the run covers all topics."""
     topics = tuple(sorted(map(partition_key_to_topic, keys)))
     settings = table.settings(config, place, topics)
     explicit = settings.window.explicit

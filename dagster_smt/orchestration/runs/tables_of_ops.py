@@ -1,4 +1,4 @@
-"""The tables that an asset's op runs, for jobs that run records again or maintain tables."""
+"""Stores the tables that the op of each asset runs. Jobs that repair, redrive or maintain tables need them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,15 +7,14 @@ from weakref import WeakKeyDictionary
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 
 TABLES_OF_OPS: WeakKeyDictionary[Any, Mapping[str, PlannedAsset]] = WeakKeyDictionary()
-"""Maps the op of each asset to the asset's tables. The tables are stored by the name of the table's part of the run
-config.
+"""Maps the op of an asset to the asset's tables, which are stored by the name of their part of the run config.
 
 The only table of ``build_smt_asset`` gets the whole run config, so the name of its part is empty.
 """
 
 
 def run_config(op: str, configs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the run config of an op.
+    """Returns the run config for the op ``op`` with the configs of its tables.
 
     Args:
         op: The name of the op.

@@ -1,3 +1,3 @@
-"""Erasure of people: finding the records and rows of a person, remembering who has been erased, and proving that no
-file holds their values.
+"""Erases people: finds the records and rows of a person, remembers the erased people, and proves that no file contains
+their values.
 """

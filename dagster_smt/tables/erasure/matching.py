@@ -1,5 +1,5 @@
-"""Finds out which person a record belongs to: takes the ids at the paths of an erasure, and compares them as keyed
-hashes.
+"""Determines the person to whom a record belongs. The code reads the ids at the paths of an erasure, and compares their
+keyed hashes.
 
 Spark's executors get paths and hashes, but never the id of a person to search for.
 """
@@ -52,7 +52,7 @@ class SubjectPaths:
 
     @cached_property
     def steps(self) -> Mapping[str, list[tuple[Step, ...]]]:
-        """The paths, grouped by the part of the record."""
+        """The steps of the paths, grouped by the part of the record: key, value or headers."""
         by_part: dict[str, list[tuple[Step, ...]]] = {}
         for text in self.paths:
             part, _, rest = text.partition(".")
@@ -64,10 +64,10 @@ class SubjectPaths:
         return by_part
 
     def subjects(self, sample: Sample) -> set[str]:
-        """Returns the ids that a record names.
+        """Returns the ids of people that the record ``sample`` names.
 
-        If a key or value cannot be decoded, every word of the record's key and value is returned, because any word may
-        be the id. Headers are treated in the same way.
+        If the key or value cannot be decoded, the result contains every word of the record's key and value, because any
+        word may be the id. Headers are treated in the same way.
         """
         ids = _ids_or_words(self._of_sides(sample), sample.key, sample.value)
         for (name,) in self.steps.get("headers", ()):
@@ -104,7 +104,9 @@ class SubjectPaths:
 
 
 def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
-    """Yields a record's key or value as JSON. If the value is an array of rows, yields one JSON value per row."""
+    """Yields the key or the value of ``sample`` as JSON. If the value is an array of rows, yields the JSON of each
+    row.
+    """
     ignored = Format("bytes")
     formats = (form, ignored) if part == "key" else (ignored, form)
     for _, steps in preview(Chain(()), [sample], *formats):
@@ -117,8 +119,8 @@ def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
 
 
 def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
-    """Yields the values at a path of parsed JSON. If the path leads through several rows, yields a value for each
-    row.
+    """Yields the values at the path ``steps`` inside ``whole``, a parsed JSON value. If the path leads through an array
+    of rows, yields a value for each row.
     """
     if isinstance(whole, list):
         for row in whole:
@@ -137,7 +139,7 @@ def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yields an id as a string, or each id of a list as a string."""
+    """Yields the id in ``value`` as a string. If ``value`` is a list, yields each of its ids."""
     if isinstance(value, list):
         for one in value:
             yield from _texts(one)
@@ -146,8 +148,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
-    """Returns the ids; if they cannot be read, returns every word of the contents. So one odd record does not end a
-    run.
+    """Returns the given ids as a set. If reading them fails, returns every word of ``contents`` instead.
+
+    So a single unreadable record does not end a run.
 
     Raises:
         Exception: An error that is not caused by a record, such as a registry that does not answer.
@@ -201,7 +204,7 @@ class Erased:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """A test that determines whether a record names an erased person.
+    """A test that a record passes if the record names an erased person.
 
     Attributes:
         paths: The paths at which records name a person.
@@ -217,8 +220,8 @@ class RecordMatch:
 
 @dataclass(frozen=True)
 class MatchBatches:
-    """A function for ``map_in_arrow`` that finds the records of erased people in Arrow batches, and returns their
-    coordinates.
+    """A function for ``map_in_arrow`` that takes Arrow batches of records, and returns the coordinates of the records
+    of erased people.
 
     Attributes:
         match: The people, and the paths at which records name them.
@@ -246,7 +249,7 @@ class MatchBatches:
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
-    """Converts a row with Kafka's columns into a record."""
+    """Converts ``row``, a row with Kafka's columns, into a sample record."""
     pairs = []
     for header in row.get("headers") or ():
         pairs.append((header["key"], header["value"]))
@@ -257,7 +260,7 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
 
 
 def as_bytes(data: Any) -> bytes | None:
-    """Returns a record's key or value as bytes. Tables of records may store it as a string."""
+    """Returns ``data``, a record's key or value, as bytes. Some tables of records store keys and values as strings."""
     if isinstance(data, str):
         return data.encode()
     return None if data is None else bytes(data)

@@ -1,4 +1,4 @@
-"""The values to search for, and the forms in which files hold them. The values stay in the driver's memory."""
+"""The values to search for, and the spellings in which files contain them. The values stay in the driver's memory."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 _LEAST = 6
-"""The shortest string that is searched for everywhere. A shorter string, or a number with fewer than ``_DIGITS``
-digits, may also mean something else.
+"""The length of the shortest string that is searched for everywhere. A shorter string may have another meaning, and so
+may a number with fewer than ``_DIGITS`` digits.
 """
 _DIGITS = 9
 _QUOTED = re.compile(rb'"(?=((?:[^"\\]|\\u[0-9a-f]{4})*)\\*")')
@@ -20,7 +20,7 @@ _BOUNDS = (16, 32)
 
 
 def is_short(text: str) -> bool:
-    """Returns True if a string is so short that it may well occur without referring to the person."""
+    """Returns True if ``text`` is so short that it may well occur without any relation to the person."""
     return len(text) < (_DIGITS if text.isdecimal() else _LEAST)
 
 
@@ -87,7 +87,7 @@ class Needles:
 
     @cached_property
     def cuts(self) -> frozenset[str]:
-        """The truncated forms that statistics contain instead of longer strings."""
+        """The beginnings of the values, as truncated statistics contain them."""
         cuts = set()
         for text in self.ids | self.anywhere:
             for length in _BOUNDS:
@@ -105,7 +105,7 @@ class Needles:
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
-        """RE2 patterns that match every string that contains a truncated value."""
+        """RE2 patterns that find the strings with a truncated value."""
         beginnings = set()
         for text in self.cuts:
             for length in _BOUNDS:
@@ -119,8 +119,8 @@ class Needles:
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """RE2 patterns that match every string that contains a value, and few other strings. The size of each
-        pattern is limited.
+        """RE2 patterns that find the strings with a value. They may also match a few other strings. Each pattern has a
+        limited size.
         """
         texts = set()
         for text in self.anywhere:
@@ -138,7 +138,7 @@ class Needles:
         return tuple(patterns)
 
     def in_bytes(self, data: bytes) -> int:
-        """Returns the number of values in any kind of text, such as JSON."""
+        """Returns the number of values that occur in ``data``, which is text of any kind, such as JSON."""
         places = set()
         for pattern in (self._anywhere, self._behind_names, self._in_paths):
             if pattern is not None:
@@ -146,7 +146,7 @@ class Needles:
         return len(places)
 
     def is_value(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if a single value belongs to one of the people.
+        """Returns True if ``value`` belongs to one of the people.
 
         Args:
             value: The value.
@@ -160,13 +160,15 @@ class Needles:
         return isinstance(value, str | bytes) and self.in_bytes(text.encode(errors="surrogatepass")) > 0
 
     def is_bound(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if a value in statistics belongs to one of the people, or is the beginning of such a value."""
+        """Returns True if ``value`` belongs to one of the people, or is the beginning of a value that does. Statistics
+        contain such truncated values.
+        """
         if self.is_value(value, names_person=names_person):
             return True
         return isinstance(value, str) and value in self.cuts
 
     def cut_in_bytes(self, data: bytes) -> int:
-        """Returns the number of quoted strings that are the beginning of a value."""
+        """Returns the number of quoted strings in ``data`` that are the beginning of a person's value."""
         return sum(match[1] in self._cuts_in_bytes for match in _QUOTED.finditer(data))
 
 
@@ -177,7 +179,7 @@ def _text(value: Any) -> str:
 
 
 def _forms(text: str) -> Iterable[bytes]:
-    """Yields the forms in which JSON and URLs write a string."""
+    """Yields the spellings of ``text`` in JSON and in URLs."""
     yield re.escape(text.encode(errors="surrogatepass"))
     yield re.escape(_escaped(text))
     yield re.escape(quote(text, safe="", errors="surrogatepass").encode())
@@ -186,7 +188,7 @@ def _forms(text: str) -> Iterable[bytes]:
 
 
 def _escaped(text: str) -> bytes:
-    """Returns a string in which JSON escapes replace all characters outside ASCII."""
+    """Returns ``text`` with JSON escapes in place of all characters outside ASCII."""
     return json.dumps(text)[1:-1].encode()
 
 

@@ -27,7 +27,8 @@ _VERSION = re.compile(r"(?:^|/)(\d{20})\.")
 
 
 def purge_deleted_rows(session: SparkSession, table: LakeTable) -> str:
-    """Rewrites data files that still contain deleted rows, because only a second file lists these rows as deleted.
+    """Rewrites the data files of ``table`` that still contain deleted rows. Delta and Iceberg only list deleted rows in
+    a second file.
 
     Returns:
         A description of the work; empty if nothing had to be done.
@@ -49,7 +50,7 @@ def purge_deleted_rows(session: SparkSession, table: LakeTable) -> str:
 
 
 def remove_past(session: SparkSession, table: LakeTable, *, no_writers: bool) -> Iterator[str]:
-    """Removes all versions before the current one. Yields descriptions of the work.
+    """Removes all versions of ``table`` except the current one, and yields a description of each step.
 
     Args:
         session: The Spark session.
@@ -78,7 +79,8 @@ def _remove_past_of_delta(session: SparkSession, table: DeltaTable, *, no_writer
 
 
 def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
-    """Lets Delta remove files by means of its log, although an earlier erasure has removed the beginning of the log.
+    """Notes the version at which the log of ``table`` begins. Without this note, Delta could not remove files after an
+    earlier erasure has removed the beginning of the log.
 
     That erasure has also removed the files of the versions that the log no longer describes.
     """
@@ -98,7 +100,8 @@ def _location(session: SparkSession, table: DeltaTable) -> str:
 
 
 def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
-    """Removes the log before our last commit, because its statistics contain values of deleted rows.
+    """Removes those files of Delta's log that were written before our last commit, because their statistics contain
+    values of deleted rows.
 
     Our commit stays, because it contains the state of the table. The function first writes a checkpoint of the current
     version, so no reader needs the earlier log.
@@ -126,7 +129,8 @@ def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
 
 
 def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
-    """Rewrites all data files of an Iceberg table whose only manifest lists deleted files next to live files.
+    """Rewrites all data files of an Iceberg table if its only manifest lists deleted files next to live files. Yields a
+    description of the work.
 
     Iceberg cannot rewrite a single manifest, and a manifest's entry for a deleted file contains the bounds of the
     file's columns.
@@ -140,7 +144,9 @@ def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
 
 
 def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Iterator[str]:
-    """Removes snapshots. Also removes the bounds of deleted files that the current snapshot's manifests still list."""
+    """Removes the old snapshots of an Iceberg table. The function also removes the bounds of deleted files from the
+    manifests of the current snapshot. Yields descriptions of the work.
+    """
     session.table(table.name).limit(0).writeTo(table.name).append()  # drops manifests that list only deleted files
     session.sql(f"CALL {table.catalog}.system.rewrite_manifests(table => {text(table.name)}, use_caching => false)")
     if not table.anchor():

@@ -1,4 +1,4 @@
-"""The register of erased people: a table of keyed hashes, which runs read and to which erasures append."""
+"""The register of erased people, a table of keyed hashes. Runs read the register, and erasures append to it."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
@@ -19,7 +19,7 @@ _ENTRY = ("kind", "key_id", "reference")
 
 
 class Register:
-    """The register of an erasure, opened with a session."""
+    """The register of erased people, opened with a Spark session."""
 
     def __init__(self, session: SparkSession, spec: SmtErasure):
         self.session, self.spec = session, spec
@@ -31,7 +31,7 @@ class Register:
         return self.spec.register_table.place
 
     def erased(self) -> Erased:
-        """Returns the erased people whose ids have the erasure's kind.
+        """Returns the erased people whose ids are of the erasure's kind.
 
         Raises:
             TableError: SMT755, entries were written with a key that is missing from the key ring.
@@ -59,7 +59,7 @@ class Register:
         return Erased(self.spec.kind, own_keys, hashes_by_key)
 
     def add(self, subjects: Mapping[str, str], key: KeyReference, erasure: str) -> None:
-        """Adds people who are not in the register yet.
+        """Adds those ``subjects`` to the register who are not in it yet.
 
         Args:
             subjects: The references by id. The ids are not written anywhere.
@@ -79,7 +79,7 @@ def _is_key(key: KeyReference | None, check: str) -> bool:
 
 
 def not_yet_erased(erased: Erased, subjects: Iterable[str]) -> set[str]:
-    """Returns the people who are not in the register yet."""
+    """Returns those ids in ``subjects`` whose people are not among ``erased``."""
     return {subject for subject in subjects if subject not in erased}
 
 

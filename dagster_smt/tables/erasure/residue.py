@@ -39,7 +39,7 @@ _REMEDIES = {
 
 @dataclass
 class ResidueScan:
-    """A scan of the files under some folders.
+    """A scan that counts values in the files under some folders.
 
     Attributes:
         needles: The values.
@@ -63,7 +63,7 @@ class ResidueScan:
             self.file(files, file)
 
     def file(self, files: Files, file: StoredFile) -> None:
-        """Scans one file: its path and its content."""
+        """Scans the path and the content of ``file``."""
         count = self.needles.in_bytes(file.inside.encode(errors="surrogatepass"))
         name = self._name(file)
         try:
@@ -76,7 +76,7 @@ class ResidueScan:
             self._left[kind_of(file.inside), name] += count
 
     def _name(self, file: StoredFile) -> str:
-        """Returns the name of a file without its folders, because folder names may contain values."""
+        """Returns the file name of ``file`` without its folders, because folder names may contain values."""
         name = file.inside.rpartition("/")[2]
         if self.needles.in_bytes(name.encode(errors="surrogatepass")):
             return "a file with a value in its name"
@@ -84,7 +84,7 @@ class ResidueScan:
 
     @property
     def residue(self) -> tuple[Residue, ...]:
-        """The remaining values, by kind of file and by file."""
+        """The values that are left, counted by kind of file and by file."""
         listed = []
         for (kind, name), count in self._left.items():
             listed.append(Residue(kind, name, count, _REMEDIES.get(kind, _RETRIED)))
@@ -96,12 +96,12 @@ class ResidueScan:
 
     @property
     def scan(self) -> Scan:
-        """Counts of what the scan has read."""
+        """Counts of the files and bytes that the scan has read, and the files that the scan could not read."""
         return Scan(self.files, self.bytes, 0, not self.unread, tuple(self.unread[:_MOST_NAMED]))
 
 
 def kind_of(path: str) -> str:
-    """Returns the kind of a table's file, determined from its path."""
+    """Returns the kind of a table's file, such as "change data", determined from its ``path``."""
     if "_delta_log/" in path:
         return "statistics in the log"
     if "_change_data/" in path:
@@ -114,7 +114,7 @@ def kind_of(path: str) -> str:
 
 
 def count_in(path: str, data: bytes, needles: Needles) -> int:
-    """Returns the number of values in the content of a file.
+    """Returns the number of values that ``data``, the content of the file ``path``, contains.
 
     Raises:
         ValueError: The scan cannot read this kind of file.
@@ -136,7 +136,7 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
 
 
 def _in_parquet(data: bytes, needles: Needles) -> int:
-    """Counts values in rows, in the statistics of a checkpoint, and in the file's own metadata."""
+    """Counts values in a Parquet file: in its rows, in the statistics of a checkpoint, and in its own metadata."""
     file = pq.ParquetFile(io.BytesIO(data))
     count = 0
     for value in (file.metadata.metadata or {}).values():
@@ -184,8 +184,8 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json: bool = False) -> int:
-    """Counts the strings that contain a value. Arrow searches for candidates, and only the candidates are converted to
-    Python.
+    """Counts the strings in ``array`` that contain a value. Arrow searches for candidates, and only candidates are
+    converted to Python objects.
 
     Args:
         array: The strings.
@@ -211,7 +211,7 @@ def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json
 
 
 def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
-    """Returns the values that at least one of the masks selects."""
+    """Returns those items of ``array`` that at least one of the masks in ``chosen`` selects."""
     if not chosen or not len(array):
         return []
     mask = chosen[0]
@@ -224,7 +224,9 @@ def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
 
 
 def _in_avro(data: bytes, needles: Needles) -> int:
-    """Counts values in the rows of an Avro file. The bounds in manifests are bytes, by the number of their column."""
+    """Counts values in the rows of an Avro file. In manifests, the bounds of columns are bytes, stored by column
+    number.
+    """
     import fastavro  # part of the extra that reads Avro
 
     reader = fastavro.reader(io.BytesIO(data))
@@ -238,7 +240,9 @@ def _in_avro(data: bytes, needles: Needles) -> int:
 
 
 def _columns(schema: str | None) -> Mapping[int, tuple[str, str]]:
-    """Returns the names and types of an Iceberg table's columns, by column number."""
+    """Returns the name and the type of each column of an Iceberg table, by column number. ``schema`` is the table's
+    schema as JSON.
+    """
     if not schema:
         return {}
     columns: dict[int, tuple[str, str]] = {}
@@ -282,7 +286,9 @@ def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, 
 
 
 def _is_any_bound(data: bytes | None, needles: Needles) -> bool:
-    """Returns True if the bound of a partition is a value. The file does not name the column of the bound."""
+    """Returns True if ``data``, the bound of a partition, is one of the values. The file does not state the column of
+    the bound.
+    """
     if data is None:
         return False
     if needles.is_bound(data.decode(errors="replace"), names_person=True):

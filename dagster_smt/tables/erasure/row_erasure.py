@@ -1,5 +1,5 @@
-"""Finds the rows of people in Delta and Iceberg tables by the columns that name them, and deletes or re-keys these
-rows.
+"""Finds the rows of people in Delta and Iceberg tables, and deletes or re-keys these rows. The columns of the erasure
+name the people.
 
 No statement contains an id. A predicate in ``DELETE`` would stay in the history of a Delta table forever, in clear
 text. So the ids are rows of a view, and ``MERGE`` joins them.
@@ -38,8 +38,8 @@ _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 
 def column_parts(path: str) -> tuple[str, ...]:
-    """Splits a column path such as ``customer.id`` into the names of the column and of the fields inside it. Names that
-    contain dots are in backticks.
+    """Splits a column path such as ``customer.id`` into its column and the fields inside the column. In the path, names
+    with dots are in backticks.
     """
     parts = []
     for match in _PART.finditer(path):
@@ -49,7 +49,7 @@ def column_parts(path: str) -> tuple[str, ...]:
 
 @dataclass
 class RowErasure:
-    """The rows of people in a table.
+    """The rows that belong to the people of an erasure, in one table.
 
     Attributes:
         session: The Spark session.
@@ -66,7 +66,7 @@ class RowErasure:
     values: set[str] = field(default_factory=set)
 
     def check_columns(self, schema: StructType) -> None:
-        """Raises an error for columns that the table does not have.
+        """Raises an error if ``schema`` lacks columns that the erasure names.
 
         Raises:
             TableError: SMT758, which lists all of these columns.
@@ -80,11 +80,11 @@ class RowErasure:
             raise TableError(problems)
 
     def frame(self) -> DataFrame:
-        """Returns the ids as rows."""
+        """Returns a data frame with the ids as rows."""
         return self.session.createDataFrame(sorted(self.subjects.items()), _SUBJECTS)
 
     def matching(self, paths: Sequence[str]) -> DataFrame:
-        """Returns the rows in which one of the given columns names one of the people."""
+        """Returns the rows in which a column of ``paths`` names one of the people."""
         subjects = self.frame().select("subject")
         rows = self.table.read()
         condition = F.lit(False)
@@ -99,7 +99,7 @@ class RowErasure:
         return self.matching(self.spec.columns).count()
 
     def collect_values(self) -> None:
-        """Collects the values of the ``search`` columns from the rows that will be erased."""
+        """Adds the values of the ``search`` columns in rows that will be erased to ``values``."""
         if not self.spec.search or not self.spec.columns:
             return
         columns = []
@@ -109,7 +109,7 @@ class RowErasure:
             self.values.update(value for value in row if value is not None)
 
     def erase(self, schema: StructType) -> int:
-        """Deletes or re-keys the rows. Returns their number."""
+        """Deletes or re-keys the rows of the people, and returns the number of these rows."""
         erased = self.count()
         if not erased:
             return 0
@@ -135,7 +135,9 @@ class RowErasure:
         return ", ".join(changes)
 
     def _people(self, path: str, schema: StructType) -> DataFrame:
-        """Returns the ids with replacements that fit the type of a column."""
+        """Returns a data frame of the ids and their replacements. The replacements fit the type of the column
+        ``path``.
+        """
         kind = _type_of(schema, column_parts(path))
         if isinstance(kind, StringType):
             return self.frame()
@@ -151,7 +153,7 @@ class RowErasure:
 
 
 def replacements(subjects: Iterable[str]) -> dict[str, str]:
-    """Returns a random id for each id. Neither id can be computed from the other."""
+    """Maps each id in ``subjects`` to a random id. Neither id can be computed from the other."""
     names = {}
     for subject in subjects:
         names[subject] = f"erased-{secrets.token_hex(16)}"
@@ -159,7 +161,8 @@ def replacements(subjects: Iterable[str]) -> dict[str, str]:
 
 
 def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, place: SourceColumns) -> int:
-    """Deletes the rows of a table of records, or of dead letters, whose record names a person.
+    """Deletes those rows of ``table`` whose record names a person, and returns their number. The table holds records or
+    dead letters.
 
     Args:
         session: The Spark session.
@@ -185,7 +188,7 @@ def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, p
 
 
 def _delete_records(session: SparkSession, table: LakeTable, records: DataFrame, names: Mapping[str, str]) -> None:
-    """Deletes the rows of the given records.
+    """Deletes the rows of ``table`` that correspond to ``records``.
 
     Args:
         session: The Spark session.
@@ -208,7 +211,7 @@ def _same_record(now: str, names: Mapping[str, str]) -> str:
 
 
 def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns) -> DataFrame:
-    """Returns the coordinates, keys and values of the rows whose record names a person."""
+    """Returns the coordinates, keys and values of those rows of ``table`` whose record names a person."""
     rows = table.read()
     columns = []
     for name in (*place.names, "key", "value", "headers"):
@@ -218,7 +221,9 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
 
 
 def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
-    """Deletes the remembered deletions of people. The key of a remembered deletion is JSON."""
+    """Removes people from the deletions that a table with keys remembers. Returns the number of removed deletions. A
+    remembered deletion stores its key as JSON.
+    """
     if table.schema() is None:
         return 0
     count = 0
@@ -237,7 +242,9 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
 
 
 def _stored(now: str, name: str) -> str:
-    """Returns a column of a table's row as SQL. Strings are converted to bytes, as in records."""
+    """Returns SQL for the column ``name`` of a table's row. Strings are converted to bytes, because records contain
+    bytes.
+    """
     column = f"{now}.{quoted(name)}"
     if name in ("key", "value"):
         return f"CAST({column} AS BINARY)"

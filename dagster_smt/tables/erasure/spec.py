@@ -1,4 +1,6 @@
-"""Plain data (no pyspark here): how records and rows name a person, and where erased people are remembered."""
+"""Plain data that describes how records and rows name a person, and where erased people are remembered. This module
+does not import PySpark.
+"""
 
 import hmac
 import re
@@ -85,11 +87,11 @@ class SmtErasure:
 
     @property
     def paths_written(self) -> Sequence[str]:
-        """The paths at which a record that the table writes names the person."""
+        """The locations at which a record that the table writes names the person."""
         return self.written or self.records
 
     def check_keys(self) -> None:
-        """Looks up all keys, even if they have been looked up before.
+        """Looks up all keys again, even if they are cached.
 
         Raises:
             ConfigError: SMT582 and SMT740, for each key that is missing or unusable.
@@ -119,7 +121,7 @@ def reference_of(key: KeyReference, kind: str, subject: str) -> str:
 
 
 def references(key: KeyReference, kind: str, subjects: Iterable[str]) -> dict[str, str]:
-    """Returns the references of the given people, by their ids."""
+    """Maps the id of each person in ``subjects`` to the person's reference, computed with ``key``."""
     return {subject: reference_of(key, kind, subject) for subject in subjects}
 
 

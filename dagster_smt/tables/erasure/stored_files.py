@@ -17,7 +17,7 @@ from dagster_smt.tables.sinks.delta import DeltaTable
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file.
+    """A file under a folder.
 
     Attributes:
         path: The path or URI of the file.
@@ -31,18 +31,18 @@ class StoredFile:
 
 
 class Files(Protocol):
-    """A file system."""
+    """A file system whose files an erasure reads and removes."""
 
     def below(self, folder: str) -> Iterator[StoredFile]:
-        """Yields all files under a folder, including hidden ones."""
+        """Yields all files under ``folder``, including hidden files."""
         ...
 
     def read(self, file: StoredFile) -> bytes:
-        """Returns the content of a file."""
+        """Returns the content of ``file``."""
         ...
 
     def remove(self, file: StoredFile) -> None:
-        """Removes a file."""
+        """Removes ``file``."""
         ...
 
 
@@ -107,7 +107,7 @@ class HadoopFiles:
 
 
 def files_of(session: SparkSession, folder: str) -> Files | None:
-    """Returns the file system of a folder; None if this process cannot reach it.
+    """Returns the file system that contains ``folder``; None if this process cannot reach the folder.
 
     Args:
         session: The Spark session.
@@ -121,11 +121,13 @@ def files_of(session: SparkSession, folder: str) -> Files | None:
 
 
 _OF_ICEBERG = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
-"""Properties of an Iceberg table that name other folders for its files. Older versions of Iceberg use the last two."""
+"""Properties of an Iceberg table that name folders for its files. The last two are only in older versions of
+Iceberg.
+"""
 
 
 def folders_of(session: SparkSession, table: LakeTable) -> list[str]:
-    """Returns the folders with the files of a table: its own folder, and the folders that its properties name."""
+    """Returns the folders that contain files of ``table``: its own folder, and the folders that its properties name."""
     if isinstance(table, DeltaTable):
         return [str(session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0].location)]
     rows = session.sql(f"DESCRIBE TABLE EXTENDED {table.name}").collect()

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST_SUBJECTS = 10_000
-"""The largest number of people in one erasure. The driver holds their ids, and searches every file for all of them."""
+"""The largest number of people in one erasure. The driver holds all ids in memory, and searches every file for each of
+them.
+"""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class TopicOutcome:
 
 
 def file_topics(topics: FileTopics) -> list[str]:
-    """Returns the topics of a folder; none if the folder does not exist."""
+    """Returns the names of the topics in a folder. If the folder does not exist, the list is empty."""
     from dagster_smt.tables.sources.file_topics import FileTopicsSource
 
     if not local.local_folder(topics.root).is_dir():
@@ -69,7 +69,7 @@ def file_topics(topics: FileTopics) -> list[str]:
 
 
 def erase_in_files(topics: FileTopics, topic: str, match: RecordMatch, needles: Needles, say: Say) -> TopicOutcome:
-    """Empties the records of people in a file topic, and scans the topic's files.
+    """Empties the records of people in the file topic ``topic``, and scans the topic's files for values that are left.
 
     Args:
         topics: The topics.
@@ -101,7 +101,10 @@ def erase_in_files(topics: FileTopics, topic: str, match: RecordMatch, needles: 
 
 
 def _rewritten(path: Path, match: RecordMatch, say: Say) -> int:
-    """Empties records of a segment. The segment is replaced in one step, and each line keeps its length."""
+    """Empties the records of people in the segment ``path``, and returns their number.
+
+    The segment is replaced in one step, and each line keeps its length.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     emptied = 0
     try:
@@ -128,7 +131,7 @@ def _sample(row: SegmentRow) -> Sample:
 
 
 def _empty(row: SegmentRow, length: int) -> bytes:
-    """Returns the line of an emptied record, which has the same length as before."""
+    """Returns the line for the emptied record of ``row``, which is ``length`` bytes long, as before."""
     row.key = row.value = None
     headers = []
     for header in row.headers or ():

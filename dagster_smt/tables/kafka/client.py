@@ -33,7 +33,7 @@ from dagster_smt.tables.kafka.demands import OF_BROKERS, Demands, demands_of
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 
 Place = tuple[str, int]
-"""A topic's partition."""
+"""A topic-partition: the topic and the number of the partition."""
 _LOG = logging.getLogger("dagster_smt.kafka")
 _LOG.addHandler(logging.NullHandler())
 _BATCH = 10_000
@@ -89,7 +89,9 @@ class KafkaClient:
         self._config: dict[str, Any] = {**config, "log_level": 0}
         self._admin: Any = None
         self.times: dict[Place, tuple[int, int]] = {}
-        """The result of the last request for a time: offsets, and the timestamps of their records."""
+        """The result of the last request for a point in time. For each topic-partition, it holds an offset and the
+        timestamp of the offset's record.
+        """
         self._lock = threading.Lock()
 
     @property
@@ -97,7 +99,7 @@ class KafkaClient:
         return self.topics_of.timeout
 
     def admin(self) -> Any:
-        """Returns the client, which is created on first use."""
+        """Returns librdkafka's admin client, which is created on first use."""
         with self._lock:
             if self._admin is None:
                 with self.asking(""):
@@ -117,7 +119,7 @@ class KafkaClient:
         return sorted(own_topics)
 
     def described(self, topics: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
-        """Returns the id and the partitions of each topic.
+        """Returns the id and the partitions of each topic in ``topics``.
 
         Raises:
             TableError: SMT501, for each topic that does not exist.
@@ -140,7 +142,7 @@ class KafkaClient:
         return ids_and_partitions
 
     def _hint(self, missing: str) -> str:
-        """Returns a hint with topics of similar names, or with the first topics."""
+        """Returns a hint that lists topics with names similar to ``missing``, or the first topics of the cluster."""
         names = self.names()
         similar = difflib.get_close_matches(missing, names, 3)
         if similar:
@@ -148,7 +150,9 @@ class KafkaClient:
         return f"topics there: {', '.join(names[:10]) or 'none'}"
 
     def create(self, names: Sequence[str], how: NewTopics) -> None:
-        """Creates topics. If another client creates a topic at the same time, this is not an error."""
+        """Creates the topics ``names`` with the settings in ``how``. A topic that another client creates at the same
+        time is not an error.
+        """
         settings = dict(how.settings)
         topics = [NewTopic(name, how.partitions, how.replication_factor, config=settings) for name in names]
         with self.asking("topics"):
@@ -166,7 +170,7 @@ class KafkaClient:
             time.sleep(0.1)
 
     def make_missing(self, names: Sequence[str]) -> None:
-        """Creates the missing topics, if the topics have the option ``create``.
+        """Creates those topics in ``names`` that do not exist, if the option ``create`` of ``KafkaTopics`` is set.
 
         Raises:
             TableError: SMT586, for each topic that does not exist, if the topics have no option ``create``.
@@ -180,11 +184,11 @@ class KafkaClient:
         self.create(missing, self.topics_of.create)
 
     def demands(self, names: Iterable[str]) -> dict[str, Demands]:
-        """Returns the requirements of each topic for its records.
+        """Returns the requirements of each topic in ``names`` for its records.
 
-        For a missing topic, the requirements are those that the topic will have after its creation.
+        For a missing topic, the result contains the requirements that the topic will have after its creation.
 
-        A topic whose settings this user may not read is left out.
+        A topic is missing in the result if this user may not read the topic's settings.
         """
         names = {*names}
         if not names:
@@ -200,7 +204,9 @@ class KafkaClient:
         return results
 
     def _settings_of_new(self) -> dict[str, str]:
-        """Returns the settings of a topic that this client would create, limited to settings that are requirements."""
+        """Returns the settings that a new topic would get from this client, limited to the settings that are
+        requirements for records.
+        """
         new_topics = self.topics_of.create
         if new_topics is not None:
             own = {}
@@ -221,8 +227,9 @@ class KafkaClient:
         return defaults | own
 
     def _settings(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Returns the settings of topics or brokers. Settings that the user may not read, and deleted topics, are left
-        out.
+        """Returns the settings of each topic or broker in ``names``.
+
+        Settings that the user may not read are left out. So are topics that have been deleted.
         """
         settings_by_name: dict[str, dict[str, str]] = {}
         resources = []
@@ -251,11 +258,13 @@ class KafkaClient:
     # --- offsets ---
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the earliest offset and the end of each partition, sorted. The end depends on the isolation level."""
+        """Returns the earliest offset and the end of each partition of ``topics``, sorted. The end depends on the
+        isolation level.
+        """
         return list(self.measure(topics).ranges)
 
     def measure(self, topics: Iterable[str]) -> TopicEnds:
-        """Returns the ranges, the leader epochs, and the records behind open transactions."""
+        """Returns the ranges of ``topics``, the leader epochs, and the records behind open transactions."""
         places = []
         for t, (_, partitions) in self.described(topics).items():
             for p in partitions:
@@ -283,7 +292,10 @@ class KafkaClient:
         return TopicEnds(sorted(ranges), epochs, waiting)
 
     def _waiting(self, held_back: Mapping[Place, tuple[int, int]]) -> list[Waiting]:
-        """Returns the offsets between the last stable offset and the end, and the start of their transaction."""
+        """Returns the offsets that open transactions hold back, with the start of each transaction.
+
+        ``held_back`` contains the last stable offset and the end of each topic-partition.
+        """
         if not held_back:
             return []
         stable_offsets = {}
@@ -303,7 +315,9 @@ class KafkaClient:
         return IsolationLevel.READ_UNCOMMITTED
 
     def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
-        """Returns one offset for each partition; -1 if the partition has no such offset."""
+        """Requests one offset for each topic-partition in ``places``. The result is -1 if the partition has no such
+        offset.
+        """
         answers = self._offset_answers(places, which, self._isolation if isolation is None else isolation)
         offsets = {}
         for place, at in answers.items():
@@ -333,8 +347,8 @@ class KafkaClient:
         return answers
 
     def offsets_at(self, places: Sequence[Place], millis: int) -> dict[Place, int]:
-        """Returns the first offset with this timestamp or a later one for each partition; -1 if there is no such
-        record.
+        """Returns the first offset of each partition whose record has the timestamp ``millis`` or a later one. The
+        result is -1 if there is no such record.
         """
         answers = self._offset_answers(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
         times = {}
@@ -348,7 +362,9 @@ class KafkaClient:
         return offsets
 
     def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
-        """Returns the timestamp of the first record at or after each offset, whether the record is committed or not."""
+        """Returns, for each topic-partition, the timestamp of the first record at or after its offset. The record need
+        not be committed.
+        """
         millis_by_place: dict[Place, int] = {}
 
         def take(place: Place, message: Any) -> None:
@@ -363,7 +379,7 @@ class KafkaClient:
         return millis_by_place
 
     def cut_back(self, positions: Mapping[Place, Position]) -> dict[Place, int]:
-        """Returns the partitions that have lost records before these positions, with the first lost offset.
+        """Returns the first lost offset of each partition that has lost records before its position in ``positions``.
 
         A consumer sends a position together with its leader epoch, and the brokers compare both with their log
         (KIP-320).
@@ -388,8 +404,8 @@ class KafkaClient:
         take: Callable[[Place, Any], None],
         refused: Callable[[Place, KafkaError], None] = lambda place, error: None,
     ) -> None:
-        """Passes the first record of each partition at or after an offset to ``take``, or the partition's error to
-        ``refused``.
+        """Reads one record of each partition, the first at or after an offset in ``starts``. Calls ``take`` with the
+        record, or ``refused`` with the partition's error.
         """
         more = {"isolation.level": isolation, "auto.offset.reset": "error", "enable.partition.eof": True,
                 "fetch.wait.max.ms": 50, "max.partition.fetch.bytes": _LITTLE}  # fmt: skip
@@ -413,7 +429,7 @@ class KafkaClient:
                 consumer.close()
 
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
-        """Counts the records of a window by topic. The function reads the window to count them."""
+        """Returns the number of records in ``window`` by topic. The function reads the whole window to count them."""
         counts = dict.fromkeys(window.topics, 0)
         offsets = offsets_of(window)
         more = {"isolation.level": self.topics_of.isolation_level, "auto.offset.reset": "error",
@@ -457,10 +473,11 @@ class KafkaClient:
     # --- groups ---
 
     def committed(self, group: str) -> dict[Place, Committed]:
-        """Returns the offsets that a consumer group has committed.
+        """Returns the offsets that the consumer group ``group`` has committed.
 
-        The function uses a consumer, which requests the offsets of every partition, and waits until transactions have
-        ended. The admin client of librdkafka 2.16 crashes if a broker answers this request by asking for a retry.
+        The function uses a consumer, which requests the offsets of all partitions and waits for the end of
+        transactions. The admin client of librdkafka 2.16 crashes if a broker answers this request by asking for a
+        retry.
         """
         with self.asking("topics"):
             listed = self.admin().list_topics(timeout=self.timeout).topics.values()
@@ -479,7 +496,7 @@ class KafkaClient:
             raise EngineError(self._unstable(group)) from None
 
     def _answers(self) -> bool:
-        """Returns True if the brokers answer."""
+        """Returns True if a broker responds to a request."""
         try:
             self.names()
         except EngineError:
@@ -487,7 +504,7 @@ class KafkaClient:
         return True
 
     def _unstable(self, group: str) -> Problem:
-        """Returns the reason why brokers that respond do not return the committed offsets of a group."""
+        """Returns a problem that states why responding brokers do not return the committed offsets of ``group``."""
         statement = f"a transaction that commits the group's offsets is still open after {self.timeout:g} s"
         hint = "run again: the brokers end the transaction of a crashed run; or set a longer timeout of KafkaTopics"
         return Problem("SMT597", f"group {group}", statement, hint)
@@ -509,13 +526,13 @@ class KafkaClient:
         return results
 
     def members(self, group: str) -> int:
-        """Returns the number of a consumer group's members; 0 for a group that does not exist."""
+        """Returns the number of members of the consumer group ``group``; 0 if the group does not exist."""
         with self.asking(f"group {group}"):
             (future,) = self.admin().describe_consumer_groups([group], request_timeout=self.timeout).values()
             return len(future.result().members)
 
     def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
-        """Commits offsets of a consumer group that has no members."""
+        """Commits ``offsets`` for the consumer group ``group``, which has no members."""
         positions = []
         for (t, p), c in offsets.items():
             positions.append(TopicPartition(t, p, c.offset, c.metadata))
@@ -529,18 +546,18 @@ class KafkaClient:
             consumer.close()
 
     def producer(self, **more: Any) -> Any:
-        """Returns a producer."""
+        """Returns a producer with the additional librdkafka settings ``more``."""
         with self.asking(""):
             # with its own logger, librdkafka prints nothing; being fenced by another run should not appear on stderr
             return Producer({**self._config, **more}, logger=_LOG)
 
     def consumer(self, group: str, **more: Any) -> Any:
-        """Returns a consumer that does not join its group."""
+        """Returns a consumer for the group ``group`` that does not join the group."""
         with self.asking(""):
             return Consumer(self.consumer_config(group, **more))
 
     def consumer_config(self, group: str, **more: Any) -> dict[str, Any]:
-        """Returns the settings of a consumer that does not join its group. The settings include secrets."""
+        """Returns the librdkafka settings of a consumer that does not join its group. The settings include secrets."""
         return {**self._config, "group.id": group, "enable.auto.commit": False, **more}
 
     def cluster_id(self) -> str:
@@ -551,7 +568,9 @@ class KafkaClient:
     # --- failures ---
 
     def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """Retries while a broker is not ready, as often happens right after its start."""
+        """Calls ``ask`` and returns its result. While a broker is not ready, as often happens right after its start,
+        the call is repeated.
+        """
         until = time.monotonic() + self.timeout
         while True:
             try:
@@ -565,7 +584,7 @@ class KafkaClient:
 
     @contextmanager
     def asking(self, what: str) -> Iterator[None]:
-        """Converts failures of the client into errors of this package.
+        """Converts failures of the client inside the block into errors of this package.
 
         Raises:
             EngineError: SMT625: no broker responds; SMT626: the login fails; SMT627: TLS fails; SMT628: a permission is
@@ -583,12 +602,13 @@ class KafkaClient:
             raise EngineError(self._problem([first, *self._heard(first)], what)) from None
 
     def _heard(self, error: KafkaError) -> list[KafkaError]:
-        """Returns the reasons why no broker answers.
+        """Returns the reasons behind ``error``, an error that only states that no broker answers.
 
-        A time-out does not carry a reason, so a second client tries to connect for a while and logs its errors.
+        A time-out does not carry a reason. So a second client tries to connect for a while, and the function collects
+        the client's errors.
 
-        Only this short-lived client has a callback. librdkafka calls back from its own threads, until the very end of
-        the Python process.
+        Only this short-lived client has a callback, because librdkafka calls back from its own threads until the very
+        end of the Python process.
         """
         heard: list[KafkaError] = []
         if error.code() in _SILENT:

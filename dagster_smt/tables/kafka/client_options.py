@@ -47,7 +47,9 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
 
 
 def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """Adds key stores and trust stores. librdkafka reads PEM, and also keys in PKCS#12."""
+    """Adds key stores and trust stores to ``config``, and returns the problems. librdkafka reads PEM, and also keys in
+    PKCS#12.
+    """
     problems = []
     if place := options.get("ssl.truststore.location", ""):
         if options.get("ssl.truststore.type", "JKS").upper() == "PEM":
@@ -71,7 +73,7 @@ def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str
 
 
 def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """Adds the user and the password from the JAAS line of the login module."""
+    """Adds the user and the password from the JAAS line of the login module to ``config``, and returns the problems."""
     if not options.get("security.protocol", "").upper().startswith("SASL"):
         return []
     mechanism = options.get("sasl.mechanism", "GSSAPI").upper()

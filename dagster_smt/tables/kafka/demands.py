@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 LONGEST, POLICY = "max.message.bytes", "cleanup.policy"
 OF_BROKERS = {LONGEST: "message.max.bytes", POLICY: "log.cleanup.policy"}
-"""Maps a topic setting to the broker setting that applies if the topic does not set it."""
+"""Maps a topic setting to the broker setting that applies to topics without a value of their own."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Demands:
 
 
 def demands_of(settings: Mapping[str, str]) -> Demands:
-    """Returns the requirements of a topic with these settings."""
+    """Returns the requirements that a topic with these ``settings`` has for its records."""
     longest = settings.get(LONGEST, "")
     policies = []
     for policy in settings.get(POLICY, "").split(","):

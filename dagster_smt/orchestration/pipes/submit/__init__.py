@@ -1,3 +1,3 @@
-"""Contains the script that ``spark-submit`` runs. The script has its own folder, because Python puts the script's
-folder at the front of its search path.
+"""Contains the script for ``spark-submit``. The script has a separate folder, because Python puts the folder of a
+script at the front of its search path.
 """

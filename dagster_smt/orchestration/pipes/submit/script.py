@@ -1,4 +1,6 @@
-"""Does the work of one run. Pass this file to ``spark-submit``, or write the same two lines into your own file."""
+"""The script that does the work of one run. Pass this file to ``spark-submit``, or copy its two lines into your own
+file.
+"""
 
 from dagster_smt import run_external
 
