@@ -1,4 +1,5 @@
-"""The certificate: compares a chain in Kafka Connect's own classes and in this package, on records of its user.
+"""Compares a chain in Kafka Connect's own classes and in this package, on records of a user. The result is a
+certificate.
 
 | module | contents |
 |---|---|

@@ -1,4 +1,4 @@
-"""Certifies a chain with a policy.
+"""Certifies a chain with a policy, whose stages run before the comparison.
 
 Kafka Connect has no policies, so no class of Connect corresponds to the stages of a policy. These stages run first, in
 this package, and the resulting records are compared.
@@ -19,13 +19,13 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 WHY = "a stage of the policy: Kafka Connect has none, so it runs first and the records that it leaves are compared"
 _FORMATS = ("json", "json_schema", "envelope", "string", "bytes")
-"""The formats in which records can be written again after a policy. Formats with a registry are left out, because
+"""The formats in which records can be written again after a policy. Formats with a registry are not included, because
 writing would add schemas to the registry.
 """
 
 
 def policy_of_chain(chain: Chain) -> tuple[PolicyStage, ...]:
-    """Returns the stages that a policy has put in front of a chain."""
+    """Returns the stages that a policy has put at the beginning of ``chain``."""
     stages = []
     for stage in chain.stages:
         if not isinstance(stage, PolicyStage):
@@ -35,14 +35,14 @@ def policy_of_chain(chain: Chain) -> tuple[PolicyStage, ...]:
 
 
 def without_policy(chain: Chain, policy: Sequence[PolicyStage]) -> Chain:
-    """Returns a chain without the stages of its policy."""
+    """Returns ``chain`` without the stages in ``policy``, which are at its beginning."""
     return replace(chain, stages=chain.stages[len(policy) :])
 
 
 def samples_after(
     chain: Chain, policy: Sequence[PolicyStage], samples: Sequence[Sample], key: Format, value: Format
 ) -> list[Sample]:
-    """Returns records after the stages of a policy. Records that cannot be read stay as they are.
+    """Returns ``samples`` after the stages of ``policy``. Records that cannot be read stay as they are.
 
     Raises:
         UnsupportedError: SMT974 if records of these formats cannot be written after the policy.
@@ -76,7 +76,7 @@ def samples_after(
 
 
 def with_policy(certificate: Certificate, chain: Chain, policy: Sequence[PolicyStage], records: int) -> Certificate:
-    """Adds the stages of the policy, which are not comparable, to a certificate.
+    """Returns ``certificate`` with the stages of the policy, which are marked as not comparable.
 
     Args:
         certificate: The certificate of the chain without its policy.

@@ -11,7 +11,7 @@ from dagster_smt.tools.parity.judge import REASONS
 VERSION = 1
 """The version of the JSON form."""
 READING = -1
-"""The stage number of a finding about the converters."""
+"""The stage number of findings that concern the converters."""
 Verdict = Literal["equal", "deliberate", "different"]
 
 
@@ -34,7 +34,7 @@ class CertifiedStage:
 
 @dataclass(frozen=True)
 class CertifiedWay:
-    """An execution path (way) by which this package evaluates the records.
+    """An execution path (way) on which this package evaluates the records of a certificate.
 
     Attributes:
         name: The name of the execution path in reports.
@@ -49,7 +49,8 @@ class CertifiedWay:
 
 @dataclass(frozen=True)
 class Finding:
-    """Records that differ from Connect's on the same execution path, from the same stage on, for the same reason.
+    """A group of records that differ from Connect's results in the same way. They have the same execution path, first
+    differing stage and reason.
 
     Attributes:
         way: The name of the execution path.
@@ -69,12 +70,12 @@ class Finding:
 
     @property
     def reason(self) -> str:
-        """The reason for a deliberate difference."""
+        """The reason why the difference is intended."""
         return REASONS.get(self.decision, "")
 
     @property
     def counts(self) -> str:
-        """The number of records, and the number of those that a later stage makes equal again."""
+        """A phrase with the number of records, and with the number of records that a later stage makes equal again."""
         records = f"{self.records} record" + "s" * (self.records != 1)
         if self.decision or self.lasting == self.records:
             return records
@@ -85,7 +86,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The result of a comparison.
+    """The result of comparing a chain with Kafka Connect's classes.
 
     Attributes:
         name: The name of the chain.
@@ -115,15 +116,17 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """``different`` if the result of a record differs without a reason; else ``deliberate`` or ``equal``."""
+        """The verdict. It is ``different`` if the result of a record differs without a reason; otherwise it is
+        ``deliberate`` or ``equal``.
+        """
         if any(finding.lasting for finding in self.findings if not finding.decision):
             return "different"
         return "deliberate" if any(finding.decision for finding in self.findings) else "equal"
 
     @property
     def different(self) -> int:
-        """The number of records whose results differ without a reason. If there are several execution paths, the
-        largest of their numbers.
+        """The number of records whose results differ without a reason. With several execution paths, the largest number
+        of all paths.
         """
         by_way: dict[str, int] = {}
         for finding in self.findings:
@@ -142,11 +145,13 @@ class Certificate:
         return [stage for stage in self.stages if stage.same]
 
     def of_stage(self, stage: int) -> list[Finding]:
-        """Returns the findings of a stage."""
+        """Returns the findings for the stage with the index ``stage``."""
         return [finding for finding in self.findings if finding.stage == stage]
 
     def verdict_of(self, stage: int) -> str:
-        """Returns the verdict on a stage: ``equal``, ``deliberate``, ``different`` or ``not comparable``."""
+        """Returns the verdict on the stage with the index ``stage``: ``equal``, ``deliberate``, ``different`` or
+        ``not comparable``.
+        """
         findings = self.of_stage(stage)
         if any(not finding.decision for finding in findings):
             return "different"
@@ -156,7 +161,7 @@ class Certificate:
 
     @property
     def statement(self) -> str:
-        """The result in one sentence."""
+        """One sentence with the result of the comparison."""
         count = f"{self.records} records"
         if self.verdict == "different":
             return f"{self.different} of {count} differ from Kafka Connect {self.connect_version}"
@@ -169,7 +174,7 @@ class Certificate:
 
     @property
     def lines(self) -> Iterator[str]:
-        """The differences without a reason, one line each."""
+        """The differences without a reason, as one line of text each."""
         for finding in self.findings:
             if not finding.decision:
                 stage = "reading" if finding.stage == READING else self.stages[finding.stage].alias
@@ -177,7 +182,9 @@ class Certificate:
                 yield f"{finding.counts}, first {where}: {finding.first.text}"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the certificate as JSON. The key ``version`` changes with the form."""
+        """Returns the certificate as JSON data. The number under ``version`` changes if the structure of the JSON
+        changes.
+        """
         return {
             "version": VERSION,
             "verdict": self.verdict,

@@ -1,4 +1,6 @@
-"""``certify``: runs a chain in Kafka Connect's classes and in this package, and compares the results."""
+"""Implements ``certify``, which runs a chain in Kafka Connect's classes and in this package, and compares the
+results.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -18,7 +20,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.values.json.lazy import make_room
 
 MoreWays = Callable[[ChainComparison], Iterable[ComparedWay | AbsentWay]]
-"""Returns the execution paths (ways) other than the Python evaluator."""
+"""A function that returns the execution paths (ways) other than the Python evaluator."""
 
 
 def certify(
@@ -31,7 +33,8 @@ def certify(
     more_ways: MoreWays | None = None,
     show_values: bool = False,
 ) -> Certificate:
-    """Compares a chain with the same chain in Kafka Connect's and vendors' own classes, on some records.
+    """Runs a chain in this package and in Kafka Connect's and vendors' own classes, and compares the results on sample
+    records.
 
     Args:
         chain: The chain. ``chain.foreign`` names the jars and the version of Connect.
@@ -86,7 +89,7 @@ def certify(
 
 
 def _told_apart(samples: list[Sample]) -> list[Sample]:
-    """Returns samples with distinct coordinates, because the records of a test may all have the offset 0."""
+    """Returns ``samples`` with distinct coordinates, because the records of a test may all have the offset 0."""
     places = {(sample.topic, sample.partition, sample.offset) for sample in samples}
     if len(places) == len(samples):
         return samples

@@ -1,4 +1,6 @@
-"""The two chains of a certificate: ours, and the same stages in the classes of Kafka Connect and of vendors."""
+"""The two chains that a certificate compares: a chain in this package, and the same stages in the classes of Kafka
+Connect and of vendors.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,14 +22,14 @@ _JARS = {
     "with --smt-jars",
     "io.confluent.": "Confluent publishes no jar on Maven Central: name yours with --smt-jars",
 }
-"""Hints at the jar of a vendor's class, by the prefix of the class name."""
+"""Maps prefixes of class names to hints about the jar of the vendor's class."""
 _OF_A_JAR = "the class runs from its jar on both sides"
 _SYNTAX, _STRICT = "field.syntax.version", "strict_paths"
 
 
 @dataclass(frozen=True)
 class ChainPair:
-    """The two chains.
+    """The two chains that a certificate compares.
 
     Attributes:
         ours: The chain in this package. Stages that run from jars are the same in both chains.
@@ -47,7 +49,7 @@ class ChainPair:
 
 
 def chain_pair(chain: Chain) -> ChainPair:
-    """Returns the two chains of a certificate.
+    """Returns the two chains that a certificate of ``chain`` compares.
 
     Args:
         chain: The chain, with any engine.
@@ -77,7 +79,9 @@ def chain_pair(chain: Chain) -> ChainPair:
 
 
 def _without(chain: Chain, unknown: set[tuple[int, str]]) -> Chain | None:
-    """Returns a chain without the given options of its stages."""
+    """Returns ``chain`` without the options in ``unknown``. Returns None if there are no such options, or if the chain
+    needs one of them.
+    """
     if not unknown:
         return None
     stages = chain.to_stages()
@@ -95,7 +99,9 @@ def _parsed(chain: Chain, **settings: object) -> Chain:
 
 
 def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str]:
-    """Returns the stage of Connect's chain, and the reason why it cannot be compared; empty if it can be compared."""
+    """Returns the stage for Connect's chain, and the reason why it cannot be compared. The reason is empty if the stage
+    can be compared.
+    """
     transform, predicate, why = connect.transform, connect.predicate, ""
     if ours.transform.foreign:
         why = _OF_A_JAR
@@ -133,7 +139,7 @@ def _no_class(plugin: Transform | Predicate, name: str) -> str:
 
 
 def properties_of(chain: Chain, stages: int) -> dict[str, str]:
-    """Returns the first stages of a chain as properties.
+    """Returns the first ``stages`` stages of ``chain`` as properties.
 
     Aliases are ``s1``, ``s2``, …, whatever the user's aliases are.
     """

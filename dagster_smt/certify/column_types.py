@@ -1,4 +1,4 @@
-"""Compares the types of Spark's columns with the schemas of Connect's results."""
+"""Compares the types of Spark's columns with the schemas of results in Connect."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ PART = "type of a column"
 
 @dataclass
 class _Group:
-    """Records with the same input schemas.
+    """A group of records that have the same input schemas.
 
     Attributes:
         numbers: The records.
@@ -74,7 +74,9 @@ def _groups(comparison: ChainComparison) -> dict[tuple[Schema | None, Schema], _
 
 
 def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
-    """Returns the output schema of a value; None if the value has no schema or is not a struct."""
+    """Returns the output schema of the value in ``result``. Returns None if the value has no schema or is not a
+    struct.
+    """
     datum = result["record"]["value"] if "record" in result else None
     if "envelope" not in (datum or {}):
         return None
@@ -85,7 +87,7 @@ def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
 
 
 def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | None, value: Schema) -> T.StructType:
-    """Returns the type of the rows into which Spark converts records with these schemas."""
+    """Returns the type of the rows into which Spark converts records with the schemas ``key`` and ``value``."""
     topics = tuple(topics_of(comparison.readings.samples))
     plan = plan_chain(comparison.pair.ours, key, value, topics=topics, typed=True)
     frame = session.createDataFrame([], RECORD_DDL)
@@ -97,7 +99,9 @@ def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | N
 
 
 def _differences(path: str, want: T.DataType, got: T.DataType) -> Iterator[tuple[str, str, str]]:
-    """Yields (path, Connect's type, Spark's type) where types differ. Nullability is ignored."""
+    """Yields each difference between the types ``want`` and ``got`` as a triple of the path, Connect's type and Spark's
+    type. Nullability is ignored.
+    """
     if isinstance(want, T.StructType) and isinstance(got, T.StructType):
         types = types_by_name(got)
         for one in want.fields:

@@ -1,5 +1,5 @@
-"""The execution paths (ways) that a certificate compares. Each returns the results of the records after a number of
-stages.
+"""The execution paths (ways) that a certificate compares. Each path can return the results of the records after a
+number of stages.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from dagster_smt.certify.stepwise import Steps
 
 Result = dict[str, Any]
 Answers = Callable[[int], Sequence[Result | None]]
-"""Returns the results of all records after the first stages; None for a record that is evaluated on a different
-path.
+"""A function that returns the results of all records after a number of stages. The result of a record is None if the
+record is evaluated on a different path.
 """
 PYTHON = "records in Python"
 
@@ -41,5 +41,5 @@ class AbsentWay:
 
 
 def in_python(steps: Steps) -> ComparedWay:
-    """Returns the execution path through the Python evaluator."""
+    """Returns the execution path that uses the Python evaluator."""
     return ComparedWay(PYTHON, lambda stages: steps[stages - 1], stepwise=True)

@@ -1,5 +1,5 @@
-"""Checks whether a session limits Java's Avro reader, which allocates the memory that a record claims to need before it
-checks the claim.
+"""Checks whether the JVMs of a session limit Java's Avro reader. Without limits, this reader allocates the memory that
+a record claims to need before it checks the claim.
 
 A record of six bytes that claims a billion items would take all memory of an executor and end the run. So Spark reads
 Avro only if its JVMs have been started with limits. Otherwise Python reads Avro, because it allocates memory only as it
@@ -20,13 +20,13 @@ LIMITS = {
     f"{_PREFIX}string.maxLength": MAX_BYTES,
     f"{_PREFIX}bytes.maxLength": MAX_BYTES,
 }
-"""Properties of the JVM. Lower limits would reject records that Python can read."""
+"""JVM properties with the limits of Java's Avro reader. Lower limits would reject records that Python can read."""
 JAVA_OPTIONS = " ".join(f"-D{name}={limit}" for name, limit in LIMITS.items())
 _log = logging.getLogger(__name__)
 
 
 def has_limits(session: Any) -> bool:
-    """Returns True if all JVMs of a session have been started with Avro's limits."""
+    """Returns True if all JVMs of ``session`` have been started with Avro's limits."""
     if is_connect(session):
         driver = _in_options(session, "driver")
     else:
@@ -50,7 +50,7 @@ def _tell() -> None:
 
 
 def _in_this_jvm(session: Any) -> bool:
-    """Returns True if the driver's JVM has Avro's limits.
+    """Returns True if the JVM of the driver has Avro's limits.
 
     A session can be created in a JVM that was already running, so the session's settings do not prove that its JVM has
     the limits.
@@ -63,7 +63,8 @@ def _in_this_jvm(session: Any) -> bool:
 
 
 def _in_options(session: Any, where: str) -> bool:
-    """Returns True if the session's settings start JVMs with Avro's limits.
+    """Returns True if the settings of ``session`` start the JVMs of ``where``, the driver or the executors, with Avro's
+    limits.
 
     If an option appears twice, the last one applies, as in Java.
     """

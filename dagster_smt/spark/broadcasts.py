@@ -1,4 +1,4 @@
-"""Measures persisted frames. Spark can broadcast a small frame to every executor."""
+"""Measures persisted frames, because Spark can send a small frame to every executor for a broadcast join."""
 
 from typing import Any
 
@@ -8,14 +8,18 @@ from dagster_smt.spark.environment import is_connect
 
 _LIMIT = "spark.sql.autoBroadcastJoinThreshold"
 _PART = 16
-"""A small frame takes at most this part of the driver's memory, because the driver collects and sends the frame."""
+"""The denominator of the share of the driver's memory that a small frame may take. The driver collects and sends such a
+frame.
+"""
 _MOST_BYTES = 256 * 1024 * 1024
-"""The largest frame that is broadcast: a quarter of ``spark.driver.maxResultSize`` by default. Spark's own limit is
-10 MB, because Spark estimates sizes; here the size is measured."""
+"""The size in bytes of the largest frame that is broadcast, which is a quarter of the default of
+``spark.driver.maxResultSize``. Spark's own limit is 10 MB, because Spark only estimates sizes, but here the size is
+measured.
+"""
 
 
 def is_small(frame: DataFrame) -> bool:
-    """Returns True if a persisted frame is known to be small enough for a broadcast join.
+    """Returns True if the persisted frame ``frame`` is known to be small enough for a broadcast join.
 
     A broadcast join neither shuffles nor sorts the other input, such as a large table.
 

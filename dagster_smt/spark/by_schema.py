@@ -1,4 +1,4 @@
-"""Determines whether Spark can read the schemas that a window's records name in the same way as declared schemas.
+"""Finds out whether Spark can read records that name their schemas as if their schemas were declared.
 
 The records of each schema are a frame with its own plan, and the table joins these frames.
 """
@@ -28,8 +28,9 @@ from dagster_smt.spark.reading.window_forms import WindowForms, schema_text
 
 _AVRO, _ENVELOPE = "avro-confluent", "envelope"
 _MOST, _RECORDS = 8, 20_000
-"""The most schemas that Spark reads, and the number of records that each must have on average. Each schema costs a pass
-over the window, and code that Spark compiles."""
+"""The largest number of schemas that Spark reads, and the smallest average number of records per schema. Each schema
+costs a pass over the window, and code that Spark compiles.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,9 @@ class OneSchema:
     others: tuple[bytes, ...] | None = None
 
     def of(self, frame: DataFrame) -> DataFrame:
-        """Returns the records of this schema. One of the schemas also gets the records that name no schema."""
+        """Returns the records of ``frame`` that name this schema. One of the schemas also gets the records that name no
+        schema.
+        """
         if self.envelopes:
             name = schema_text("value", _ENVELOPE)
         else:
@@ -63,14 +66,14 @@ class OneSchema:
         return frame
 
     def formats(self, table: SideFormats) -> Formats:
-        """Returns the formats of a table's records, with the schemas of envelopes."""
+        """Returns the formats of the records of ``table``, with this object's envelope schemas."""
         forms = {"key": table.key, "value": table.value}
         forms |= {side: replace(forms[side], schema=schema) for side, (schema, _) in self.envelopes.items()}
         return Formats(forms["key"], forms["value"])
 
 
 def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: WindowForms) -> tuple[OneSchema, ...]:
-    """Returns the schemas that Spark can read without Python.
+    """Returns the schemas of a window's records, if Spark can read them without Python.
 
     Args:
         session: The session, which may lack ``from_avro`` or Avro's limits.
@@ -114,7 +117,9 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
 
 
 def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
-    """Returns True if values are Avro or envelopes, keys have one schema, and no stage sees nulls."""
+    """Returns True if the records meet three conditions: values are Avro or envelopes, keys have a single schema, and
+    no stage sees nulls.
+    """
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
     if not reads_keys(plan.chain, table.key):
@@ -130,7 +135,9 @@ def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
 def _envelope_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the envelope schemas with the given names, from the records of the topics that contain them."""
+    """Returns the envelope schemas with the given names. They are read from records of the topics that contain these
+    names.
+    """
     if reads_keys(plan.chain, table.key):
         key_schema = forms.forms[0].key
     else:
@@ -155,8 +162,9 @@ def _envelope_schemas(
 
 
 def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
-    """Returns the schema in a text. Returns None if the text has no schema or cannot be read; Python then reports the
-    problem of its records."""
+    """Returns the schema in ``text``, the text of an envelope's schema. Returns None if the text has no schema or
+    cannot be read. In that case, Python reports the problem of each record.
+    """
     try:
         return reader.schema(text)
     except DataError:
@@ -164,7 +172,9 @@ def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
 
 
 def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
-    """Returns the reader of keys that are envelopes, if the chain reads the keys."""
+    """Returns the schema of keys that are envelopes, with its text. The result is empty unless the chain reads such
+    keys.
+    """
     if table.key.kind != _ENVELOPE or schema is None:
         return {}
     texts = set()
@@ -179,7 +189,7 @@ def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None)
 def _avro_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the schemas with the given ids. The first schema also gets the records that name no schema."""
+    """Returns the Avro schemas with the given ids. The first schema also gets the records that name no schema."""
     ids = {}
     for name, topics in names.items():
         ids[int(name)] = topics
@@ -203,7 +213,7 @@ _kinds = {_AVRO: _avro_schemas, _ENVELOPE: _envelope_schemas}
 
 
 def _make(after: Schema | None, parts: Sequence[Schema | None]) -> bool:
-    """Returns True if the rows of all parts fit into the table's rows."""
+    """Returns True if the rows of all schemas in ``parts`` fit into rows of the schema ``after``."""
     if len(parts) == 1:
         return parts[0] == after
     if after is None or after.type is not Type.STRUCT:
@@ -236,12 +246,14 @@ def _avro(avro: Avro | None) -> Avro:
 
 
 def _unversioned(schema: Schema | None) -> Schema | None:
-    """Returns the schema without its version. The same id may have a different version under each topic's subject."""
+    """Returns ``schema`` without its version, because a schema id may have a different version under each topic's
+    subject.
+    """
     return schema and schema.with_(version=None)
 
 
 def _sees_null(stage: Stage) -> bool:
-    """Returns True if a stage turns a null key or value into something else.
+    """Returns True if ``stage`` converts a null key or value into something else.
 
     Spark gives a null key or value a schema, and Connect gives it none (D6).
     """

@@ -1,4 +1,4 @@
-"""Copies of Iceberg catalogs, without a table cache. Runs write through these copies.
+"""Copies Iceberg catalogs without their table cache. Runs write through these copies.
 
 Runs create a copy when they need one. Spark hides secrets in its event log only if they are among the settings that a
 session was started with. So a catalog with a secret gets its copy when the session starts.
@@ -15,17 +15,19 @@ _CATALOG = re.compile(r"spark\.sql\.catalog\.([^.]+)")
 
 
 def copy_name(catalog: str) -> str:
-    """Returns the name that the copy of the given catalog has."""
+    """Returns the name for the copy of ``catalog``."""
     return f"smt_{catalog}"
 
 
 def is_uncached(conf: Mapping[str, str], catalog: str) -> bool:
-    """Returns True if a catalog has no cache, and so needs no copy."""
+    """Returns True if ``catalog`` has no cache according to ``conf``, and so needs no copy."""
     return str(conf.get(f"spark.sql.catalog.{catalog}.cache-enabled", "true")).lower() == "false"
 
 
 def is_jdbc(conf: Mapping[str, str], catalog: str) -> bool:
-    """Returns True if a catalog stores its own name with each table, so that a copy would have different tables."""
+    """Returns True if ``catalog`` is a JDBC catalog. It stores its own name with each table, so a copy with another
+    name would have different tables.
+    """
     key = f"spark.sql.catalog.{catalog}"
     for name in ("type", "catalog-impl"):
         if "jdbc" in str(conf.get(f"{key}.{name}", "")).lower():
@@ -34,7 +36,7 @@ def is_jdbc(conf: Mapping[str, str], catalog: str) -> bool:
 
 
 def copy_of(conf: Mapping[str, str], catalog: str) -> dict[str, str]:
-    """Returns the settings for a copy of an Iceberg catalog.
+    """Returns the settings for a copy of the Iceberg catalog ``catalog``.
 
     Args:
         conf: The settings of a session.
@@ -52,7 +54,7 @@ def copy_of(conf: Mapping[str, str], catalog: str) -> dict[str, str]:
 
 
 def secrets_of(conf: Mapping[str, str], catalog: str) -> list[str]:
-    """Returns the names of a catalog's settings that hold secrets."""
+    """Returns the names of those settings of ``catalog`` that contain secrets."""
     start = f"spark.sql.catalog.{catalog}."
     keys = []
     for key, value in conf.items():
@@ -62,7 +64,7 @@ def secrets_of(conf: Mapping[str, str], catalog: str) -> list[str]:
 
 
 def copies_with_secrets(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings of the copies that a session with these settings needs from its start."""
+    """Returns the settings of the catalog copies that a session with the settings ``conf`` needs when it starts."""
     settings: dict[str, str] = {}
     for key, value in conf.items():
         match = _CATALOG.fullmatch(key)

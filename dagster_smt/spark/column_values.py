@@ -1,4 +1,5 @@
-"""Converts values of records, in Python, to the plain form of a table's columns (``spark.plain``), as Arrow needs it.
+"""Converts values of records into the plain form of a table's columns (``spark.plain``), as Arrow needs it. The
+conversion runs in Python.
 
 A record's schema may have fewer fields than the table; missing fields are null. If Spark's types cannot hold a value,
 only the record fails, not the job.
@@ -31,7 +32,7 @@ _ARROW: dict[Type, pa.DataType] = {
 
 
 def arrow_type(schema: Schema) -> pa.DataType:
-    """Returns the Arrow type for ``spark.plain.plain_type``."""
+    """Returns the Arrow type that corresponds to ``spark.plain.plain_type`` for ``schema``."""
     if schema.logical == "Decimal":
         return pa.decimal128(MAX_DIGITS, schema.scale)
     if schema.type is Type.STRUCT:
@@ -48,7 +49,7 @@ def arrow_type(schema: Schema) -> pa.DataType:
 
 
 def check_defaults(schema: Schema, where: str = "") -> None:
-    """Rejects defaults that Spark's types cannot hold.
+    """Raises an error if ``schema`` contains a default that Spark's types cannot hold.
 
     Raises:
         PlanError: SMT207, for the first such default.
@@ -69,7 +70,7 @@ def check_defaults(schema: Schema, where: str = "") -> None:
 
 
 def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
-    """Returns a function that converts a value for Arrow.
+    """Returns a function that converts values of ``schema`` for an Arrow column.
 
     Args:
         schema: The schema of the value.
@@ -108,14 +109,15 @@ def _same(value: Any) -> Any:
 
 
 def unplanned(where: str) -> DataError:
-    """Returns the problem of a value whose schema is not in the plan of the window."""
+    """Returns the error for a value whose schema is not in the plan of the window."""
     statement = f"{_name_of(where)} has a schema that the plan of the window does not know"
     return data_error("SMT428", statement, "check the dead letter, or write records instead of columns", "")
 
 
 def _unplanned(where: str) -> Convert:
-    """Returns the error for a value whose schema is not in the plan. This is rare, and happens if a stage puts a null
-    into a struct."""
+    """Returns a function that raises the error for a value whose schema is not in the plan. Such a value is rare: a
+    stage has put a null into a struct.
+    """
 
     def refuse(value: Any) -> Any:
         raise unplanned(where)
@@ -124,7 +126,7 @@ def _unplanned(where: str) -> Convert:
 
 
 def unfit(column: Schema, where: str) -> DataError:
-    """Returns the problem of a value that its column cannot hold."""
+    """Returns the error for a value that the column at the path ``where`` cannot hold."""
     kind = spark_type(column).simpleString()
     hint = "cast the field to string, or write records instead of columns"
     return data_error("SMT426", f"{_name_of(where)} does not fit Spark's type {kind}", hint, "")

@@ -1,4 +1,4 @@
-"""Checks whether this machine can start Spark. Otherwise PySpark would print pages of stack traces."""
+"""Checks whether this machine can start Spark. Without this check, PySpark would print pages of stack traces."""
 
 import os
 import re
@@ -25,12 +25,13 @@ _SETTINGS = {
     "spark.sql.ansi.enforceReservedKeywords": ("true", "Delta cannot read statistics of columns named as keywords"),
     **dict.fromkeys(_REBASE, ("exception", _ANCIENT)),
 }
-"""Maps the name of a setting to the value that is rejected, and to the effect of this value. No such value is the
-default of Spark 4."""
+"""Maps a session setting to the value that this package rejects, and to the effect of this value. Spark 4 never has
+such a value by default.
+"""
 
 
 def check_java() -> int:
-    """Returns the version of the Java that Spark starts. This is the Java in ``JAVA_HOME``, else the first ``java`` on
+    """Returns the major version of the Java that Spark starts: the Java in ``JAVA_HOME``, else the first ``java`` on
     ``PATH``.
 
     Spark 4 needs Java 17 or 21. Spark 3.5 needs Java 11 or 17.
@@ -60,7 +61,8 @@ def check_java() -> int:
 
 
 def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns options that select the throughput collector for a local session, unless the user chose a collector.
+    """Returns options that select Java's throughput collector for a local session, unless the user has chosen a
+    collector.
 
     Rows produce so much garbage that Java's default collector takes up a tenth of a run's time. Java does not start
     with two collectors in its options.
@@ -81,9 +83,10 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 
 
 def check_settings(session: Any) -> None:
-    """Rejects a session whose settings change the meaning of our SQL.
+    """Raises an error if a setting of ``session`` changes the meaning of this package's SQL.
 
-    By default Spark 3.5 does not write very early timestamps. A session without these settings gets Spark 4's values.
+    Spark 3.5 does not write very early timestamps by default. If the user has not set these settings, the session gets
+    the values of Spark 4.
 
     Raises:
         UnsupportedError: SMT639, the session has such a setting.

@@ -1,5 +1,6 @@
-"""Evaluates a plan on Spark: chooses a path for the records, reads keys and values, runs the stages and builds the
-result."""
+"""Evaluates a plan on Spark. This module chooses a path for the records, reads keys and values, runs the stages and
+builds the result.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ SinkKind = Literal["records", "columns"]
 
 
 def no_note(way: Way) -> None:
-    """Ignores the path of the records, for callers that do not need it."""
+    """Ignores ``way``, the path of the records, for callers that do not need it."""
 
 
 def evaluate(
@@ -68,7 +69,7 @@ def evaluate(
     whole: bool = True,
     note: Callable[[Way], None] = no_note,
 ) -> DataFrame:
-    """Applies a plan to records, on the path that ``spark.ways`` determines for them.
+    """Applies ``plan`` to the records of ``frame``, on the path that ``spark.ways`` determines for them.
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
@@ -140,7 +141,7 @@ class _Work:
 
     @cached_property
     def program(self) -> str | None:
-        """The program of the JVM lane; None if the lane cannot run the chain, or if the session has no lane."""
+        """The JSON program of the JVM lane. None if the lane cannot run the chain, or if the session has no lane."""
         return lane_program(self.frame.sparkSession, self.job)
 
     @property
@@ -149,7 +150,9 @@ class _Work:
 
     @cached_property
     def setup(self) -> str | None:
-        """The setup for running Kafka's own classes in Spark's JVM; None if the chain needs the host."""
+        """The setup with which Spark's JVM runs Kafka's own classes. None if the chain needs the host process
+        instead.
+        """
         return connect_setup(self.frame.sparkSession, self.job)
 
     @property
@@ -158,7 +161,7 @@ class _Work:
 
     @cached_property
     def declared(self) -> DataFrame:
-        """The result for declared schemas. The JVM lane parses as much as it can."""
+        """The result for records with declared schemas. The JVM lane parses as many records as it can."""
         lane = has_lane(self.frame.sparkSession)
         return _columns(self.frame, self.plan, self.formats, self.plan, {}, self.ledger, self.beat, lane=lane)
 
@@ -168,7 +171,9 @@ class _Work:
 
     @cached_property
     def parts(self) -> list[DataFrame]:
-        """The results for the schemas that the records name; empty if Spark cannot read one of these schemas."""
+        """A result for each schema that the records name. The list is empty if Spark cannot read one of these
+        schemas.
+        """
         if not self.forms:
             return []
         frame = self.frame
@@ -292,7 +297,8 @@ def _job(plan: Plan, table: SideFormats, written: Formats | None, ledger: bool) 
 
 
 def left_records(evaluated: DataFrame, plan: Plan, table: SideFormats, written: Formats | None = None) -> DataFrame:
-    """Returns the rows that the JVM lane left to Python (``__status`` is ``LEFT``), after Python has run them.
+    """Returns the rows that the JVM lane has left to Python (``__status`` is ``LEFT``), after Python has evaluated
+    their records.
 
     Args:
         evaluated: The result of ``evaluate`` with ``whole=False``, or its persisted rows.
@@ -317,7 +323,7 @@ def _columns(
     lane: bool = False,
     envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> DataFrame:
-    """Applies a typed plan to records.
+    """Applies a typed plan to records, and returns the result as columns.
 
     Args:
         frame, plan, ledger, beat: The arguments of ``evaluate``.
@@ -358,7 +364,7 @@ def _columns(
 
 
 def _left(evaluated: DataFrame) -> DataFrame:
-    """Returns the records that the JVM lane has left to Python, as they were read."""
+    """Returns the records that the JVM lane has left to Python, in the form in which they were read."""
     # Not by status: Spark would move that filter below all stages, where each status contains the previous status
     # twice.
     return evaluated.where(f"{LEFT_RECORD} IS NOT NULL").select(f"{LEFT_RECORD}.*")

@@ -1,4 +1,4 @@
-"""Checks before the first record whether Spark's executors have the modules that our functions need.
+"""Checks, before the first record, whether Spark's executors have the modules that this package's functions need.
 
 Executors are other processes, mostly on other machines, and need this package and its libraries. A tiny job checks
 this. The job's function is pickled by value, so the job itself needs none of our modules on the executors.
@@ -19,13 +19,13 @@ from dagster_smt.spark.environment import is_connect
 
 PACKAGE = "dagster_smt"
 MODULES = (PACKAGE, "filelock", "msgspec", "numpy", "pyarrow", "pydantic", "regex", "yaml")
-"""The modules, besides PySpark, that functions on executors import."""
+"""The modules besides PySpark that functions on executors import."""
 
 SHIPPING = (
     "ship this process's environment to them, as docs/cluster.md explains: spark.archives with the packed "
     "environment, and PYSPARK_PYTHON inside it; over Spark Connect addArtifacts and spark.sql.execution.pyspark.python"
 )
-"""The remedy in every message about something that executors lack."""
+"""The remedy in every message about a module or file that executors lack."""
 
 _PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH\]?.*?(\d\.\d+).*?(\d\.\d+)", re.DOTALL)
 _NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '([\w.]+)'")
@@ -34,7 +34,8 @@ _checked: "WeakSet[Any]" = WeakSet()
 
 
 def check_executors(session: SparkSession) -> None:
-    """Checks, once per session, that executors have the modules that tasks need. A local session needs no check.
+    """Checks that the executors of ``session`` have the modules that tasks need. Each session is checked once, and a
+    local session not at all.
 
     The check does not see executors that Spark adds later.
 
@@ -58,13 +59,13 @@ def check_executors(session: SparkSession) -> None:
 
 
 def on_a_cluster(master: str | None) -> bool:
-    """Returns True if executors are processes of their own, separate from the driver."""
+    """Returns True if ``master`` names a cluster, where executors are separate processes."""
     return re.fullmatch(r"local(\[.*\])?", master or "local") is None
 
 
 def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
-    """Returns the function that executors run. The function lists the modules that cannot be imported, and the hashes
-    of the package's files.
+    """Returns the function that executors run. It lists those ``modules`` that cannot be imported, and the hashes of
+    the files of ``package``.
 
     The function is nested and contains its own imports, so cloudpickle ships it by value.
     """
@@ -107,8 +108,9 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
 
 def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
-    """Returns the problems in the executors' answers; none if all executors have every module, and the same code as
-    this process."""
+    """Returns the problems in the answers of executors. The list is empty if all executors have every module, and the
+    same code as this process.
+    """
     answers = list(looks_of_executors)
     names = set()
     for answer in answers:
@@ -126,7 +128,9 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Returns the problem of executors that cannot run any Python function; None for any other failure."""
+    """Returns the problem in ``text``, a failure of executors that cannot run any Python function. Returns None for any
+    other failure.
+    """
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"
         return Problem("SMT632", "Spark's executors", statement, SHIPPING)

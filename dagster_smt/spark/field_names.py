@@ -1,4 +1,6 @@
-"""Counts the field names of records without a schema, on Spark's workers. No value leaves the workers."""
+"""Counts the field names of records without a schema. The counting runs on Spark's workers, and no value leaves
+them.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,8 +26,9 @@ MOST_FIELDS = 200
 
 @dataclass(frozen=True)
 class _HeldBack:
-    """A picklable function for ``DataFrame.mapInArrow`` that counts, in each batch, the fields that a policy holds
-    back."""
+    """A picklable function for ``DataFrame.mapInArrow``. It counts the fields of each batch that a policy holds
+    back.
+    """
 
     stages: tuple[PolicyStage, ...]
 
@@ -41,7 +44,7 @@ class _HeldBack:
             yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
     def held(self, row: dict[str, object]) -> Iterator[tuple[str, str, str]]:
-        """Yields the fields of one record, without duplicates."""
+        """Yields the fields of ``row``, one record, that the policy holds back. Each field is yielded once."""
         topic = str(row["topic"])
         parts: tuple[Part, ...] = ("value", "key")
         for part in parts:
@@ -59,10 +62,11 @@ class _HeldBack:
 
 
 def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tuple[str, str, str, int]]:
-    """Returns the fields and headers of records that a policy holds back, as topic, part, path and number of records.
+    """Returns the fields and headers in ``frame`` that a policy holds back. Each item contains the topic, the part of
+    the record, the path and the number of records.
 
-    ``frame`` has Kafka's columns. The function reads the fields of a key or value only if it is JSON. The result has at
-    most ``MOST_FIELDS`` fields, the most frequent first.
+    ``frame`` has Kafka's columns. The fields of a key or value are read only if it is JSON. The result has at most
+    ``MOST_FIELDS`` items, the most frequent first.
     """
     counts = map_in_arrow(frame.select("topic", "key", "value", "headers"), _HeldBack(stages), _DDL)
     sums = counts.groupBy("topic", "part", "path").agg(F.sum("records").alias("records"))

@@ -1,4 +1,4 @@
-"""Describes the flat internal columns that hold the values of a record between two stages.
+"""Describes the internal columns that hold the values of a record between two stages.
 
 Only structs that a stage addresses are split into columns. Any other value stays one opaque column.
 """
@@ -14,10 +14,10 @@ from dagster_smt.spark.types import internal_names
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value in one column, of the internal type of ``schema``.
+    """A value in a single column, whose type is the internal type of ``schema``.
 
-    ``column`` may be a field of a struct as it was read (``side.field``), because unchanged fields stay inside their
-    struct.
+    ``column`` may also be a field inside a struct as it was read (``side.field``), because unchanged fields stay in
+    their struct.
     """
 
     column: str
@@ -26,7 +26,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Struct:
-    """A struct that is split into columns.
+    """A struct whose fields are separate columns.
 
     ``present`` is a column that is null if the struct is null. It is None if the struct is never null.
     """
@@ -40,13 +40,13 @@ Layout = Union[Leaf, Struct]  # noqa: UP007 - Struct names Layout before it exis
 
 
 def field_of(column: Column, schema: Schema, name: str) -> Column:
-    """Returns a field of an opaque struct column."""
+    """Returns the field ``name`` of the struct ``column``, which is not split into columns."""
     names = internal_names(schema)
     return column.getField(names[schema.field_names.index(name)])
 
 
 def columns_of(layout: Layout | None) -> set[str]:
-    """Returns the internal columns that a layout uses."""
+    """Returns the internal columns that ``layout`` uses."""
     if layout is None:
         return set()
     if isinstance(layout, Leaf):
@@ -57,7 +57,9 @@ def columns_of(layout: Layout | None) -> set[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """The target of a reference: a part of the layout, and the path of still opaque fields under this part."""
+    """The target of a reference: a part of the layout, and the path below this part. The fields on this path are not
+    split into columns.
+    """
 
     layout: Layout
     below: tuple[str, ...] = ()
@@ -71,7 +73,7 @@ class Place:
 
 
 def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
-    """Returns the place in a layout to which the given field names lead."""
+    """Returns the part of ``layout`` to which the field names in ``steps`` lead."""
     for number, step in enumerate(steps):
         if isinstance(layout, Leaf):
             return Place(layout, steps[number:])
@@ -80,7 +82,7 @@ def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
 
 
 def value_of(place: Place) -> Column:
-    """Returns the value at a place."""
+    """Returns a column with the value at ``place``."""
     if isinstance(place.layout, Struct):
         return built(place.layout)
     column, schema = F.col(place.layout.column), place.layout.schema
@@ -90,7 +92,7 @@ def value_of(place: Place) -> Column:
 
 
 def presence_of(place: Place) -> Column:
-    """Returns a column that is null exactly if the value at a place is null."""
+    """Returns a column that is null if and only if the value at ``place`` is null."""
     if isinstance(place.layout, Struct):
         if place.layout.present:
             return F.col(place.layout.present)
@@ -99,7 +101,7 @@ def presence_of(place: Place) -> Column:
 
 
 def built(layout: Layout) -> Column:
-    """Returns a column that combines the columns of a split struct into a struct again, in the internal form."""
+    """Returns a column that joins the columns of ``layout``, a split struct, into one struct in the internal form."""
     if isinstance(layout, Leaf):
         return F.col(layout.column)
     names = internal_names(layout.schema)

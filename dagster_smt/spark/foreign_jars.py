@@ -1,4 +1,4 @@
-"""Provides the jars of foreign stages on Spark's executors.
+"""Provides the jars of foreign stages to Spark's executors.
 
 A local session reads the jars from the paths in the chain. For other sessions the jars are packed into one archive,
 which Spark copies to its executors. The first task on a machine unpacks the archive.
@@ -32,14 +32,14 @@ _shipped: "WeakKeyDictionary[SparkSession, set[str]]" = WeakKeyDictionary()
 
 
 def archive_of(settings: ForeignSettings) -> str:
-    """Returns the name of the archive with the jars of a chain."""
+    """Returns the name of the archive that contains the jars in ``settings``."""
     text = repr((settings.jars, settings.connect_version))
     return f"smt-jars-{hashlib.sha256(text.encode()).hexdigest()[:16]}.zip"
 
 
 def ship_jars(session: SparkSession, chain: Chain) -> None:
-    """Copies the jars of a chain to the executors of a session, once per session, unless the executors are on this
-    machine.
+    """Copies the jars of ``chain`` to the executors of ``session``, once per session. If the executors are on this
+    machine, nothing is copied.
 
     Raises:
         ConfigError, UnsupportedError: As ``classes_for``.
@@ -68,7 +68,7 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
 
 @cache
 def _archives() -> "tempfile.TemporaryDirectory[str]":
-    """Returns the folder of the archives, which ends with this process.
+    """Returns the folder for archives, which is deleted when this process ends.
 
     An executor asks for an archive when it runs its first task, and a driver takes one path for a name, so there is one
     folder for all sessions.
@@ -77,7 +77,9 @@ def _archives() -> "tempfile.TemporaryDirectory[str]":
 
 
 def _pack(classes: Classes, archive: Path) -> None:
-    """Packs the jars into one folder for each plug-in. The folder's number preserves the order of the plug-ins."""
+    """Packs the jars of ``classes`` into the file ``archive``, with one folder for each plug-in. Numbers in the folder
+    names preserve the order of the plug-ins.
+    """
     # executors may have this package as a zip, out of which Java starts no jar
     folders: dict[str, Iterable[Path]] = {_CONNECT: (*classes.connect, JAR)}
     for number, plugin in enumerate(classes.plugins):
@@ -89,7 +91,9 @@ def _pack(classes: Classes, archive: Path) -> None:
 
 
 def classes_here(chain: Chain) -> Classes | None:
-    """Returns the location of a chain's classes in a task: the archive that Spark has copied, if there is one."""
+    """Returns the classes of ``chain`` in a task, from the archive that Spark has copied to this machine. If there is
+    no archive, returns None.
+    """
     if not chain.has_foreign:
         return None
     from pyspark import SparkFiles

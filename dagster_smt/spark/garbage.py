@@ -1,4 +1,4 @@
-"""Pauses Python's cycle collector during batches, because it would visit every container and find no cycle."""
+"""Pauses Python's cycle collector during batches. The collector would visit every container and find no cycle."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Pauses the garbage collector for cycles. Records form no cycles, so reference counting frees each batch."""
+    """Pauses Python's cycle collector while the block runs. Records form no cycles, so reference counting frees each
+    batch.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -29,13 +29,13 @@ from dagster_smt.spark.sql import Column
 from dagster_smt.values.headers.fields import HEADERS_DDL
 
 LEFT = 3
-"""The ``__status`` of a record that the JVM lane leaves to Python."""
+"""The value of ``__status`` for a record that the JVM lane leaves to Python."""
 LEFT_RECORD = "__left"
 CHANGES = "__changes"
 KEY, GONE, TIMESTAMP = "__key", "__gone", "__timestamp"
 DESTINATION = "__destination"
 IN_TIMESTAMP = "in_timestamp"
-"""The name of ``__timestamp`` within the Spark evaluator."""
+"""The name of the column ``__timestamp`` inside the Spark evaluator."""
 BITS = 62
 """The number of ledger entries per element of ``__touched``."""
 
@@ -54,10 +54,11 @@ RECORD_COLUMNS = {
     "source_topic": "string",
 }
 LEADER_EPOCH = "leaderEpoch"
-"""An additional column of Kafka's, if the chain reads the leader epoch: an ``INT``, which is null if the source has no
-leaders."""
+"""An additional Kafka column, which is present if the chain reads the leader epoch. It is an ``INT``, and null if the
+source has no leaders.
+"""
 TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
-"""The names of the values of ``timestampType``, as in ``org.apache.kafka.common.record.TimestampType``."""
+"""Maps the values of ``timestampType`` to their names in ``org.apache.kafka.common.record.TimestampType``."""
 UNREADABLE_TIMESTAMP = -2
 """The ``timestampType`` of a record whose timestamp Spark cannot hold; its ``timestamp`` is null."""
 UNREADABLE = Problem(
@@ -67,20 +68,23 @@ UNREADABLE = Problem(
     "send timestamps in milliseconds since 1970",
 )
 NO_ROW = Problem("", "", "the message holds no row")
-"""Takes the place of a problem if a message holds no row. The record of such a message is counted as dropped, but not
-by a stage."""
+"""A placeholder for a problem, for a message that contains no row. The record is counted as dropped, but no stage has
+dropped it.
+"""
 RECORD_DDL = ", ".join(f"{F.quoted(name)}: {type_}" for name, type_ in RECORD_COLUMNS.items())
 TARGET = "target_partition"
-"""An additional column of a record, if the chain chooses partitions. Null leaves the choice to the topic."""
+"""An additional column of a record, which is present if the chain chooses partitions. If it is null, the topic chooses
+the partition.
+"""
 
 
 def schema_column(side: Side) -> str:
-    """Returns the name of the column with the schema id of a record's key or value."""
+    """Returns the name of the column with the schema id of a record's key or value (``side``)."""
     return f"__{side}_schema"
 
 
 def timestamp_type_name(number: Column) -> Column:
-    """Returns the name of a timestamp's type, given its number."""
+    """Returns a column with the name of the timestamp type whose number is in the column ``number``."""
     literals = []
     for pair in TIMESTAMP_TYPES.items():
         for part in pair:
@@ -89,22 +93,26 @@ def timestamp_type_name(number: Column) -> Column:
 
 
 def words(entries: int) -> int:
-    """Returns the number of elements that ``__touched`` needs for the given number of ledger entries."""
+    """Returns the number of elements that ``__touched`` needs for ``entries`` ledger entries."""
     return -(-entries // BITS)
 
 
 def timestamp_micros(batch: pa.RecordBatch) -> pa.Array:
-    """Returns the timestamps of a batch of Kafka's columns, in microseconds."""
+    """Returns the timestamps of ``batch`` in microseconds. The batch has Kafka's columns."""
     return batch.column("timestamp").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
 
 
 def unreadable_timestamps(batch: pa.RecordBatch) -> pa.Array:
-    """Returns a flag for each record of a batch: true if the source could not read its timestamp."""
+    """Returns a flag for each record of ``batch``, which is true if the source could not read the record's
+    timestamp.
+    """
     return pc.fill_null(pc.equal(batch.column("timestampType"), UNREADABLE_TIMESTAMP), False)
 
 
 def problem_column(problems: dict[int, Problem], size: int) -> pa.Array:
-    """Returns the column ``__problem`` of a batch. ``problems`` maps positions to problems."""
+    """Returns the column ``__problem`` of a batch with ``size`` records. ``problems`` maps positions in the batch to
+    problems.
+    """
     if not problems:
         return pa.nulls(size, _ARROW_PROBLEM)
     rows: list[dict[str, str] | None] = [None] * size

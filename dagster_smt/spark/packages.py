@@ -1,4 +1,5 @@
-"""The only list of the Maven packages and settings that a Spark session needs, per version of PySpark.
+"""Lists the Maven packages and the settings that a Spark session needs, per version of PySpark. No other module lists
+them.
 
 ``python -m dagster_smt.spark.packages`` downloads the packages, so that later sessions need no network. The command
 downloads the large packages only if you name them: ``python -m dagster_smt.spark.packages s3 iceberg-s3``.
@@ -45,13 +46,14 @@ PACKAGES: dict[str, dict[str, str]] = {
         "iceberg-s3": "org.apache.iceberg:iceberg-aws-bundle:1.11.0",
     },
 }
-"""The coordinates of each package by Spark's minor version, for the Scala version in ``spark.versions``.
+"""Maps Spark's minor version and the name of a package to the package's coordinates, for the Scala version in
+``spark.versions``.
 
 ``s3`` is Hadoop's file system ``s3a``, in the version of the Hadoop that PySpark ships; ``iceberg-s3`` is Iceberg's own
 client for S3 and Glue.
 """
 LARGE = ("s3", "iceberg-s3")
-"""Packages of several hundred MB, which are fetched only where a session needs them."""
+"""Packages of several hundred MB. They are downloaded only if a session needs them."""
 
 JARS: dict[str, str] = {
     "io.delta:delta-spark_2.12:3.3.2": """
@@ -107,7 +109,7 @@ JARS: dict[str, str] = {
     "org.apache.iceberg:iceberg-aws-bundle:1.10.1": "org.apache.iceberg_iceberg-aws-bundle-1.10.1",
     "org.apache.iceberg:iceberg-aws-bundle:1.11.0": "org.apache.iceberg_iceberg-aws-bundle-1.11.0",
 }
-"""Maps each package to the jars that Spark keeps for it: its own jars, and those of its dependencies."""
+"""Maps each package to the jars that Spark stores for the package: its own jars, and the jars of its dependencies."""
 
 SETTINGS: dict[str, dict[str, str]] = {
     "delta": {
@@ -121,8 +123,9 @@ SETTINGS: dict[str, dict[str, str]] = {
 }
 LOG_STORE = "spark.delta.logStore.s3a.impl"
 LOG_STORE_CLASS = "dagstersmt.delta.ConditionalLogStore"
-"""The class with which Delta writes its log to S3, so that several drivers can commit at once. It is in the jar of the
-JVM lane."""
+"""The class with which Delta writes its log to S3, so that several drivers can commit at once. The jar of the JVM lane
+contains the class.
+"""
 CONDITIONAL_WRITES = ("4.0", "4.1")
 """The versions of Spark whose Hadoop contains the AWS SDK that the log store calls."""
 JVM_OPTIONS = {
@@ -141,17 +144,16 @@ _LISTS = {
     "spark.driver.defaultJavaOptions": " ",
     "spark.executor.defaultJavaOptions": " ",
 }
-"""Settings that hold a list, with the separator of its items."""
+"""Maps settings whose value is a list to the separator of the list's items."""
 _OF_ICEBERG_AWS = "org.apache.iceberg.aws."
-"""The Java package of ``S3FileIO``, ``GlueCatalog`` and other classes that need ``iceberg-s3``."""
+"""The Java package of the classes that need ``iceberg-s3``, such as ``S3FileIO`` and ``GlueCatalog``."""
 _CATALOG_TYPE = re.compile(r"spark\.sql\.catalog\.[^.]+\.type")
 _OF_IVY = ("spark.jars.ivy", "spark.jars.repositories", "spark.jars.excludes")
 _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
 def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: str) -> dict[str, str]:
-    """Returns the settings of a session together with the settings that the given packages need. The session's own
-    settings win.
+    """Returns ``conf`` with the settings that ``packages`` need. The session's own settings take precedence.
 
     Args:
         packages: Keys of ``PACKAGES``.
@@ -183,7 +185,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
 
 
 def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
-    """Yields the packages that settings require, for a catalog or a warehouse in S3."""
+    """Yields the packages that the settings ``conf`` require, because a catalog or a warehouse is in S3."""
     for key, value in conf.items():
         if value.startswith("s3a://"):
             yield "s3"
@@ -192,10 +194,10 @@ def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
 
 
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns settings in which the jars of downloaded packages replace the packages.
+    """Returns ``conf`` with downloaded jars in place of packages.
 
     Otherwise Spark would resolve the packages of each session with Ivy, which takes seconds and prints fifty lines. If
-    a package is unknown or has not been downloaded, Ivy resolves all packages.
+    a package is unknown or has not been downloaded, ``conf`` is returned unchanged, and Ivy resolves all packages.
     """
     packages = []
     for p in conf.get("spark.jars.packages", "").split(","):
@@ -221,8 +223,9 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ivy_folder(package: str) -> str:
-    """Returns the name of the folder in which Spark stores the files that Ivy fetches. The package's coordinates
-    determine the version of Spark."""
+    """Returns the name of the folder in which Spark stores the files that Ivy downloads for ``package``. The name
+    depends on the version of Spark, which follows from the package's coordinates.
+    """
     for version, packages in PACKAGES.items():
         if package in packages.values():
             return VERSIONS[version].ivy
@@ -230,7 +233,9 @@ def _ivy_folder(package: str) -> str:
 
 
 def _ivy_home(folder: str) -> Path:
-    """Returns Ivy's folder. Java gets a user's home directory from the system, not from ``HOME``."""
+    """Returns the path of Ivy's folder ``folder``. Java takes the user's home directory from the system, not from
+    ``HOME``.
+    """
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir) / folder
     except KeyError:  # a user without a name, as in some containers
@@ -238,8 +243,9 @@ def _ivy_home(folder: str) -> Path:
 
 
 def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
-    """Adds ``more`` to a session's settings. Lists are joined; for every other setting, the session's own value
-    wins."""
+    """Adds ``more`` to the session settings ``conf``. Lists are joined. For every other setting, the session's own
+    value takes precedence.
+    """
     for key, value in more.items():
         if key in _LISTS:
             conf[key] = _joined(conf.get(key, ""), value, _LISTS[key])
@@ -248,7 +254,7 @@ def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
 
 
 def remedy(package: str, session: Any) -> str:
-    """Returns the hint for adding a package to a session, in the version for the session's Spark and Scala.
+    """Returns the hint on how to add ``package`` to ``session``, with the version for the session's Spark and Scala.
 
     Args:
         package: A key of ``PACKAGES``.
@@ -266,7 +272,7 @@ def remedy(package: str, session: Any) -> str:
 
 
 def _artifact(package: str) -> str:
-    """Returns the common part of a package's coordinates and the names of its jars."""
+    """Returns the name that the coordinates of ``package`` and the names of its jars have in common."""
     names = {
         "delta": r"delta-spark",
         "iceberg": r"iceberg-spark",
@@ -288,7 +294,7 @@ def _joined(have: str, more: str, between: str) -> str:
 
 
 def fetch(packages: Sequence[str] = ()) -> None:
-    """Starts a session that needs the given packages, so that Spark downloads the missing packages.
+    """Starts a session that needs the given packages, so that Spark downloads those that are missing.
 
     Args:
         packages: Keys of ``PACKAGES``. If empty, all packages except those in ``LARGE``.

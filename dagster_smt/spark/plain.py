@@ -1,4 +1,4 @@
-"""Converts values between the plain form that Spark uses and the Python values of this package.
+"""Converts values between the plain form, which Spark uses, and this package's Python values.
 
 Spark's dates and timestamps become whole numbers (days, milliseconds) before Python sees them, because ``datetime``
 ends with the year 9999, and Connect's values can be later.
@@ -24,7 +24,7 @@ _SAFE = (T.StringType, T.BinaryType, T.BooleanType, T.DecimalType)
 
 
 def plain_type(schema: Schema) -> T.DataType:
-    """Returns the internal type of a schema, with numbers for dates and timestamps."""
+    """Returns Spark's type for plain values of ``schema``. Dates and timestamps are numbers."""
     if schema.logical in ("Date", "Timestamp"):
         if schema.logical == "Date":
             return T.IntegerType()
@@ -43,7 +43,7 @@ def plain_type(schema: Schema) -> T.DataType:
 
 
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
-    """Returns a UDF, which uses Arrow if that is safe for the types.
+    """Returns a UDF that calls ``run``. The UDF uses Arrow if that is safe for its types.
 
     Arrow is unsafe for some types: pandas turns a whole number next to a null into a float.
     """
@@ -57,12 +57,14 @@ def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.Da
 
 
 def to_plain(column: Column, schema: Schema) -> Column:
-    """Converts a column from the internal form to the plain form."""
+    """Converts ``column``, whose values have the type ``schema``, from the internal form to the plain form."""
     return _each(column, schema, lambda c, kind: F.unix_date(c) if kind == "Date" else F.unix_millis(c))
 
 
 def from_plain(column: Column, schema: Schema) -> Column:
-    """Converts a column from the plain form to the internal form. A timestamp that Spark cannot hold becomes null."""
+    """Converts ``column``, whose values have the type ``schema``, from the plain form to the internal form. A timestamp
+    that Spark cannot hold becomes null.
+    """
     return _each(column, schema, lambda c, kind: F.date_from_unix_date(c) if kind == "Date" else timestamp_of(c))
 
 
@@ -93,7 +95,9 @@ def _has_dates(schema: Schema) -> bool:
 
 
 def reader(schema: Schema | None) -> Convert:
-    """Returns a function that converts plain Spark values to our Python values. Null becomes None."""
+    """Returns a function that converts plain Spark values of ``schema`` into this package's Python values. Null becomes
+    None.
+    """
     convert = _reading(schema) if schema else _same
     return lambda value: None if value is None else convert(value)
 
@@ -125,7 +129,7 @@ def _parts(row: Any) -> Any:
 
 
 def writer(schema: Schema) -> Convert:
-    """Returns a function that converts our Python values to plain Spark values."""
+    """Returns a function that converts this package's Python values of ``schema`` into plain Spark values."""
     convert = _writing(schema)
     return lambda value: None if value is None else convert(value)
 

@@ -14,17 +14,19 @@ from dagster_smt.model.secrets import SECRET_NAMES, names_secret
 SETTING = "spark.redaction.regex"
 OPTIONS_SETTING = "spark.sql.redaction.options.regex"
 _SPARKS = {SETTING: "(?i)secret|password|token|access[.]?key", OPTIONS_SETTING: "(?i)url"}
-"""Spark's default expressions, by setting."""
+"""Maps each redaction setting to Spark's default expression."""
 _OURS = f"(?i:secret|password|token|access[.]?key|{SECRET_NAMES}|PRIVATE KEY-----)"
 
 
 def redacting(conf: Mapping[str, str], setting: str) -> str:
-    """Returns a value for ``spark.redaction.regex`` that also hides the secrets of all our options and settings."""
+    """Returns a value for ``setting``, a regular expression of Spark's redaction. It also hides the secrets of all
+    options and settings of this package.
+    """
     return f"{conf.get(setting, _SPARKS[setting])}|{_OURS}"
 
 
 def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
-    """Rejects options whose values Spark would print.
+    """Raises an error if Spark would print the value of a secret option.
 
     Args:
         session: The Spark session.
@@ -51,7 +53,7 @@ def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
 
 
 def _finds(expression: str | None, key: str, value: str) -> bool:
-    """Returns True if a Java regular expression matches a part of the name or value.
+    """Returns True if ``expression``, a Java regular expression, matches a part of ``key`` or ``value``.
 
     An expression that Python cannot read matches nothing.
     """

@@ -20,7 +20,7 @@ _SCHEMA = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records"
 
 @dataclass(frozen=True)
 class _Search:
-    """A picklable function for ``DataFrame.mapInArrow``."""
+    """A picklable function for ``DataFrame.mapInArrow`` that searches batches for masked values."""
 
     chain: Chain
     key: Format
@@ -47,7 +47,9 @@ def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
 
 
 def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
-    """Counts, by (masked field, other field), the records of Kafka's columns in which a masked value survives."""
+    """Counts the records of ``frame`` in which a masked value survives. The counts are by pairs of the masked field and
+    the other field.
+    """
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
     counts = map_in_arrow(
         frame.select(*names), _Search(chain, key, value), "`masked` STRING, `place` STRING, `records` BIGINT"

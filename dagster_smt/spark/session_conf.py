@@ -1,4 +1,4 @@
-"""Names the settings of this package's Spark sessions, apart from the settings that packages need."""
+"""The settings of this package's Spark sessions, apart from the settings that packages need."""
 
 import os
 

@@ -4,11 +4,11 @@ from pyspark.sql import DataFrame
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _ROWS = 25_000
-"""The rows of one partition. So many rows take a task longer than its start."""
+"""The number of rows in one partition. A task with so many rows takes longer than its start."""
 
 
 def by_key(frame: DataFrame, rows: int, key: str) -> DataFrame:
-    """Returns the frame with all rows of a key in one partition, and with as many partitions as the rows need.
+    """Returns ``frame`` with all rows of a key in the same partition, and with as many partitions as the rows need.
 
     Spark shuffles into 200 partitions unless the session sets a different number. In a plain query Spark merges small
     partitions, but not in a frame that it caches. Each later job on the frame would then have 200 tasks for a few

@@ -36,7 +36,7 @@ _numbers = count(1)
 
 
 class Column:
-    """An expression; see ``pyspark.sql.Column`` for the methods."""
+    """A Spark SQL expression as text. See ``pyspark.sql.Column`` for the methods."""
 
     __slots__ = ("name", "needs", "text")
     __hash__ = object.__hash__
@@ -145,8 +145,9 @@ class Column:
 
 
 class _Joined(Column):
-    """The operands of one binary operator. The expression is a balanced tree of these operands, because the parser
-    recurses as deeply as an expression is nested."""
+    """An expression that applies one binary operator to several operands. Its text is a balanced tree, because Spark's
+    parser recurses as deeply as an expression is nested.
+    """
 
     __slots__ = ("operands", "operator")
 
@@ -163,8 +164,9 @@ def _halved(operator: str, operands: tuple[str, ...]) -> str:
 
 
 class Case(Column):
-    """A ``CASE WHEN``, written as a function if Spark has one. If the ELSE of a case is itself a case, the two cases
-    become one."""
+    """A ``CASE WHEN`` expression, written as a function if Spark has one. If the ELSE of a case is itself a case, the
+    two cases become one.
+    """
 
     __slots__ = ("branches", "rest")
 
@@ -173,12 +175,12 @@ class Case(Column):
         super().__init__(_case(branches, rest), needs)
 
     def when(self, condition: Column, value: Operand) -> "Case":
-        """Adds a branch."""
+        """Adds a branch, whose result is ``value`` if ``condition`` is true."""
         other = when(condition, value)
         return Case((*self.branches, *other.branches), {**self.needs, **other.needs})
 
     def otherwise(self, value: Operand) -> Column:
-        """Sets the result for rows without a true condition."""
+        """Sets ``value`` as the result for rows without a true condition."""
         other = lit(value)
         needs = {**self.needs, **other.needs}
         if isinstance(other, Case):
@@ -195,7 +197,7 @@ def _case(branches: tuple[str, ...], rest: str) -> str:
 
 
 def lit(value: Any) -> Column:
-    """Returns a literal of the same type that PySpark gives the value."""
+    """Returns a literal for ``value``. Its type is the type that PySpark would choose."""
     if isinstance(value, Column):
         return value
     return Column(_literal(value))
@@ -220,7 +222,7 @@ def _literal(value: Any) -> str:
 
 
 def text(value: str) -> str:
-    """Returns a string literal that has the same meaning under every setting of Spark's parser.
+    """Returns a string literal for ``value`` that has the same meaning under every setting of Spark's parser.
 
     A setting determines whether a backslash is an escape character, and Spark would substitute variables of the session
     after ``${``.
@@ -231,12 +233,12 @@ def text(value: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """Returns a quoted name for Spark SQL."""
+    """Returns ``name`` as a quoted name for Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def sql_type(kind: T.DataType | str) -> str:
-    """Returns a type in Spark SQL. Field names may contain any characters."""
+    """Returns the type ``kind`` in Spark SQL. Field names may contain any characters."""
     if isinstance(kind, T.StructType):
         fields = []
         for f in kind.fields:
@@ -254,18 +256,20 @@ def sql_type(kind: T.DataType | str) -> str:
 
 
 def col(name: str) -> Column:
-    """Returns a column of the frame, or a field of one: ``side.field``. Our names contain no other dots."""
+    """Returns the column ``name`` of the frame, or a field of a column, such as ``side.field``. Internal names contain
+    no other dots.
+    """
     return Column(".".join(map(quoted, name.split("."))), name=name)
 
 
 def when(condition: Column, value: Operand) -> Case:
-    """Returns an expression: the value if the condition is true, else null."""
+    """Returns an expression that is ``value`` if ``condition`` is true, else null."""
     result = lit(value)
     return Case((condition.text, result.text), {**condition.needs, **result.needs})
 
 
 def struct(*columns: Column) -> Column:
-    """Returns a struct of named columns."""
+    """Returns a struct that consists of named ``columns``."""
     texts = []
     for column in columns:
         texts.append(f"{text(column.name or '')}, {column.text}")
@@ -274,17 +278,17 @@ def struct(*columns: Column) -> Column:
 
 
 def alias_all(columns: Mapping[str, Column]) -> list[Column]:
-    """Returns the columns, each under its name in the mapping."""
+    """Returns the columns, each with its name in the mapping as an alias."""
     return [column.alias(name) for name, column in columns.items()]
 
 
 def create_map(*columns: Column) -> Column:
-    """Returns a map of keys and values, one after the other."""
+    """Returns a map. ``columns`` contains keys and values alternately."""
     return call_function("map", *columns)
 
 
 def call_function(name: str, *arguments: Operand) -> Column:
-    """Returns a call of a Spark SQL function.
+    """Returns a call of the Spark SQL function ``name``.
 
     A plain string as argument is an error, because it could be a literal or a column.
     """
@@ -316,7 +320,7 @@ map_filter = _of_elements("map_filter")
 
 
 def try_validate_utf8(value: Column) -> Column:
-    """Returns a string; null if its bytes are not valid UTF-8."""
+    """Returns the string ``value``, or null if its bytes are not valid UTF-8."""
     if "try_validate_utf8" not in missing():
         return call_function("try_validate_utf8", value)
     # formatting goes through a Java string, in which invalid bytes are replaced
@@ -324,12 +328,14 @@ def try_validate_utf8(value: Column) -> Column:
 
 
 def sql_try_cast(name: str, kind: T.DataType | str) -> str:
-    """Returns the SQL of a cast that returns null if a value does not fit. ``name`` is a quoted name."""
+    """Returns the SQL for a cast of the column ``name`` to the type ``kind``. The cast returns null if a value does not
+    fit. ``name`` must be quoted.
+    """
     return f"TRY_CAST({name} AS {sql_type(kind)})"
 
 
 def __getattr__(name: str) -> Callable[..., Column]:
-    """Returns the SQL function with the given name, if PySpark and SQL use the same name."""
+    """Returns the SQL function called ``name``, if PySpark and SQL use the same name."""
     # Value rules call ``F.upper(column)``, where ``F`` is this module or ``pyspark.sql.functions``. So this module must
     # have every function of PySpark. Python calls a module's ``__getattr__`` for names that the module does not define.
     if name.startswith("_") or not hasattr(spark_functions, name):
@@ -338,13 +344,13 @@ def __getattr__(name: str) -> Callable[..., Column]:
 
 
 def python(function: Callable[..., Any], *arguments: Column) -> Column:
-    """Returns the result of a function that ``pyspark.sql.functions.udf`` has created."""
+    """Returns a column with the result of ``function``, which ``pyspark.sql.functions.udf`` has created."""
     name = f"u{next(_numbers)}"
     return Column(quoted(name), {name: (function, arguments)}, name)
 
 
 def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
-    """Returns the frame with the given columns only; if ``also`` is true, in addition to its own columns."""
+    """Returns a frame with the given columns. With ``also``, the frame keeps its own columns as well."""
     needs = _needs(columns)
     if needs:
         frame = _with_results(frame, needs)
@@ -357,7 +363,9 @@ def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
 
 
 def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()) -> DataFrame:
-    """Returns the frame without the columns in ``gone``, and with expressions next to the remaining columns."""
+    """Returns ``frame`` without the columns in ``gone``. The expressions in ``texts`` are added to the other
+    columns.
+    """
     names = list(gone)
     if not names:
         return frame.selectExpr("*", *texts)
@@ -367,8 +375,9 @@ def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()
 
 
 def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
-    """Returns the frame with the results of Python functions. A function that depends on another result is added after
-    it."""
+    """Returns ``frame`` with the results of the Python functions in ``needs``. If a function depends on another result,
+    it is added after this result.
+    """
     inner = _needs(argument for _, own in needs.values() for argument in own)
     if inner:
         frame = _with_results(frame, inner)
@@ -384,7 +393,9 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
 
 
 def _called(name: str, *arguments: object) -> Column:
-    """Returns an operator or function of Spark SQL, in which operators can also be called as functions."""
+    """Returns an expression that calls an operator or a function. Operators of Spark SQL can also be called as
+    functions.
+    """
     columns = [lit(argument) for argument in arguments]
     return Column(f"{quoted(name)}({', '.join(column.text for column in columns)})", _needs(columns))
 

@@ -1,4 +1,4 @@
-"""Builds typed Spark literals for fixed values."""
+"""Builds Spark literals with the types of Connect schemas."""
 
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
@@ -13,16 +13,18 @@ from dagster_smt.spark.types import internal_names, internal_type, spark_type
 from dagster_smt.values.cast import DAY
 
 MAX_MILLIS = (2**63 - 1) // 1000
-"""The latest timestamp that Spark can hold (microseconds in 64 bits). Its negative is the earliest."""
+"""The latest timestamp in milliseconds that Spark can hold, because Spark counts microseconds in 64 bits. Its negative
+is the earliest timestamp.
+"""
 
 
 def timestamp_of(millis: Column) -> Column:
-    """Returns the timestamp of a bigint column; null outside Spark's range."""
+    """Returns the timestamp for ``millis``, a bigint column. The result is null for a time outside Spark's range."""
     return F.timestamp_millis(F.when(millis.between(-MAX_MILLIS, MAX_MILLIS), millis))
 
 
 def fits_decimal(value: Decimal, scale: int, precision: int = MAX_DIGITS) -> bool:
-    """Returns True if Spark's ``decimal(precision, scale)`` holds exactly this value."""
+    """Returns True if Spark's ``decimal(precision, scale)`` can hold ``value`` exactly."""
     if not value:
         return True
     scaled = value.scaleb(scale, Context(prec=len(value.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN))
@@ -37,7 +39,7 @@ def _fitting(value: Decimal, schema: Schema) -> Decimal:
 
 
 def literal(value: Any, schema: Schema) -> Column:
-    """Returns a literal of the internal type of a schema."""
+    """Returns a literal for ``value``, whose type is the internal type of ``schema``."""
     if value is None:
         return F.lit(None).cast(internal_type(schema))
     if schema.logical == "Date":

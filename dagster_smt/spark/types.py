@@ -36,12 +36,13 @@ _SIMPLE: dict[Type, T.DataType] = {
     Type.BYTES: T.BinaryType(),
 }
 MAX_LEVELS = 60
-"""The most levels of nesting. Columns come from Python through Arrow, which allows 64 levels, and the result itself
-takes up some of them."""
+"""The largest number of nested levels. Columns come from Python through Arrow, which allows 64 levels, and the result
+itself needs some of these levels.
+"""
 
 
 def spark_type(schema: Schema, path: str = "") -> T.DataType:
-    """Returns the Spark type of a schema's values.
+    """Returns the Spark type for values of ``schema``.
 
     Raises:
         PlanError: SMT207, a Decimal whose scale Spark cannot hold, an array or map without an element schema, or more
@@ -71,7 +72,8 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
 
 
 def internal_type(schema: Schema) -> T.DataType:
-    """Returns the type of values between stages: the ``spark_type``, but with field names that Spark can distinguish.
+    """Returns the type that values of ``schema`` have between stages. It is the ``spark_type`` with field names that
+    Spark can distinguish.
 
     Decimals have all digits in this type, because the result of a stage may have more digits than the column.
     """
@@ -93,12 +95,12 @@ def internal_type(schema: Schema) -> T.DataType:
 
 
 def types_by_name(struct: T.StructType) -> dict[str, T.DataType]:
-    """Returns the type of each field of a struct."""
+    """Maps each field of ``struct`` to its type."""
     return {field.name: field.dataType for field in struct.fields}
 
 
 def nullable(data_type: T.DataType) -> T.DataType:
-    """Returns the type with nulls allowed at every level."""
+    """Returns ``data_type`` with nulls allowed at every level."""
     if isinstance(data_type, T.StructType):
         fields = data_type.fields
         return T.StructType([T.StructField(f.name, nullable(f.dataType), True, f.metadata) for f in fields])
@@ -110,7 +112,7 @@ def nullable(data_type: T.DataType) -> T.DataType:
 
 
 def internal_names(schema: Schema) -> tuple[str, ...]:
-    """Returns field names for Spark: the user's names, or numbered names if Spark would confuse them."""
+    """Returns field names for Spark: the user's names, or numbered names if Spark would confuse the user's names."""
     return schema.internal_names
 
 
@@ -120,7 +122,7 @@ def _unmappable(path: str, schema: Schema, why: str) -> PlanError:
 
 
 def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
-    """Returns a Spark field, with the Connect schema in its metadata.
+    """Returns the Spark field ``name``, with ``schema`` in its metadata.
 
     The Spark field is always nullable, because the files determine whether there are nulls.
     """
@@ -135,7 +137,7 @@ def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
 
 
 def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:
-    """Returns the Connect schema of a Spark type (a table's column)."""
+    """Returns the Connect schema for ``data_type``, the Spark type of a table's column."""
     schema = _connect(data_type)
     if nullable:
         return optional(schema)

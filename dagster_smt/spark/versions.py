@@ -1,4 +1,5 @@
-"""The only list of the supported Spark versions, with the differences between them that this package bridges.
+"""Lists the supported Spark versions, and the differences between them that this package handles. No other module lists
+them.
 
 Everything else in this package is written for all of these versions.
 """
@@ -30,10 +31,10 @@ VERSIONS = {
     "4.0": SparkVersion("2.13", (17, 21), ".ivy2.5.2"),
     "4.1": SparkVersion("2.13", (17, 21), ".ivy2.5.2"),
 }
-"""The supported versions, by minor version. Each has a set of packages in ``spark.packages``."""
+"""The supported versions, by minor version. ``spark.packages`` has a set of packages for each of them."""
 NEWEST = "4.1"
 _HIDDEN = "*********(redacted)"
-"""The text that Spark shows instead of a setting that may be a secret."""
+"""The text that Spark shows in place of a setting that may be a secret."""
 
 SINCE_4 = {
     "when as a function": "in Spark 3.5 the function `when` takes no arguments; ``spark.sql`` writes CASE WHEN",
@@ -50,7 +51,7 @@ SINCE_4 = {
     "wide types in Delta": "Delta of Spark 3.5 widens to `int` at most: ``evolved_schema`` refuses other types",
     "expressions in CALL": "the arguments of procedures are literals: ``procedure_argument`` of sinks",
 }
-"""The features of Spark 4 that this package uses, by name, with their equivalents in Spark 3.5."""
+"""Maps features of Spark 4 that this package uses to their equivalents in Spark 3.5."""
 
 
 def supported_java() -> tuple[int, ...]:
@@ -61,15 +62,17 @@ def supported_java() -> tuple[int, ...]:
 
 
 def minor_of(version: str) -> str:
-    """Returns the minor version: ``4.0`` for ``4.0.5``. The function also accepts the names that platforms give to
-    their builds."""
+    """Returns the minor version of ``version``, such as ``4.0`` for ``4.0.5``. The argument may also be the name of a
+    platform's own build.
+    """
     return ".".join(version.split(".")[:2])
 
 
 @cache
 def missing() -> frozenset[str]:
-    """Returns the keys of ``SINCE_4`` that the PySpark of this process lacks. A server cannot be older than the client
-    (SMT649)."""
+    """Returns the keys of ``SINCE_4`` for features that the PySpark of this process lacks. A server cannot be older
+    than the client (SMT649).
+    """
     from pyspark.sql import functions
 
     # not by number, because builds of platforms have version numbers of their own
@@ -77,7 +80,9 @@ def missing() -> frozenset[str]:
 
 
 def scala_of(session: Any) -> str:
-    """Returns a session's version of Scala. Some distributions of Spark 3.5 have Scala 2.13; PyPI's has 2.12."""
+    """Returns the Scala version of ``session``. Spark 3.5 from PyPI has Scala 2.12, but some distributions have
+    2.13.
+    """
     usual = VERSIONS[minor_of(session.version)].scala
     try:
         number = session._jvm.scala.util.Properties.versionNumberString()
@@ -87,7 +92,7 @@ def scala_of(session: Any) -> str:
 
 
 def check_version(session: Any) -> None:
-    """Rejects a session of an unknown Spark version.
+    """Raises an error if the Spark version of ``session`` is not supported.
 
     Raises:
         UnsupportedError: SMT648, the version is unknown; SMT649, a Connect server is older than this process's PySpark.
@@ -104,7 +109,9 @@ def check_version(session: Any) -> None:
 
 
 def condition_of(error: Any) -> str | None:
-    """Returns the name of the error condition of a ``PySparkException``, such as ``TABLE_OR_VIEW_NOT_FOUND``."""
+    """Returns the name of the error condition of ``error``, a ``PySparkException``, such as
+    ``TABLE_OR_VIEW_NOT_FOUND``.
+    """
     if "getCondition" in missing():
         condition = error.getErrorClass()
     else:
@@ -113,7 +120,7 @@ def condition_of(error: Any) -> str | None:
 
 
 def settings_of(session: Any) -> dict[str, str]:
-    """Returns all settings of a session. A Connect session of Spark 3.5 omits the settings that Spark hides."""
+    """Returns all settings of ``session``. With Spark Connect 3.5, the settings that Spark hides are missing."""
     if "getAll of settings" not in missing():
         return dict(session.conf.getAll)
     if is_connect(session):
@@ -132,7 +139,7 @@ def settings_of(session: Any) -> dict[str, str]:
 
 
 def struct_of_ddl(ddl: str) -> Any:
-    """Parses a column list in SQL with the running session's parser, and returns its ``StructType``."""
+    """Parses ``ddl``, a column list in SQL, into a ``StructType``. The parser is that of the running session."""
     from pyspark.sql import types
 
     if "fromDDL of types" in missing():
@@ -148,7 +155,7 @@ def partition_functions() -> Any:
 
 
 def is_connect(session: Any) -> bool:
-    """Returns True if this is a Spark Connect (or Databricks Connect) session."""
+    """Returns True if ``session`` is a Spark Connect (or Databricks Connect) session."""
     for base in type(session).__mro__:
         if ".connect." in f"{base.__module__}.":
             return True
@@ -156,7 +163,7 @@ def is_connect(session: Any) -> bool:
 
 
 def frame_of_arrow(session: Any, table: Any) -> Any:
-    """Returns a DataFrame with the rows of a small Arrow table."""
+    """Returns a DataFrame with the rows of ``table``, a small Arrow table."""
     if "createDataFrame of an Arrow table" not in missing():
         return session.createDataFrame(table)
     from pyspark.sql.pandas.types import from_arrow_schema

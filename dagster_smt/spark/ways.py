@@ -1,4 +1,4 @@
-"""Lists the paths on which a run can process records, in one table. ``spark.evaluate`` dispatches by this table.
+"""Lists, in one table, the paths on which a run can process records. ``spark.evaluate`` chooses a path from this table.
 
 A run takes the first path in ``WAYS`` whose condition is true. ``dagster-smt explain`` prints the possible paths. The
 report of a run names the path that the run took.
@@ -12,12 +12,13 @@ from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 
 
 class Facts(Protocol):
-    """The facts that determine the path. A fact is None if it depends on the session or on the records, and is not yet
-    known."""
+    """The facts that determine the path of the records. A fact is None if it is not known yet, because it depends on
+    the session or on the records.
+    """
 
     @property
     def records_out(self) -> bool:
-        """True if the sink holds records, False if it holds columns."""
+        """True if the sink holds records; False if it holds columns."""
         ...
 
     @property
@@ -32,12 +33,12 @@ class Facts(Protocol):
 
     @property
     def jvm_runs_kafkas_classes(self) -> bool | None:
-        """True if every stage is a class of a jar that can run in Spark's JVM."""
+        """True if every stage is a Java class from a jar that Spark's JVM can run."""
         ...
 
     @property
     def names_schemas(self) -> bool:
-        """True if the records name their schemas, as envelopes and records with a registry do."""
+        """True if the records name their schemas. Envelopes do, and records whose schemas are in a registry."""
         ...
 
     @property
@@ -52,7 +53,7 @@ class Facts(Protocol):
 
     @property
     def spark_reads_schemas(self) -> bool | None:
-        """True if Spark reads each of the schemas that the records name."""
+        """True if Spark can read each schema that the records name."""
         ...
 
 
@@ -143,12 +144,12 @@ WAYS = (
 
 
 def way_of(facts: Facts) -> Way:
-    """Returns the path of the records. All facts that the paths depend on must be known."""
+    """Returns the path of the records for ``facts``. All facts that the paths depend on must be known."""
     return next(way for way in WAYS if way.takes(facts))
 
 
 def possible_ways(facts: Facts) -> list[Way]:
-    """Returns the paths that are possible under the known facts, the preferred one first."""
+    """Returns the paths that ``facts`` permit, as far as the facts are known. The preferred path comes first."""
     ways = []
     for way in WAYS:
         taken = way.takes(facts)
@@ -189,5 +190,5 @@ class PlannedFacts:
 
     @property
     def spark_reads_schemas(self) -> bool | None:
-        """None, because this depends on the records."""
+        """None, because this fact depends on the records."""
         return None

@@ -1,4 +1,5 @@
-"""Runs our functions in Spark's Python workers, which then read the zip directory of each jar only once.
+"""Runs functions of this package in Spark's Python workers. A worker then reads the zip directory of each jar only
+once.
 
 Spark puts jars on the path of its Python workers, because some jars contain Python modules. These jars are Spark's own
 core, and the jars of ``spark.jars.packages``. Before each task a worker calls ``importlib.invalidate_caches``, and
@@ -32,7 +33,7 @@ _DATA = re.compile(rf"{re.escape(_MARK)}([\w-]+=*)")
 
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
-    """Applies ``DataFrame.mapInArrow`` with one of our picklable functions.
+    """Calls ``DataFrame.mapInArrow`` with ``function``, a picklable function of this package.
 
     Spark trusts the nullability in ``schema``, and crashes at a null in a required column. A failed record has nulls
     even in columns that its source declares ``NOT NULL``. So each returned column may be null.
@@ -55,7 +56,7 @@ class _InWorker:
 
 
 class WorkerError(Exception):
-    """An ``EngineError`` of a worker, with its problems as data at the end of the text.
+    """An ``EngineError`` that a worker raises. The text of the exception ends with the problems as data.
 
     Spark passes only the text of a worker's exception to the driver. The driver gets the problems from this text with
     ``problems_of_worker``, so that no code has to parse the words of a message.
@@ -67,8 +68,9 @@ class WorkerError(Exception):
 
 
 def problems_of_worker(text: str) -> tuple[Problem, ...]:
-    """Returns the problems of the ``WorkerError`` in the text of Spark's exception; an empty result for any other
-    exception."""
+    """Returns the problems of a ``WorkerError`` from ``text``, the text of Spark's exception. For any other exception,
+    the result is empty.
+    """
     match = _DATA.search(text)
     if match is None:
         return ()
@@ -79,7 +81,7 @@ def problems_of_worker(text: str) -> tuple[Problem, ...]:
 
 
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Yields batches whose strings, bytes and lists have 32-bit offsets.
+    """Yields ``batches`` after giving their strings, bytes and lists 32-bit offsets.
 
     With ``spark.sql.execution.arrow.useLargeVarTypes`` Spark sends 64-bit offsets, but our functions read and join
     buffers with 32-bit offsets.
@@ -95,7 +97,7 @@ def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yields the batch in parts, each so small that 32-bit offsets suffice."""
+    """Yields ``batch`` in parts that are so small that 32-bit offsets suffice."""
     if batch.nbytes <= _MOST_BYTES or batch.num_rows < 2:
         yield batch
         return
@@ -115,8 +117,7 @@ def _small(kind: pa.DataType) -> pa.DataType:
 
 
 class AtRest:
-    """The pickled form of one of our functions, for Spark's UDFs. A worker that unpickles the form gets the function
-    itself."""
+    """The pickled form of a function for Spark's UDFs. A worker that unpickles this object gets the function itself."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -134,10 +135,10 @@ def _in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Steady(zipimporter):
-    """An importer for an archive whose directory is read only once."""
+    """An importer for an archive, which reads the directory of the archive only once."""
 
     def invalidate_caches(self) -> None:
-        """Does nothing, so that the cache of the archive stays."""
+        """Does nothing, so that the cached directory of the archive stays."""
 
 
 class _Nothing:
@@ -151,7 +152,7 @@ class _Nothing:
 
 
 def keep_directories() -> None:
-    """Keeps in memory the directories of the archives on this process's path.
+    """Keeps the directories of archives on this process's path in memory.
 
     A worker's first task calls this function, and later tasks benefit.
     """

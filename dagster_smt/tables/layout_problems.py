@@ -1,4 +1,4 @@
-"""Finds problems of a layout: options that the table format, or the columns of the table, do not permit."""
+"""Finds problems of a table's layout, which are options that the table format or the table's columns do not permit."""
 
 from collections.abc import Iterator
 
@@ -55,8 +55,8 @@ _RECORDS = StructType(
         StructField("source_topic", StringType()),
     ]
 )
-"""Equals ``spark.columns.RECORD_COLUMNS``. Spark parses a DDL string only with a session, but definitions load without
-one.
+"""The columns of records; equal to ``spark.columns.RECORD_COLUMNS``. Spark can parse a DDL string only with a session,
+but definitions load without a session.
 """
 _MOST_CLUSTERED = 4
 """The largest number of columns that Delta permits in ``CLUSTER BY``."""
@@ -64,13 +64,14 @@ _MOST_NAMES = 10
 
 
 def added_name(field: PartitionField) -> str:
-    """Returns Iceberg's name for a partition field with a transform."""
+    """Returns the name that Iceberg gives to a partition field with a transform."""
     suffix = "trunc" if field.transform == "truncate" else field.transform
     return f"{'.'.join(field.path)}_{suffix}"
 
 
 def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
-    """Returns the problems: SMT559, a column is missing; SMT569, the format or the type does not permit an option.
+    """Returns the problems of a sink's layout. The codes are SMT559 for a missing column, and SMT569 for an option that
+    the format or the type does not permit.
 
     Args:
         sink: The sink.
@@ -99,7 +100,9 @@ def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
 
 
 def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
-    """Returns the columns of the table that a plan fills; None if they depend on the records."""
+    """Returns the columns of the sink's table for rows of ``plan``. Returns None if the columns depend on the
+    records.
+    """
     if sink.kind == "columns" and plan.after is None:
         return None
     if sink.kind == "records":
@@ -119,7 +122,7 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
-    """Returns the columns of a table with keys that do not come from the value."""
+    """Returns those columns of a table with keys that do not come from the value, by name."""
     fields = {}
     for name in (*keyed.keys, *keyed.added_columns):
         fields[name] = StructField(name, _UNKNOWN)

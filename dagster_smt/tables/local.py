@@ -1,4 +1,7 @@
-"""Works with folders of the local file system: checks, durable atomic writes, and locks that a process holds."""
+"""Checks folders of the local file system, writes files atomically, and locks files.
+
+Written files survive a power failure. A process holds a lock until the process ends.
+"""
 
 import errno
 import json
@@ -19,7 +22,7 @@ _GLOB = re.compile(r"([\\{}\[\]*?])")
 
 
 def local_folder(path: Path) -> Path:
-    """Returns the absolute folder.
+    """Returns ``path`` as an absolute path of a local folder.
 
     Raises:
         UnsupportedError: SMT951, the path is a URI.
@@ -37,12 +40,12 @@ def local_folder(path: Path) -> Path:
 
 
 def spark_path(path: Path) -> str:
-    """Returns the path for Spark's readers, with a scheme and with escaped pattern characters."""
+    """Returns ``path`` as Spark's readers need it: with a scheme, and with escapes for pattern characters."""
     return "file://" + _GLOB.sub(r"\\\1", str(path))
 
 
 def make_folder(path: Path) -> None:
-    """Creates a folder and its parents, so that they survive a power failure."""
+    """Creates the folder ``path`` and its parents. The folders survive a power failure."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -51,7 +54,7 @@ def make_folder(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Makes sure that a file's content, or a folder's entries, survive a power failure."""
+    """Writes a file's content, or a folder's entries, to the disk, so that they survive a power failure."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -60,7 +63,7 @@ def sync(path: Path) -> None:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Writes JSON to a file atomically: the whole file or nothing."""
+    """Writes ``data`` to the file ``path`` as JSON. If the process dies, the file is either complete or unchanged."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_text(json.dumps(data, separators=(",", ":")), encoding="utf-8")
     sync(temporary)
@@ -68,7 +71,9 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def publish(temporary: Path, path: Path, *, exclusive: bool) -> None:
-    """Gives a finished, synced file its name in one step."""
+    """Gives the finished, synced file ``temporary`` the name ``path`` in one step. With ``exclusive``, an existing file
+    is an error.
+    """
     if exclusive:
         try:
             os.link(temporary, path)  # unlike a rename, this fails if the name is taken
@@ -89,7 +94,9 @@ _REMEDIES = {
 
 
 def os_problem(error: OSError, path: Path) -> Problem:
-    """Returns the problem and the remedy if the file system denied an operation: SMT550 to SMT553."""
+    """Returns the problem (SMT550 to SMT553) for an operation that the file system denied. The problem contains the
+    remedy.
+    """
     place = str(error.filename or path)
     other = ("SMT553", (error.strerror or type(error).__name__).lower(), "check the file and its file system")
     code, statement, hint = _REMEDIES.get(error.errno or 0, other)
@@ -98,7 +105,7 @@ def os_problem(error: OSError, path: Path) -> Problem:
 
 @contextmanager
 def coded(path: Path) -> Iterator[None]:
-    """Converts errors of the file system within the block into errors with a code.
+    """Converts errors of the file system inside the block into errors with a code.
 
     Args:
         path: The path for messages, if the error has none.
@@ -113,8 +120,8 @@ def coded(path: Path) -> Iterator[None]:
 
 
 class LockTaken(Exception):
-    """Raised if another process, or another thread of this process, holds a lock. The message names the holder if
-    known.
+    """Raised if another process, or another thread of this process, holds a lock. The message names the holder if the
+    holder is known.
     """
 
 
@@ -125,7 +132,8 @@ _LONGEST_WAIT = 0.2  # seconds between two attempts
 def locked(
     path: Path, holder: str = "", *, wait: bool, say: Callable[[str], None] = lambda line: None
 ) -> Iterator[None]:
-    """Holds a lock while the block runs. The system releases the lock when the process dies, for whatever reason.
+    """Holds the lock file ``path`` while the block runs. If the process dies for any reason, the system releases the
+    lock.
 
     Args:
         path: The lock file; its folder exists.
@@ -160,7 +168,9 @@ def locked(
 
 
 def _holder_in(path: Path) -> str:
-    """Returns the holder's name from a lock file. The name is empty if another process has just removed the file."""
+    """Returns the name of the holder in the lock file ``path``. The name is empty if another process has just removed
+    the file.
+    """
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Compares the locations of tables and file topics, even if their paths are spelled differently."""
+"""Compares the locations of tables and file topics, even if two paths spell the same folder differently."""
 
 import os
 import posixpath
@@ -31,7 +31,7 @@ class Location:
     path: str
 
     def holds(self, other: "Location") -> bool:
-        """Returns True if another location is this location or inside it."""
+        """Returns True if the location ``other`` equals this location, or is inside it."""
         if self.store != other.store:
             return False
         inside = other.path == self.path or other.path.startswith(f"{self.path.rstrip('/')}/")
@@ -39,7 +39,7 @@ class Location:
 
 
 def location_of(path: str | Path, default_store: str = "") -> Location:
-    """Returns the location that a path or URI names.
+    """Returns the location that ``path``, a path or URI, names.
 
     Args:
         path: The path or URI.
@@ -59,7 +59,8 @@ def location_of(path: str | Path, default_store: str = "") -> Location:
 
 
 def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> frozenset[Location]:
-    """Returns the locations of a sink or source; an empty set if the session does not know them.
+    """Returns the locations of ``place``, which is a sink or a source. The set is empty if the session does not know
+    the locations.
 
     A table that does not exist yet has the location at which its catalog would create it.
     """
@@ -86,7 +87,9 @@ def overlap(one: Iterable[Location], other: Iterable[Location]) -> bool:
 
 
 def same_name(session: SparkSession, one: str, other: str) -> bool:
-    """Returns True if two names identify the same table in a catalog. An empty name identifies no table."""
+    """Returns True if the names ``one`` and ``other`` refer to the same table of a catalog. An empty name refers to no
+    table.
+    """
     if not one or not other:
         return False
     return [p.lower() for p in _parts(session, one)] == [p.lower() for p in _parts(session, other)]
@@ -98,7 +101,9 @@ def _has_scheme(text: str) -> bool:
 
 
 def _path_of_uri(text: str) -> str:
-    """Returns the path of a URI as Hadoop reads it. Hadoop decodes nothing, and knows neither queries nor fragments."""
+    """Returns the path of the URI ``text``, as Hadoop reads it. Hadoop decodes nothing, and does not recognize queries
+    and fragments.
+    """
     rest = text.partition(":")[2]
     if not rest.startswith("//"):
         return rest
@@ -125,7 +130,7 @@ def _same_folder_above(folder: str, inside: str) -> bool:
 
 
 def _default_store(session: SparkSession) -> str:
-    """Returns the file system of paths without a scheme, if the session's settings name one."""
+    """Returns the file system that the session uses for paths without a scheme; empty if the settings name none."""
     store = session.conf.get("spark.hadoop.fs.defaultFS", "") or ""
     if urlsplit(store).scheme in _LOCAL:
         return ""
@@ -133,8 +138,8 @@ def _default_store(session: SparkSession) -> str:
 
 
 def _texts(texts: Iterable[str]) -> Iterator[str]:
-    """Yields locations as the catalog gives them, and decoded. Some catalogs escape characters that a URI cannot
-    contain.
+    """Yields each location in ``texts`` twice: as the catalog returned it, and decoded. Some catalogs escape characters
+    that a URI cannot contain.
     """
     for text in texts:
         yield text
@@ -142,7 +147,9 @@ def _texts(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _parts(session: SparkSession, name: str) -> list[str]:
-    """Splits a name into its parts, and adds the session's catalog and database if the name lacks them."""
+    """Splits the table name ``name`` into its parts. If the name lacks a catalog or database, the session's are
+    added.
+    """
     parts = _split(name)
     if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):
         return parts
@@ -184,7 +191,9 @@ def _of_name(session: SparkSession, parts: list[str]) -> list[str]:
 
 
 def _described(session: SparkSession, statement: str) -> list[str]:
-    """Returns the location from the description of a table or namespace."""
+    """Returns the location in the output of ``statement``, which describes a table or a namespace. The list is empty if
+    there is no location.
+    """
     try:
         rows = session.sql(statement).collect()
     except Exception:  # noqa: BLE001 - of PySpark or of Py4J: it is not there, or its catalog describes none

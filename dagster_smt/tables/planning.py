@@ -17,7 +17,8 @@ from dagster_smt.tables.written_formats import check_names, written_formats
 
 
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
-    """Plans a chain on a topic table. The plan has a schema if the table declares one for the values.
+    """Returns the plan of ``chain`` on the topic table ``table``. The plan has a schema if the table declares a schema
+    for the values.
 
     Args:
         chain: The chain.
@@ -32,7 +33,7 @@ def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *,
 
 
 def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ...] = ()) -> Plan:
-    """Plans a chain like ``plan_table``, and checks that the sink can store the result.
+    """Plans ``chain`` as ``plan_table`` does, and checks that ``sink`` can store the result.
 
     Raises:
         PlanError: No record of the table can pass through the chain or be written; or a mask, drop or rename can touch
@@ -53,7 +54,7 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
 
 
 def _check_layout(plan: Plan, sink: TableSink) -> None:
-    """Raises an error if the table format, or a table with these columns, does not permit the layout.
+    """Raises an error if the table format, or the planned columns, do not permit the layout of ``sink``.
 
     Raises:
         PlanError: SMT559, SMT569.
@@ -66,8 +67,8 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
 
 
 def declared_values(table: TopicTable) -> Schema | None:
-    """Returns the declared schema of the values that the first stage of a chain gets; None if it depends on the
-    records.
+    """Returns the declared schema of the values that the first stage of a chain receives. Returns None if the schema
+    depends on the records.
     """
     if table.row and table.row.physical:
         return Schema(Type.STRUCT, fields=tuple((column.name, column.schema) for column in table.row.physical))
@@ -75,11 +76,9 @@ def declared_values(table: TopicTable) -> Schema | None:
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Adds a last stage to the chain that keeps two parts of the record next to the value.
+    """Returns the chain with a last stage that keeps parts of the record next to the value.
 
-    These parts are the record's key, for tables with keys, and the output topic, if the topic determines the table.
-
-    A key whose format has no schema is not kept. Key columns then come from the value, which a tombstone does not have.
+    The stage keeps the record's key for tables with keys, and the output topic if the topic determines the table.
 
     Raises:
         PlanError: SMT701, ``keys='record_key'`` and the format of the keys has no schema; SMT706, arrays are rows.
@@ -99,7 +98,9 @@ def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
 
 
 def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Problem]:
-    """Yields the properties of a record that the chain or a column sets but the sink cannot store."""
+    """Yields a problem for each property of a record that a stage or a column sets, although ``sink`` cannot store the
+    property.
+    """
     if sink.kind != "records":
         return
     if isinstance(sink, KafkaSink) and chain.writes_timestamp:
@@ -113,7 +114,9 @@ def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Proble
 
 
 def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partition"]) -> Iterator[tuple[str, str]]:
-    """Yields each column or stage that sets the timestamp or partition, with the remedy."""
+    """Yields each column or stage that sets ``what``, which is the timestamp or the partition of a record. A pair
+    contains the location and the remedy.
+    """
     for column in table.row.others:
         if column.origin == what and not column.virtual:
             yield f"column {column.name}", "declare it VIRTUAL, or insert it into the value"

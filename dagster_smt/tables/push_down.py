@@ -1,9 +1,9 @@
 """Finds records that a run need not read, because the first stages drop them by topic, partition or time (decision 16).
 
-The effects of a stage show which records it keeps (``effects.passing``). Before a record is read, a run knows its
-topic, partition and offset. Of its timestamp, the run knows only one fact: all records before the first offset at a
-given time are older than that time. The result of any other part of a condition is unknown. So the functions here
-compute the offsets at which a condition can be true. They include every offset at which it is true.
+The effects of a stage show which records the stage keeps (``effects.passing``). Before a record is read, a run knows
+its topic, partition and offset. Of the record's timestamp, the run knows only one fact: all records before the first
+offset at a given time are older than that time. Every other part of a condition is unknown. The functions of this
+module compute the offsets at which a condition may be true. They include every offset at which the condition is true.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ class Narrowed:
 def narrowed(
     window: Window, chain: Chain, table: TopicTable, offsets_at: OffsetsAt | None, *, found_schemas: bool = False
 ) -> Narrowed:
-    """Leaves out the offsets of a window whose records the chain would drop in any case.
+    """Returns the part of ``window`` that a run must read. The other records would be dropped by the chain in any case.
 
     Only the beginning and the end of a range are left out. The run reads all records between two records that it needs.
 
@@ -87,10 +87,10 @@ def narrowed(
 
 
 def deciding(chain: Chain) -> list[tuple[int, Condition]]:
-    """Returns the first stages of a chain that do nothing but drop records.
+    """Returns the first stages of ``chain`` that have no effect except dropping records.
 
-    Each stage is a pair: its number, and the condition of the records that it keeps. The list ends before the first
-    stage with any other effect, because that stage counts the records that reach it.
+    Each item is a pair: the number of the stage, and the condition of the records that the stage keeps. The list ends
+    before the first stage with a different effect, because that stage counts the records that reach it.
     """
     conditions = []
     for index, stage in enumerate(chain.stages):
@@ -104,8 +104,8 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
-    """Describes, for each of the first stages that only drop records, the offsets, partitions, topics and times that it
-    can keep.
+    """Returns a line of text for each of the first stages that only drop records. The line names the offsets,
+    partitions, topics and times of the records that the stage can keep.
 
     A stage whose condition depends on none of these has no line.
     """
@@ -141,7 +141,9 @@ def _offsets(offsets: Intervals) -> str:
 
 
 def _metadata(table: TopicTable) -> dict[str, Column]:
-    """Returns the columns that hold a record's topic, partition, offset or timestamp unchanged."""
+    """Returns the columns of ``table`` that contain a record's topic, partition, offset or timestamp unchanged, by
+    name.
+    """
     columns = {}
     for c in table.row.others:
         if c.origin in _KNOWN and c.schema.default is None:
@@ -161,7 +163,8 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
 def _split(
     place: "RecordPlace", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
-    """Returns the part of a range that the run must read, and for each stage the part that the stage would drop.
+    """Splits the offsets of ``place``. Returns the offsets that the run must read, and for each stage the offsets that
+    the stage would drop.
 
     A record is assigned to a stage that drops it only if it certainly reaches that stage, whether its value is null or
     not.
@@ -193,14 +196,16 @@ def _unread(chain: Chain, left: Sequence[tuple[int, Range]]) -> Iterator[Unread]
 
 @dataclass
 class _Times:
-    """Looks up offsets by time, once for all topics, and only if a stage needs them."""
+    """Looks up offsets by time. Each time is looked up once for all topics, and only if a stage needs it."""
 
     topics: Sequence[str]
     offsets_at: OffsetsAt | None
     offsets: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
 
     def first(self, place: TopicPartition, millis: int) -> int:
-        """Returns the first offset at or after a time; 0 if it is unknown. All records before this offset are older."""
+        """Returns the first offset of ``place`` at or after the time ``millis``. All earlier records are older. Returns
+        0 if the offset is unknown.
+        """
         if self.offsets_at is None or millis <= 0:  # to brokers, negative times have a special meaning
             return 0
         if millis not in self.offsets:
@@ -227,8 +232,8 @@ class RecordPlace:
     null: bool = False
 
     def possible(self, condition: Condition, outcome: bool = True) -> Intervals:
-        """Returns the offsets at which a condition can have a given outcome, including offsets at which the outcome is
-        unknown.
+        """Returns the offsets at which ``condition`` can have the result ``outcome``. Offsets with an unknown result
+        are included.
         """
         if isinstance(condition, NotCondition):
             return self.possible(condition.condition, not outcome)
@@ -277,12 +282,12 @@ class RecordPlace:
 
 
 def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
-    """Returns the possible results of a test for a value, in records with and without a schema."""
+    """Returns the possible results of ``test`` for ``value``, in records with and without a schema."""
     return _answer(test.test, column.schema, value) | _answer(test.test, None, value)
 
 
 def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
-    """Returns the result of a test as a set. If the test raises, the set contains True and False.
+    """Returns the result of ``test`` as a set. If the test raises an error, the set contains True and False.
 
     The run then reads the records, and they fail with the problem.
     """
@@ -294,7 +299,7 @@ def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
 
 
 def _spans(test: FieldTest, column: Column, outcome: bool) -> Iterator[tuple[int, int]]:
-    """Yields the integers for which a test can have an outcome."""
+    """Yields the ranges of integers for which ``test`` can have the result ``outcome``."""
     assert test.cuts is not None
     neighbours = []
     for cut in test.cuts:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: int | None = None) -> list[Sample]:
-    """Returns the last records of a topic's partitions, or the records from an offset onwards.
+    """Returns up to ``limit`` records of ``topic``: the last records of its partitions, or the records from the offset
+    ``start`` onwards.
 
     Raises:
         TableError: SMT501 or SMT515, the topic does not exist; SMT538, the offsets do not exist.
@@ -70,7 +71,7 @@ def records_of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sa
 
 
 def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) -> Iterator[Sample]:
-    """Yields the records of the given ranges.
+    """Yields the records of the given ranges as the brokers send them, up to a point in time.
 
     Args:
         topics: The cluster.

@@ -12,7 +12,7 @@ _FILES = {"schema": ".avsc", "descriptor": ".desc"}
 
 
 def with_files(form: Format, folder: Path) -> Format:
-    """Returns the format with the contents of its schema file: an ``.avsc`` file, or a ``.desc`` file from ``protoc``.
+    """Returns ``form`` with the contents of its schema file: an ``.avsc`` file, or a ``.desc`` file from ``protoc``.
 
     Raises:
         ConfigError: SMT273, a file cannot be read.
@@ -31,8 +31,8 @@ def with_files(form: Format, folder: Path) -> Format:
 
 
 def with_schema(form: Format) -> Format:
-    """Returns a format of ``DESCRIBED`` with the schema from its options. Without such options, the format is returned
-    unchanged.
+    """Returns ``form`` with the schema that its options name, for formats in ``DESCRIBED``. Without such options,
+    returns ``form`` unchanged.
 
     Raises:
         ConfigError: SMT273, the file does not exist, or it is not a schema.

@@ -1,5 +1,5 @@
-"""Determines the columns of a table after a run: added columns, widened types, and changes that the run rejects before
-it reads records.
+"""Determines the columns that a table has after a run. Before a run reads records, it adds columns, widens types, or
+rejects changes.
 """
 
 from collections.abc import Iterator
@@ -30,14 +30,14 @@ WIDER = {
     "int": ("bigint",),
     "float": ("double",),
 }
-"""Maps each type to the types that can hold all of its values, in Delta and in Iceberg."""
+"""Maps each type to the types that can hold all of its values, for Delta and Iceberg."""
 _OF_OLD_DELTA = ("smallint", "int")
-"""The types that a column of Delta can become on Spark 3.5."""
+"""The types to which Delta on Spark 3.5 can widen a column."""
 
 
 @dataclass
 class _Merge:
-    """Compares two schemas, and collects the problems."""
+    """A comparison of two schemas, which collects the problems."""
 
     evolution: SchemaEvolution
     old_delta: bool = False
@@ -82,14 +82,16 @@ class _Merge:
 
 
 def _holds(old: DataType, new: DataType) -> bool:
-    """Returns True if the table's decimals can hold the run's decimals, so that the column need not change."""
+    """Returns True if decimals of the type ``old`` can hold decimals of the type ``new``, so that the column need not
+    change.
+    """
     if not (isinstance(old, DecimalType) and isinstance(new, DecimalType)):
         return False
     return old.scale == new.scale and old.precision >= new.precision
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:
-    """Returns the one of two types that can hold the values of both types; None if neither can."""
+    """Returns the type that can hold the values of both types; None if neither can."""
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
         if one.scale == other.scale:
             return max(one, other, key=lambda d: d.precision)
@@ -102,7 +104,7 @@ def _wider(one: DataType, other: DataType) -> DataType | None:
 
 
 def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, case_sensitive: bool) -> StructType:
-    """Returns the columns of the table after a run.
+    """Returns the columns that a table has after a run.
 
     Args:
         sink: The sink.
@@ -134,12 +136,14 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
 
 
 def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
-    """Returns the rows with exactly the columns of a schema; see ``conformed_columns``."""
+    """Returns the rows of ``frame`` with exactly the columns of ``schema``; see ``conformed_columns``."""
     return frame.select(*conformed_columns(frame, schema))
 
 
 def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
-    """Returns the columns of a schema, matched by name. Narrower columns are widened, and missing columns are null."""
+    """Returns the columns of ``schema`` as expressions on ``frame``, matched by name. Narrower columns are widened, and
+    missing columns are null.
+    """
     have = types_by_name(frame.schema)
     columns = []
     for target in schema.fields:
@@ -153,7 +157,9 @@ def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
 
 
 def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
-    """Returns a value with the fields of the type ``want``, matched by name. Missing fields are null."""
+    """Returns ``column`` converted from the type ``have`` to the type ``want``. Fields are matched by name, and missing
+    fields are null.
+    """
     if nullable(have) == nullable(want):
         return column
     if isinstance(have, StructType) and isinstance(want, StructType):
@@ -179,8 +185,8 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
 
 
 def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
-    """Yields pairs of fields in one struct whose names differ only in case: the path of the first field, and of the
-    second.
+    """Yields pairs of fields of the same struct whose names differ only in case. Each item contains the paths of both
+    fields.
     """
     for path, struct in all_structs(schema):
         seen: dict[str, str] = {}
@@ -191,10 +197,10 @@ def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
 
 
 def nul_names(schema: StructType, table: str) -> list[Problem]:
-    """Returns a problem for each name that contains the character NUL. Spark writes such names, but other readers of
-    the table fail.
+    """Returns a problem for each name in ``schema`` that contains the character NUL. Spark writes such names, but other
+    readers of the table fail.
 
-    ``table`` is the kind of the table.
+    ``table`` is the kind of the table, for the messages.
     """
     hint = "rename the field with ReplaceField"
     results = []
@@ -216,7 +222,9 @@ def _twins(schema: StructType) -> list[Problem]:
 
 
 def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructType]]:
-    """Yields a struct and the structs inside it, the outermost first, with their paths. The outermost path is empty."""
+    """Yields each struct in ``kind`` with its path, the outermost struct first. The path of the outermost struct is
+    ``path``.
+    """
     if isinstance(kind, StructType):
         yield path, kind
         for column in kind.fields:
@@ -228,7 +236,9 @@ def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructTyp
 
 
 def changed_types(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
-    """Yields the columns, and the parts of columns, whose types differ, each with its path in ``ALTER TABLE``."""
+    """Yields the columns, and the parts of columns, whose types differ between ``old`` and ``new``. Each is listed with
+    its path for ``ALTER TABLE`` and its new type.
+    """
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = {f.name: f.dataType for f in old.fields}
         for column in new.fields:

@@ -1,4 +1,4 @@
-"""Describes the sinks of a run and their options as plain data (no pyspark here)."""
+"""The sinks of runs and their options, described as plain data. This module does not import PySpark."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ from dagster_smt.tables.topic_table import FileTopics
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """Names the columns with the coordinates of each row's record. A replay finds the rows that it replaces by these
-    columns.
+    """The names of the columns with the coordinates of each row's record. A replay uses these columns to find the rows
+    that it replaces.
     """
 
     topic: str = "_source_topic"
@@ -42,11 +42,11 @@ class SourceColumns:
 
 
 RECORD_COORDINATES = SourceColumns("source_topic", "partition", "offset")
-"""Two of these columns are Kafka's own."""
+"""The source columns of a table of records. The partition and the offset are Kafka's own columns."""
 
 MOST_TOPICS = 500
-"""The largest permitted number of topics. File topics hold a lock for each topic, and most systems let a process open
-1,024 files.
+"""The largest permitted number of target topics. File topics hold a lock for each topic, and most systems let a process
+open only 1,024 files.
 """
 SinkKind = Literal["records", "columns"]
 SchemaEvolution = Literal["none", "add", "widen"]
@@ -82,7 +82,7 @@ class Sink:
 
     @property
     def holds(self) -> str:
-        """The content of the sink: ``records``, ``columns``, or the rows of a mode with keys."""
+        """A word for the content of the sink: ``records``, ``columns``, or the mode of a table with keys."""
         if self.keyed is not None:
             return self.keyed.mode
         return self.kind
@@ -94,14 +94,14 @@ class Sink:
 
     @property
     def folder(self) -> Path | None:
-        """The folder of this machine that holds the sink, if there is one."""
+        """The local folder that contains the sink; None if there is no such folder."""
         if self.path and "://" not in str(self.path):
             return Path(self.path)
         return None
 
     @property
     def coordinates(self) -> SourceColumns | None:
-        """The columns with the source of each row; None if the sink cannot replace rows."""
+        """The columns with the coordinates of each row's record; None if the sink cannot replace rows."""
         return None
 
 
@@ -199,11 +199,11 @@ class TableSink(Sink):
 
     @property
     def per_topic(self) -> bool:
-        """True if each topic that the chain chooses has a table of its own."""
+        """True if each output topic has a table of its own."""
         return TOPIC in str(self.path) or TOPIC in self.table
 
     def of_topic(self, topic: str) -> "TableSink":
-        """Returns the table for a topic that the chain chooses."""
+        """Returns the sink for the table of the output topic ``topic``."""
         if self.table:
             return replace(self, table=table_of_topic(self.table, topic))
         path = path_of_topic(str(self.path), topic)
@@ -211,13 +211,13 @@ class TableSink(Sink):
 
     @property
     def progress(self) -> "TableSink":
-        """The table that stores the progress of runs that write many tables."""
+        """The table that stores the progress of runs, for a sink that writes many tables."""
         plain = replace(self, kind="records", mode="append", keys=RECORD_KEY, deletes="apply", sequence_by="", track=())
         return replace(plain, schema_evolution="add", **NO_LAYOUT).of_topic(PROGRESS)
 
     @property
     def layout(self) -> Layout:
-        """The layout of a new table."""
+        """The layout that a new table gets."""
         return self._read_layout()[0]
 
     def _read_layout(self) -> tuple[Layout, list[Problem]]:
@@ -232,14 +232,14 @@ class TableSink(Sink):
 
     @property
     def coordinates(self) -> SourceColumns | None:
-        """The columns with the source of each row."""
+        """The columns with the coordinates of each row's record."""
         if self.kind == "records":
             return RECORD_COORDINATES
         return self.source_columns
 
     @property
     def keyed(self) -> KeyedRows | None:
-        """The mode of a table with keys; None: the table appends."""
+        """The mode of a table with keys; None if runs only append rows."""
         if self.mode == "append":
             return None
         return KeyedRows(
@@ -262,11 +262,13 @@ NO_LAYOUT: Mapping[str, Any] = {
     "comment": "",
     "target_file_size": "",
 }
-"""Layout options of a table that has no layout of its own, such as a table next to another table."""
+"""The layout options of a table without its own layout, such as a table that this package adds next to another
+table.
+"""
 
 
 def per_topic_problems(sink: TableSink) -> list[Problem]:
-    """Returns the problems of the options of a sink with ``{topic}``."""
+    """Returns the problems in the options of ``sink``, whose path or name contains ``{topic}``."""
     problems = []
     if (problem := template_problem(str(sink.path or ""), sink.table)) is not None:
         problems.append(problem)
@@ -284,7 +286,7 @@ def per_topic_problems(sink: TableSink) -> list[Problem]:
 
 
 def keyed_problems(sink: TableSink) -> list[Problem]:
-    """Returns all problems of the options of a table with keys."""
+    """Returns the problems in the options of ``sink`` that concern tables with keys."""
     problems = []
     for option, known in (("mode", MODES), ("deletes", DELETES)):
         value = getattr(sink, option)
@@ -325,8 +327,8 @@ def keyed_problems(sink: TableSink) -> list[Problem]:
 
 
 def _append_only_problems(sink: TableSink) -> list[Problem]:
-    """Returns a problem if the definition forbids changes to a table whose rows change. Delta reads its properties in
-    any case.
+    """Returns a problem if the properties of ``sink`` forbid changes to existing rows, although the mode of the table
+    changes rows.
     """
     problems: list[Problem] = []
     if sink.storage != "delta":
@@ -340,7 +342,7 @@ def _append_only_problems(sink: TableSink) -> list[Problem]:
 
 
 APPEND_ONLY = "delta.appendOnly"
-"""The property with which Delta rejects every statement that changes or removes rows."""
+"""A property of Delta tables. Delta then rejects every statement that changes or removes rows."""
 
 
 @dataclass(frozen=True)
@@ -368,7 +370,7 @@ class IcebergSink(TableSink):
 
 @dataclass(frozen=True)
 class FileTopicSink(Sink):
-    """File topics: records go to the topics that the chain's routers choose.
+    """File topics as a sink. The routers of the chain choose the topic of each record.
 
     Attributes:
         path: The folder of the topics. A relative path begins where Dagster runs.
@@ -394,9 +396,10 @@ class FileTopicSink(Sink):
 
 @dataclass(frozen=True)
 class KafkaSink(Sink):
-    """Topics of a Kafka cluster: records go to the topics that the chain's routers choose, at least once.
+    """Topics of a Kafka cluster as a sink, written at least once. The routers of the chain choose the topic of each
+    record.
 
-    The headers of each written record name its source record, so a consumer can recognise a second copy.
+    The headers of each written record name its source record, so a consumer can recognize a second copy.
 
     Attributes:
         topics: The cluster.
@@ -420,11 +423,11 @@ class KafkaSink(Sink):
         return self.topics.place
 
     def of(self, name: str) -> "KafkaSink":
-        """Returns the sink for an asset or op of this name."""
+        """Returns the sink with ``name``, an asset or op, as its consumer group, unless the sink has a group."""
         if self.group:
             return self
         return replace(self, group=name)
 
 
 LetterPlace = FileTopics | KafkaTopics | TableSink
-"""The locations to which dead letters can be written."""
+"""The types of destinations to which dead letters can be written."""

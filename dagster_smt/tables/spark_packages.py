@@ -1,4 +1,4 @@
-"""Lists the packages that a Spark session needs for sources and sinks."""
+"""Determines the packages that a Spark session needs for sources and sinks."""
 
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, KafkaSink, Sink, TableSink
@@ -6,9 +6,10 @@ from dagster_smt.tables.topic_table import SourceSpec, TableSource, TopicTable
 
 
 def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[str]:
-    """Returns the packages that a Spark session needs; see ``spark.packages``.
+    """Returns the packages that a Spark session needs for the sources, sinks and topic tables in ``specs``; see
+    ``spark.packages``.
 
-    Without ``avro``, Spark reads Avro more slowly.
+    The package ``avro`` is optional: without it, Spark reads Avro more slowly.
     """
     columns = any(isinstance(spec, TableSink) and spec.kind == "columns" for spec in specs)
     tables = [spec for spec in specs if isinstance(spec, TopicTable)]

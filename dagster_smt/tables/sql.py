@@ -1,10 +1,10 @@
-"""Writes literals where SQL permits no expression. Everywhere else, use ``spark.sql.text``."""
+"""Writes string literals for clauses in which SQL permits no expression. Everywhere else, use ``spark.sql.text``."""
 
 import re
 
 
 def literal(text: str) -> str:
-    """Returns a string as the literal of a ``COMMENT``.
+    """Returns ``text`` as a string literal for a ``COMMENT`` clause.
 
     Unusual characters are escaped, so that Spark replaces no variables in the string and does not interpret the string
     as a command. In a ``COMMENT`` a backslash always escapes. In an expression, the setting

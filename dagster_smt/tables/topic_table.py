@@ -1,4 +1,4 @@
-"""Describes topic tables and the sources of their records as plain data (no pyspark here)."""
+"""Topic tables and the sources of their records, described as plain data. This module does not import PySpark."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class FileTopics:
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table with Kafka's columns, such as a lake's bronze table, read by offsets as if it were its topics.
+    """A table with Kafka's columns, such as a lake's bronze table. Runs read it by offsets, as if it were its topics.
 
     Attributes:
         name: The table's name in a catalog (``lake.bronze.events``); or
@@ -54,7 +54,7 @@ SourceSpec = FileTopics | TableSource | KafkaTopics
 
 @dataclass(frozen=True)
 class TopicTable:
-    """The input of a chain.
+    """The input of a chain: topics, the formats of their keys and values, and the columns of a row.
 
     With ``columns``, the chain gets a row as the value (FLIP-107). The fields of the row are the declared columns, in
     the declared order. They come from the record's value, key, metadata and headers. A null value stays null.
@@ -116,7 +116,7 @@ class TopicTable:
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
 
     def _declare(self) -> None:
-        """Sets the formats of key and value from the columns and from the schema files next to the topics."""
+        """Sets the formats of key and value, according to the columns and to schema files."""
         for side in ("key", "value"):
             if getattr(self, side).kind in DESCRIBED:
                 from dagster_smt.tables.rows.declare import described_format
@@ -144,7 +144,7 @@ class TopicTable:
             object.__setattr__(self, name, setting)
 
     def _undescribed(self) -> list[Problem]:
-        """Returns a problem for each format that lacks a schema."""
+        """Returns a problem for each format that needs a schema but has none."""
         if not {self.key.kind, self.value.kind} & set(DESCRIBED):
             return []
         from dagster_smt.tables.rows.declare import undescribed
@@ -155,7 +155,7 @@ class TopicTable:
         return results
 
     def _check_arrays(self) -> None:
-        """Raises an error if arrays are rows but the table declares no columns."""
+        """Raises an error if arrays become rows, although the table declares no columns."""
         problems = []
         if self.key.arrays_as_rows:
             hint = "leave it out: an array in a value makes rows, each with the key of its record"
@@ -184,7 +184,8 @@ class TopicTable:
         elsewhere: SourceSpec | None = None,
         **others: Any,
     ) -> "TopicTable":
-        """Creates a topic table from a ``CREATE TABLE`` of Flink, or a ``CREATE STREAM`` of ksqlDB.
+        """Creates a topic table from ``statement``, which is a ``CREATE TABLE`` of Flink or a ``CREATE STREAM`` of
+        ksqlDB.
 
         Args:
             statement: The statement.
@@ -226,7 +227,9 @@ class TopicTable:
 
     @property
     def row(self) -> Row:
-        """The columns, and where in a record each of them is; empty if the table declares no columns."""
+        """The declared columns, with the part of the record that contains each column; empty if the table declares no
+        columns.
+        """
         assert isinstance(self.columns, tuple)
         return Row(
             self.columns,
@@ -238,7 +241,7 @@ class TopicTable:
 
 
 def check_start(start: str, place: str) -> None:
-    """Raises an error for an unknown start.
+    """Raises an error if ``start`` is not a valid start of a topic.
 
     Raises:
         ConfigError: SMT584.
@@ -253,7 +256,8 @@ def check_start(start: str, place: str) -> None:
 
 
 def millis_of(moment: str) -> int:
-    """Parses a time into milliseconds since 1970: ISO 8601 (in UTC if it has no zone), or the number itself.
+    """Converts ``moment`` into milliseconds since 1970. It is an ISO 8601 time, in UTC if it has no zone, or already a
+    number of milliseconds.
 
     Raises:
         ValueError: The string is neither a time nor a number.

@@ -1,4 +1,4 @@
-"""Computes the first offsets of new topics and partitions, and the offsets that known topics have lost.
+"""Computes the offsets at which new topics and partitions begin, and finds offsets that known topics have lost.
 
 Each commit stores the earliest offset of every partition, including empty ones. So if records are deleted after that
 offset before a run has read them, a later run can report them.
@@ -15,7 +15,7 @@ from dagster_smt.tables.topic_table import millis_of
 
 
 def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition, int]:
-    """Returns the offset at which the table begins in each partition.
+    """Returns the offset at which the table begins in each topic-partition of ``there``.
 
     In a partition that has been added to a known topic, the table begins at offset 0, even if its first records have
     been deleted. States written by earlier versions do not contain partitions without records; in such a partition, the
@@ -36,7 +36,9 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
 
 
 def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
-    """Returns the offsets before the start of topics that are read for the first time."""
+    """Returns the offsets that precede the start of topics that are read for the first time. Also returns the problems
+    of these topics.
+    """
     there = [r for r in available.ranges if r.topic in topics]
     if start == "latest":
         begins: Mapping[TopicPartition, int] = ends_of(there)
@@ -63,7 +65,9 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
 
 
 def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: OffsetSet) -> list[Range]:
-    """Returns the offsets that were deleted before any run read them, unless a run has accepted their loss."""
+    """Returns the offsets of ``there`` that were deleted before any run read them. Offsets in ``passed`` are left out,
+    because the table holds them or a run has accepted their loss.
+    """
     ranges = []
     for r in there:
         place = (r.topic, r.partition)
@@ -74,14 +78,14 @@ def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: O
 
 
 def lost_problem(range_: Range) -> Problem:
-    """Returns the problem of lost offsets that stop a run."""
+    """Returns the problem of the lost offsets ``range_``, which make a run fail."""
     statement = f"offsets {range_.start} to {range_.end} were deleted before they were read"
     hint = f"launch with window.accept_gap: true to continue at offset {range_.end}; the table notes the gap"
     return Problem("SMT511", f"{range_.topic}-{range_.partition}", statement, hint)
 
 
 def gap_warning(range_: Range) -> Problem:
-    """Returns the warning about lost offsets that a run accepts."""
+    """Returns the warning about the lost offsets ``range_``, which a run accepts."""
     count = range_.records
     statement = f"offsets {range_.start} to {range_.end} were deleted before they were read: a gap of {count} now"
     hint = "run more often, or let the topic keep its records longer"
@@ -91,7 +95,8 @@ def gap_warning(range_: Range) -> Problem:
 def other_topics(
     state: TableState, available: Available, topics: Iterable[str], explicit: OffsetSet
 ) -> list[tuple[str, Problem]]:
-    """Returns the topics that are not the same as the topics that the table has read under these names.
+    """Returns the topics that are no longer the topics that the table has read under the same names, each with its
+    problem.
 
     These topics have been deleted and created again, or their logs have been cut back.
 
@@ -132,14 +137,17 @@ def other_topics(
 
 
 def _ends(state: TableState) -> dict[TopicPartition, int]:
-    """Returns the end of the offsets that the table holds of each partition. The range before the end may be empty."""
+    """Returns, for each partition, the end of the offsets that the table holds. A partition may have an end without any
+    offsets.
+    """
     return {**state.begins, **{place: intervals[-1][1] for place, intervals in state.held.parts.items()}}
 
 
 def _cut_back(
     state: TableState, available: Available, ends: Mapping[TopicPartition, int], places: Sequence[TopicPartition]
 ) -> Mapping[TopicPartition, int]:
-    """Returns the partitions whose log has lost records that the table holds, although the log is as long as before.
+    """Returns the first lost offset of each partition whose log has lost records that the table holds, although the log
+    is as long as before.
 
     A partition that still has its former leader has lost nothing.
     """
@@ -171,12 +179,12 @@ def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
 
 
 def rebuild_hint(topic: str) -> str:
-    """Returns the hint that describes how to start a topic over."""
+    """Returns the hint on how to start the topic ``topic`` over."""
     return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
 
 
 def _anew_hint(topic: str) -> str:
-    """Returns the hint with the two options for a run that finds a new topic of the same name."""
+    """Returns the hint with the two options for a run that finds ``topic`` created again."""
     return (
         f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {rebuild_hint(topic)}"
     )

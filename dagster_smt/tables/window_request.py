@@ -1,4 +1,4 @@
-"""The offsets that a run config requests: one window, or micro-batches."""
+"""The offsets that a run config requests: one window, or a series of micro-batches."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -55,7 +55,7 @@ class WindowRequest:
 
     @property
     def fixed(self) -> bool:
-        """True if the request names a range, which a second run reads again."""
+        """True if the request names a fixed range. A second run with the same request reads the same range again."""
         return any(x is not None for x in (self.explicit, self.everywhere, self.since, self.until))
 
 

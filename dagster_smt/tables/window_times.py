@@ -1,4 +1,4 @@
-"""Time windows: their offsets, and the late records that belong to them.
+"""Time windows: computes their offsets, and finds the late records that belong to them.
 
 A time window is a range of offsets: from the first record at or after its start to the first record at or after its
 end. Suppose that a late record arrives after the window of its time was read, and before the first record of the next
@@ -24,7 +24,8 @@ MOST_PIECES = 2_000
 def timed_ranges(
     request: WindowRequest, available: Available, formerly: Mapping[TopicPartition, int], covered: OffsetSet
 ) -> tuple[list[Range], dict[TopicPartition, Span], Division]:
-    """Returns the ranges of a time window, the span of each partition, and the division of the ranges.
+    """Returns three parts of a time window: its ranges, the time span of each partition, and the division of the ranges
+    among partitions.
 
     Args:
         request: The request, with its time window.
@@ -61,9 +62,9 @@ def _late_ones(
     read: Mapping[TopicPartition, Span],
     begins: dict[TopicPartition, list[tuple[int, int]]],
 ) -> list[Range]:
-    """Returns the ranges after the window that hold records of its time.
+    """Returns the ranges after a time window that contain late records of the window's time.
 
-    If there are too many ranges, neighbouring ranges are joined, and a joined range belongs to the part of its first
+    If there are too many ranges, neighbouring ranges are joined. A joined range belongs to the part of its first
     record.
     """
     after = []
@@ -87,7 +88,7 @@ def _late_ones(
 def _begins(
     cuts: Sequence[int], firsts: Mapping[int, Mapping[TopicPartition, int]]
 ) -> dict[TopicPartition, list[tuple[int, int]]]:
-    """Returns the offsets at which each part begins, by topic-partition.
+    """Returns the offsets at which each part between two ``cuts`` begins, by topic-partition.
 
     If several parts begin at the same offset, the last one wins.
     """
@@ -101,7 +102,7 @@ def _begins(
 def reached_before(
     since: int | None, spans: Mapping[TopicPartition, Spans], added: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Returns the end of the previous time window, for the partitions that it read.
+    """Returns, for each partition, the end of the time window before ``since``, if a run has read that window.
 
     Args:
         since: The start of a time window.
@@ -120,7 +121,9 @@ def reached_before(
 
 
 def _late(there: Range, formerly: int, start: int, covered: Iterable[Interval]) -> tuple[Interval, ...]:
-    """Returns the unread offsets between the end of the previous window and the start of this window."""
+    """Returns the unread offsets between ``formerly``, the end of the previous window, and ``start``, the start of this
+    window.
+    """
     return minus([(max(formerly, there.start), start)], covered)
 
 

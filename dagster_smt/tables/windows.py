@@ -1,5 +1,4 @@
-"""Determines the offsets of a run before it reads: from the request, the content of the topics and the table's
-state."""
+"""Determines the offsets that a run reads. They depend on the request, on the topics, and on the table's state."""
 
 import difflib
 import re
@@ -20,7 +19,7 @@ from dagster_smt.tables.window_times import MOST_PIECES, reached_before, timed_r
 
 
 def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[str]) -> tuple[str, ...]:
-    """Returns the topics that a run reads.
+    """Returns the topics that a run reads, chosen from the topic table and the request.
 
     Args:
         table: The topic table, which names topics and a pattern.
@@ -47,7 +46,7 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
 
 
 def matching(pattern: str, listed: Iterable[str]) -> list[str]:
-    """Returns the topics whose whole names match the pattern; none for an empty pattern.
+    """Returns the topics in ``listed`` whose whole names match ``pattern``. An empty pattern matches no topic.
 
     Raises:
         ConfigError: SMT509, the pattern is not a regular expression.
@@ -70,7 +69,7 @@ def _not_in_table(topic: str, known: Sequence[str]) -> Problem:
 
 @dataclass(frozen=True)
 class ResolvedWindow:
-    """The window of a run.
+    """The offsets that a run reads, with the problems and warnings that concern them.
 
     Attributes:
         window: The offsets to read, without empty ranges.
@@ -103,7 +102,7 @@ def resolve_window(
     rebuild: bool = False,
     on_data_loss: str = "fail",
 ) -> ResolvedWindow:
-    """Determines the window of a run.
+    """Returns the window of a run, which contains the offsets to read.
 
     In each topic-partition, a window without a fixed range starts at the first offset that the table does not hold, or
     at the earliest record. It ends before the next offset that the table already holds.
@@ -136,7 +135,9 @@ def resolve_window(
 
 
 def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
-    """Returns topics that have the names of topics that the table has read, but are not the same topics."""
+    """Returns the topics that differ from the topics that the table has read under the same names, each with its
+    problem.
+    """
     if state is None:
         return []
     if request.explicit is not None:
@@ -148,7 +149,7 @@ def _other_topics(request: WindowRequest, available: Available, state: TableStat
 
 @dataclass
 class _Resolving:
-    """A window that is being resolved: see ``resolve_window``."""
+    """The computation behind ``resolve_window``, for one run."""
 
     request: WindowRequest
     available: Available
@@ -195,7 +196,7 @@ class _Resolving:
             self.problems.setdefault(topic, []).append(problem)
 
     def before(self, new: Collection[str]) -> OffsetSet:
-        """Returns the offsets before the start of topics that the table has not read before."""
+        """Returns the offsets before the start of the topics in ``new``, which the table has not read before."""
         if self.request.fixed or self.request.start in ("", "earliest"):
             return OffsetSet()
         offsets, problems = skipped(self.request.start, self.available, new)
@@ -203,7 +204,7 @@ class _Resolving:
         return offsets
 
     def ranges(self, covered: OffsetSet) -> tuple[list[Range], dict[TopicPartition, Span]]:
-        """Returns the ranges to read, and the time span of each partition for a time window."""
+        """Returns the ranges to read. For a time window, also returns the time span of each partition."""
         request, available = self.request, self.available
         if request.explicit is not None:
             return list(request.explicit.ranges), {}
@@ -216,10 +217,9 @@ class _Resolving:
         return self.new_ranges(covered), {}
 
     def new_ranges(self, covered: OffsetSet) -> list[Range]:
-        """Returns the ranges that the table does not have: the first unread range of each partition, and the waiting
-        offsets.
+        """Returns the ranges that the table lacks: the first unread range of each partition, and the waiting offsets.
 
-        If a source lacks offsets, the ranges cover all present offsets.
+        If offsets are missing in the source, the ranges cover all offsets that are present.
         """
         missing = self.there(offsets_of(self.available.ranges) - covered)
         waiting = missing & self.state.waiting
@@ -236,15 +236,15 @@ class _Resolving:
         return ranges
 
     def there(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns the offsets that the source has. If they consist of very many pieces, the smallest holes between them
-        are ignored.
+        """Returns those ``offsets`` that the source has. If they consist of very many pieces, the smallest holes
+        between the pieces are ignored.
         """
         if self.available.present is None or not offsets:
             return offsets
         return self.available.present(offsets).coarse(MOST_PIECES) & offsets
 
     def absent(self, to_read: OffsetSet, read: OffsetSet, covered: OffsetSet) -> OffsetSet:
-        """Returns the offsets that a run skips because the source does not have them."""
+        """Returns the offsets in ``to_read`` that the run skips, because the source does not have them."""
         if self.available.present is None:
             return OffsetSet()
         if self.request.fixed:
@@ -260,7 +260,7 @@ class _Resolving:
     def gaps(
         self, to_read: OffsetSet, covered: OffsetSet, begins: Mapping[TopicPartition, int]
     ) -> tuple[OffsetSet, list[Range]]:
-        """Returns the offsets that this run skips permanently: accepted gaps and lost records."""
+        """Returns the offsets that this run skips permanently: the accepted gaps, and the lost records."""
         request, there = self.request, self.available.ranges
         passed = covered | self.state.absent
         if request.accept_gap:
@@ -278,7 +278,7 @@ class _Resolving:
         return OffsetSet(), gone
 
     def spans_are_new(self, spans: Mapping[TopicPartition, Span]) -> bool:
-        """Returns True if the table does not know these time spans yet."""
+        """Returns True if the table's state lacks some of the time spans in ``spans``."""
         known = self.state.spans
         for place, span in spans.items():
             if with_span(known.get(place, ()), span) != known.get(place, ()):
@@ -287,7 +287,9 @@ class _Resolving:
 
 
 def first_of(intervals: Iterable[Interval], most: int | None) -> Iterator[Interval]:
-    """Returns the first intervals that together hold at most ``most`` offsets."""
+    """Yields the first of ``intervals`` that together contain at most ``most`` offsets. The last interval may be
+    shortened.
+    """
     left = most
     for start, end in intervals:
         if left is None:
@@ -319,8 +321,8 @@ def _check(request: WindowRequest) -> None:
 
 
 def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Problem]]:
-    """Returns the problems of the ranges in an explicit window: ranges that are missing, overlap, or end before their
-    start.
+    """Returns the problems of ranges in ``window``, an explicit window. A range may be missing, overlap with another,
+    or end before its start.
     """
     there = {(r.topic, r.partition): r for r in available}
     problems = []
@@ -349,7 +351,7 @@ def _wrong_range(range_: Range, there: Range | None) -> tuple[str, str] | None:
 
 
 def describe(window: Window, limit: int = 5) -> str:
-    """Formats a window: ``orders-0 [0, 50), orders-1 [0, 48)``."""
+    """Returns ``window`` as text, such as ``orders-0 [0, 50), orders-1 [0, 48)``."""
     texts = range_texts(window.ranges)
     more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
     return ", ".join(texts[:limit]) + more or "nothing"

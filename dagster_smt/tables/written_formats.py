@@ -1,4 +1,4 @@
-"""Determines the formats of written records, and checks the names that these formats do not permit."""
+"""Determines the formats of written records, and finds names that these formats do not permit."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from dagster_smt.tables.topic_table import TopicTable
 
 
 def written_formats(table: TopicTable, sink: Sink) -> Formats:
-    """Returns the formats of the records that a sink writes. For tables of columns, the formats do not matter.
+    """Returns the formats of the records that ``sink`` writes. For tables of columns, these formats have no effect.
 
     Raises:
         UnsupportedError: SMT905: the records cannot be written in their format; SMT279: arrays as rows in a sink of
@@ -48,9 +48,9 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
 
 
 def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
-    """Yields a problem for each format that turns a record into several rows.
+    """Yields a problem for each format with which one record becomes several rows.
 
-    Later runs find written records by the offset of their source, which must therefore be unique.
+    Later runs find written records by the offset of their source record, so each offset must be unique.
     """
     sides = {"key": {formats.key}, "value": {formats.value, table.value}}
     for side, forms in sides.items():
@@ -62,7 +62,7 @@ def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
 
 
 def check_names(plan: Plan, written: Formats, sink: Sink) -> None:
-    """Raises an error if the sink, or the formats of its records, do not accept a name in the plan.
+    """Raises an error if ``plan`` contains a name that the sink, or a format of its records, does not permit.
 
     Raises:
         PlanError: All names that are not accepted: SMT210, SMT563 to SMT567 and SMT572 for tables, SMT274 for formats.
@@ -92,7 +92,7 @@ def _refused_columns(plan: Plan, sink: Sink) -> list[Problem]:
 
 
 def _unusual(schema: Schema) -> bool:
-    """Returns True if the schema contains a name that a table might not accept."""
+    """Returns True if ``schema`` contains a name that some table might not accept."""
     names = schema.field_names
     plain = all(name.isidentifier() and not name.startswith("_") for name in names)
     return not plain or len(set(map(caseless, names))) < len(names) or any(map(_unusual, schema.children))

@@ -1,5 +1,5 @@
-"""Turns arrays into rows: if a topic table requests this, each element of an array at the top of a value is read as a
-value.
+"""Converts arrays into rows, if a topic table requests this. Each element of an array at the top of a value then
+becomes a value.
 
 The rows of a record share all other columns, including the coordinates. The column ``in_element`` distinguishes these
 rows in the stages. In the result of an evaluator the column is named ``ELEMENT``.
@@ -20,15 +20,16 @@ from dagster_smt.spark.workers import map_in_arrow
 
 IN_ELEMENT = "in_element"
 ELEMENT = "__element"
-"""The column of an evaluator's result with the row's position in the array of its record. It is null if the value is
-not an array."""
+"""The result column with the row's position in the array of its record. The column is null if the value is not an
+array.
+"""
 EMPTY = -1
-"""The position of the one row that represents an array without elements, until the row is counted."""
+"""The position of the single row that represents an empty array, until the row is counted."""
 _PARTS = "smt_parts"
 
 
 def rows_of_arrays(frame: DataFrame) -> DataFrame:
-    """Returns Kafka's columns and ``in_element``, with one row for each element of an array.
+    """Returns the records of ``frame`` with one row for each element of an array, and with the column ``in_element``.
 
     Spark creates the rows one by one. Python would have to copy the key for all elements of an array at once.
     """
@@ -45,7 +46,7 @@ def rows_of_arrays(frame: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class _Split:
-    """A picklable function for ``DataFrame.mapInArrow`` that replaces each array with its elements."""
+    """A picklable function for ``DataFrame.mapInArrow``. It replaces each array with its elements."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -70,7 +71,9 @@ class _Split:
 
 
 def with_element_named(evaluated: DataFrame) -> DataFrame:
-    """Returns the evaluator's result, in which the statement of each problem begins with the number of the element."""
+    """Returns the evaluator's result ``evaluated`` with the number of the element at the beginning of each problem's
+    statement.
+    """
     problem, number = F.col("__problem"), F.col(ELEMENT)
     statement = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])
     parts = []

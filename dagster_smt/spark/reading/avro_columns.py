@@ -1,9 +1,9 @@
-"""Reads Avro in Spark with ``from_avro``, without Python, if all keys or all values name one schema.
+"""Reads Avro in Spark with ``from_avro``, without Python. All keys, or all values, must name the same schema.
 
 ``from_avro`` receives the schema with different names, and without logical types except decimals. Neither changes the
 bytes, and this module adds the names and the logical types afterwards. ``from_avro`` does not check two things. It
-ignores left-over bytes, so each value gets an end marker. It also does not check that strings are UTF-8, so this module
-does. Unions and entries, which Connect turns into structs and maps, are left to Python (``formats.avro``).
+ignores left-over bytes, so each value gets an end marker. It does not check that strings are UTF-8, so this module
+does. Python (``formats.avro``) reads unions and entries, which Connect converts into structs and maps.
 
 Strings at the top of a record are read as bytes, because Avro writes both in the same way. Otherwise Avro's reader
 would look up a Java class for each string, which takes a tenth of the time.
@@ -40,18 +40,24 @@ from dagster_smt.spark.types import internal_names
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _VALUE, _END, _SKIPPED = "v", "e", "u"
 _MOST_NESTED, _MOST_FIXED = 4, 2**16
-"""The most levels of nesting, and the largest size of a fixed type. Java's reader allocates memory for the number of
-items that the bytes claim on each level, and for values of fixed size."""
+"""The largest number of nested levels, and the largest size of a fixed type. Java's reader allocates memory for the
+number of items that the bytes claim on each level, and for values of fixed size.
+"""
 _MARK = secrets.randbits(63)
-"""The end marker after a record's bytes. If Avro reads the marker, it has read exactly the record, not a byte more or
-less. The number is random, so that no producer can have written it. A process uses only one number, because Spark
-compiles the number into its code, and a new number would compile that code again."""
+"""The end marker after a record's bytes. If Avro reads the marker, it has read exactly the record, and not a byte more
+or less.
+
+The number is random, so that no producer can have written it. A process uses only one number, because Spark compiles
+the number into its code, and a new number would compile that code again.
+"""
 Doubt = tuple[Column, Problem]
-"""A condition that is true if a record does not fit its schema, and the problem of such a record."""
+"""A pair of a condition and a problem. The condition is true if a record does not fit its schema, and the problem is
+that of such a record.
+"""
 
 
 class UnableError(Exception):
-    """Raised for an Avro schema that ``from_avro`` reads differently from Connect, or cannot read."""
+    """Raised for an Avro schema that ``from_avro`` cannot read, or reads differently from Connect."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,9 @@ class AvroSide:
     text: str
 
     def parsed(self, side: Column) -> Column:
-        """Returns the record with the end marker. The record's fields are null if the bytes cannot be read."""
+        """Returns a column that decodes the bytes in ``side`` into a record with the end marker. The record's fields
+        are null if the bytes cannot be read.
+        """
         end = avro_out(INT64).write(_MARK)
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
         text = text.cast("binary")  # a setting of the session may let ``concat`` turn bytes into strings
@@ -92,7 +100,7 @@ class AvroSide:
 
     @property
     def texts(self) -> list[str]:
-        """Returns the names that a struct's string fields have in ``value``."""
+        """Returns the names that the string fields of a struct have in ``value``."""
         if not _is_record(self.schema):
             return []
         fields = zip(_top(self.schema, self.needed), self.schema.fields, strict=True)
@@ -103,11 +111,11 @@ class AvroSide:
         return names
 
     def as_text(self, parsed: Column, name: str) -> Column:
-        """Returns a column of ``texts`` as a string column."""
+        """Returns the column ``name``, one of ``texts``, as a string column."""
         return self.value(parsed).getField(name).cast("string")
 
     def bad(self, side: Column, parsed: Column, known: Mapping[str, Column]) -> Iterator[Doubt]:
-        """Yields the possible problems of a key or value that is not null, in the order of their precedence.
+        """Yields the possible problems of a key or value that is not null. Problems with precedence come first.
 
         ``known`` holds the columns of ``texts`` as strings.
         """
@@ -133,7 +141,7 @@ class AvroSide:
 
 
 def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
-    """Returns the reader for the keys or values with the given header.
+    """Returns the reader for keys or values that begin with ``header``.
 
     Args:
         header: The header of the values.
@@ -159,7 +167,7 @@ def _is_record(schema: Schema) -> bool:
 
 
 def reads_avro(session: SparkSession) -> bool:
-    """Returns True if a session has ``from_avro``."""
+    """Returns True if ``session`` has the function ``from_avro``."""
     try:
         session.range(0).selectExpr("from_avro(CAST(NULL AS BINARY), '\"int\"')")
     except AnalysisException:
@@ -178,7 +186,7 @@ class _Names:
         return f"t{next(self.numbers)}"
 
     def bare(self, avro: Any, schema: Schema, *, top: bool = False) -> Any:
-        """Returns a schema that describes the same bytes, without Connect's names."""
+        """Returns the schema ``avro`` without Connect's names. It describes the same bytes."""
         if isinstance(avro, list):
             return self._union(avro, schema, top)
         if isinstance(avro, str):
@@ -242,7 +250,9 @@ class _Names:
         return results
 
     def _decimal(self, avro: dict[str, Any], schema: Schema) -> Any:
-        """Returns a decimal with the most digits that Spark allows, because Connect's decimals have no limit."""
+        """Returns the decimal type ``avro`` with the most digits that Spark allows, because Connect's decimals have no
+        limit.
+        """
         if not 0 <= schema.scale <= MAX_DIGITS or avro["type"] == "fixed":
             raise UnableError("a decimal")
         return {"type": "bytes", "logicalType": "decimal", "precision": MAX_DIGITS, "scale": schema.scale}
@@ -255,7 +265,9 @@ def _valid(name: str) -> str:
 
 
 def _top(schema: Schema, needed: Schema) -> list[str]:
-    """Returns names for the top-level fields. Needed fields get the same numbers as in ``json_columns.SideColumns``."""
+    """Returns names for the top-level fields of ``schema``. Needed fields get the same numbers as in
+    ``json_columns.SideColumns``.
+    """
     known = {}
     for n, (name, _) in enumerate(needed.fields):
         known[name] = f"f{n}"
@@ -266,7 +278,7 @@ def _top(schema: Schema, needed: Schema) -> list[str]:
 
 
 def _raw(schema: Schema) -> Schema:
-    """Returns the schema with bytes instead of decimals, so that a decimal may have any number of digits."""
+    """Returns ``schema`` with bytes instead of decimals, so that decimals may have any number of digits."""
     if schema.logical == "Decimal":
         return schema.with_(name=None)
     fields = tuple((name, _raw(child)) for name, child in schema.fields)
@@ -280,7 +292,9 @@ def _parts(column: Column, schema: Schema, top: Sequence[str] | None = None) -> 
 
 
 def _texts(column: Column, schema: Schema) -> Iterator[Column]:
-    """Yields a condition for each field or element that holds strings: true if one of the strings is not UTF-8."""
+    """Yields a condition for each field or element of ``column`` that contains strings. The condition is true if a
+    string is not UTF-8.
+    """
     if schema.type is Type.STRUCT:
         for _, part, child in _parts(column, schema):
             yield from _texts(part, child)
@@ -298,8 +312,9 @@ def _inside(column: Column, item: Schema) -> Iterator[Column]:
 
 
 def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[Column]:
-    """Yields a condition for each of the conditions on elements: true if at least one element satisfies the
-    condition."""
+    """Yields the conditions of ``wrong``, applied to the elements of ``column``. A condition is true if at least one
+    element satisfies it.
+    """
 
     def holds(number: int) -> Callable[[Column], Column]:
         return lambda value: F.coalesce(wrong(value)[number], F.lit(False))
@@ -309,7 +324,9 @@ def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[C
 
 
 def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | None = None) -> Iterator[Doubt]:
-    """Yields conditions that are true if a timestamp or decimal does not fit its column, each with its problem."""
+    """Yields a condition and a problem for each timestamp or decimal in ``column``. The condition is true if the value
+    does not fit its column.
+    """
     if schema.logical == "Timestamp":
         yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem
     elif schema.logical == "Decimal":
@@ -330,5 +347,5 @@ def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | Non
 
 
 def _is_text(schema: Schema) -> bool:
-    """Returns True if the schema comes from an Avro string."""
+    """Returns True if ``schema`` comes from an Avro string."""
     return schema.type is Type.STRING and not any(key == ENUM for key, _ in schema.parameters)

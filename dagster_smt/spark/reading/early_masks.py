@@ -1,4 +1,4 @@
-"""Applies masks while reading, so that Spark never sees the values that the first stages of a chain mask.
+"""Applies masks while records are read, so that Spark never sees values that the first stages of a chain mask.
 
 To mask a field of the structs in an array, Catalyst builds each struct again, in interpreted code. In the reader's
 Arrow columns (``json_columns``) such a field is one column at any depth, and the mask replaces this column. So the
@@ -22,15 +22,17 @@ from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.values.value_rule import KeepNull
 
 Place = tuple[str | None, ...]
-"""Field names from the top down; None is each element of an array, or each value of a map."""
+"""A path of field names from the top down. None stands for each element of an array, or each value of a map."""
 Masks = Mapping[Place, Any]
-"""Maps places to the values that replace the values there, in the Python form of their schemas. A null stays null."""
+"""Maps a path to the value that replaces all values at the path, in the Python form of its schema. A null stays
+null.
+"""
 MaskColumn = Callable[[pa.Array], pa.Array]
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
-    """Splits a typed plan into the masks at its beginning and the rest.
+    """Splits the typed plan ``plan`` into the masks at its beginning and the remaining plan.
 
     Returns:
         The plan, in which the mask stages do nothing any more, and the masks. The path of each mask begins with ``key``
@@ -53,7 +55,7 @@ def _idle(plan: StagePlan) -> StagePlan:
 
 
 def _only_masks(step: Step) -> dict[Place, Any] | None:
-    """Returns the masks of a step that only masks, and masks all records. Returns None for other steps."""
+    """Returns the masks of ``step``, if it does nothing but mask fields of all records. Otherwise returns None."""
     plan, masks = step.plan, dict[Place, Any]()
     before, after = plan.before, plan.after
     if after is None or after.dropped or plan.condition is not True or step.variant or step.taken:
@@ -70,8 +72,9 @@ def _only_masks(step: Step) -> dict[Place, Any] | None:
 
 
 def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, Any]) -> bool:
-    """Returns True if a step has changed a node only by masks, and has not changed the node's schema. Adds these masks
-    to ``masks``."""
+    """Returns True if the only changes of a step to ``node`` are masks, and the node's schema is unchanged. The
+    function adds these masks to ``masks``.
+    """
     if isinstance(node, Group):
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
         return node.present == Ref(path) and all(_same(*field, masks) for field in fields)
@@ -85,7 +88,7 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
 
 
 def _fits(mask: Any, schema: Schema) -> bool:
-    """Returns True if a column can hold a mask.
+    """Returns True if a column of ``schema`` can hold the value ``mask``.
 
     Otherwise Spark runs the stage, and its literal rejects the mask (SMT903).
     """
@@ -97,7 +100,7 @@ def _fits(mask: Any, schema: Schema) -> bool:
 
 
 def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
-    """Returns a function that masks a column; None if no mask applies to the column.
+    """Returns a function that masks a column of ``schema``. Returns None if no mask applies to the column.
 
     Args:
         schema: The schema of the column's values; ``arrow_type`` gives the column's type.
@@ -121,7 +124,7 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
 
 
 def below(masks: Masks, step: str | None) -> dict[Place, Any]:
-    """Returns the masks whose places begin with a step, without that step."""
+    """Returns those of ``masks`` whose paths begin with ``step``. Their new paths lack this step."""
     results = {}
     for place, mask in masks.items():
         if place[0] == step:

@@ -1,4 +1,4 @@
-"""Reads JSON with a declared schema in Python, and passes it to Spark as Arrow columns.
+"""Reads JSON with a declared schema in Python, and passes the values to Spark as Arrow columns.
 
 ``from_json`` accepts texts that Connect rejects (numbers instead of strings, text after the value, bytes in other
 encodings). Strict checks around ``from_json`` took longer than everything else. msgspec is as strict as necessary, and
@@ -36,21 +36,24 @@ from dagster_smt.values.cast import DAY
 from dagster_smt.values.json.lazy import MAX_DEPTH
 
 Build = Callable[[Sequence[Any]], pa.Array]
-"""Builds a column from values as msgspec decodes them; None becomes null."""
+"""A function that builds a column from values as msgspec decodes them. None becomes null."""
 _VALUES = 500_000
-"""The approximate number of values that are read at once, so that their Python objects fit into a processor's cache."""
+"""The approximate number of values that are read at once. Their Python objects fit into a processor's cache."""
 _CLASS = Schema(Type.STRING, optional=True)
 _MOST_DIGITS = 4300
-"""Python's limit for the digits of a whole number. The exact reader therefore has the same limit."""
+"""Python's limit for the number of digits of a whole number. The exact reader has the same limit."""
 _TO_ZEROS, _MANY_ZEROS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * (_MOST_DIGITS + 1)
 _TEN_ZEROS, _LONG_EXPONENT = b"0" * 10, re.compile(rb"[eE][+-]?0{10}")
-"""If all digits of a text are replaced by zeros, these find an exponent of ten or more digits, which may be too large
-for Java's ``BigDecimal``."""
+"""Two patterns for a text in which zeros replace all digits. They find an exponent of ten or more digits, which may be
+too large for Java's ``BigDecimal``.
+"""
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
 
 class _LongWay(Exception):
-    """Raised for a batch with values that msgspec's types cannot distinguish."""
+    """Raised for a batch with values that msgspec's types cannot distinguish, so that the exact reader must read the
+    batch.
+    """
 
 
 @dataclass(frozen=True)
@@ -75,26 +78,28 @@ class SideColumns:
 
     @property
     def apart(self) -> bool:
-        """True if each field gets a column of its own."""
+        """True if each field is in a separate column."""
         return self.schema.logical is None and self.schema.type is Type.STRUCT
 
     @property
     def column(self) -> str:
-        """The column of the values. It is a struct of ``fields`` if each field has a column of its own."""
+        """The name of the column with the values. If each field has a separate column, this column is a struct of
+        ``fields``.
+        """
         return f"read_{self.side}"
 
     @property
     def there(self) -> str:
-        """The column that is null if the key or value is null."""
+        """The name of the column that is null if the key or value is null."""
         return f"{self.column}_there"
 
     @property
     def bad(self) -> str:
-        """The column with the problem of a key or value that cannot be read."""
+        """The name of the column with the problem of a key or value that cannot be read."""
         return f"bad_{self.side}"
 
     def fields(self) -> dict[str, Schema]:
-        """Returns the fields of ``column`` with their schemas, in the plain form (``spark.plain``)."""
+        """Returns the fields of ``column`` with their schemas. Their values are in the plain form (``spark.plain``)."""
         if not self.apart:
             return {self.column: self.schema}
         fields = {}
@@ -103,7 +108,7 @@ class SideColumns:
         return fields
 
     def columns(self) -> dict[str, Schema]:
-        """Returns ``fields`` and the results of the calls."""
+        """Returns ``fields`` together with the results of the calls."""
         schemas = self.fields()
         for call in self.calls:
             schemas |= {call.column: call.returns, call.raised: _CLASS}
@@ -112,7 +117,8 @@ class SideColumns:
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """A picklable function for ``DataFrame.mapInArrow``: adds the columns of keys and values to the ``other_columns``.
+    """A picklable function for ``DataFrame.mapInArrow``. It adds the columns of keys and values to the
+    ``other_columns``.
 
     The key and the value have three columns each: ``SideColumns.column``, ``there``, and ``bad``, which is null or
     contains the problem.
@@ -137,7 +143,7 @@ class ReadColumns:
 
 
 class _TextReader:
-    """Reads the texts of keys or of values."""
+    """A reader for the texts of keys, or for the texts of values."""
 
     def __init__(self, side: SideColumns):
         self.side = side
@@ -159,8 +165,9 @@ class _TextReader:
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """Returns the columns of a batch. If reading the batch fails, reads the batch's halves, down to the single text
-        that fails."""
+        """Returns the columns for a batch of ``texts``. If reading the batch fails, the method reads its halves, down
+        to the single text that fails.
+        """
         try:
             return self._columns(texts)
         except Exception as error:  # noqa: BLE001 whatever the error is, one of the texts causes it
@@ -171,7 +178,7 @@ class _TextReader:
         return {name: pa.concat_arrays([column, second[name]]) for name, column in first.items()}
 
     def _nothing(self, size: int) -> dict[str, pa.Array]:
-        """Returns ``columns`` for unreadable texts, without the reasons."""
+        """Returns the columns for ``size`` unreadable texts, without the reasons."""
         columns = {name: pa.nulls(size, arrow_type(kind)) for name, kind in self.side.columns().items()}
         if self.side.apart and columns:
             columns = {self.side.column: pa.StructArray.from_arrays(list(columns.values()), names=list(columns))}
@@ -218,7 +225,9 @@ class _TextReader:
         return columns
 
     def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
-        """Reads texts into the plain form with the Python evaluator's reader, which is slower than ``_fast``."""
+        """Reads ``texts`` into the plain form with the Python evaluator's reader, which is slower than ``_fast``.
+        Returns the values, and the problems by position.
+        """
         problems: dict[int, Problem] = {}
         return [self._exact_one(number, text, problems) for number, text in enumerate(texts)], problems
 
@@ -244,7 +253,7 @@ class _TextReader:
 
 
 def _is_modest(text: bytes) -> bool:
-    """Returns True if no part of the text exceeds a limit that msgspec does not check in skipped fields.
+    """Returns True if no part of ``text`` exceeds a limit that msgspec does not check in skipped fields.
 
     Raises:
         RecursionError: The depth, or the digits of a number, may exceed a limit. Only the exact reader can tell.
@@ -258,8 +267,9 @@ def _is_modest(text: bytes) -> bool:
 
 
 def _has_types(schema: Schema) -> bool:
-    """Returns True if msgspec has a type for a schema. msgspec has no type for unusual field names, or for maps whose
-    keys are not strings."""
+    """Returns True if msgspec has a type for ``schema``. There is no type for unusual field names, and for maps whose
+    keys are not strings.
+    """
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
         return names and all(map(_has_types, schema.by_name.values()))
@@ -271,7 +281,7 @@ def _has_types(schema: Schema) -> bool:
 
 
 def _kind(schema: Schema, form: Format) -> Any:
-    """Returns the type to which msgspec decodes a schema's JSON."""
+    """Returns the type to which msgspec decodes JSON of ``schema``."""
     kind: Any
     if schema.type in INTEGER_BITS:
         least, most = _limits(schema)
@@ -304,7 +314,9 @@ def _takes_null(schema: Schema, form: Format) -> bool:
 
 
 def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
-    """Returns a msgspec struct with the original field names. Fields that may be null may also be missing."""
+    """Returns a msgspec struct for ``schema``, with the original field names. A field that may be null may also be
+    missing.
+    """
     fields: list[Any] = []
     for number, (name, child) in enumerate(schema.fields):
         default = None if _takes_null(child, form) else msgspec.NODEFAULT
@@ -313,7 +325,7 @@ def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
 
 
 def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
-    """Returns the fields of the given structs, one sequence per field."""
+    """Returns the fields of ``rows``, which are structs, as one sequence per field."""
     if not rows:
         return [[]] * width
     empty = (None,) * width
@@ -322,7 +334,7 @@ def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
 
 
 def _builder(schema: Schema, form: Format) -> Build:
-    """Returns a function that builds a column from msgspec's values of a schema."""
+    """Returns a function that builds a column of ``schema`` from the values that msgspec has decoded."""
     default = schema.default if form.replace_null_with_default else None
     if schema.type is Type.STRUCT:
         return _no_default(_struct_builder(schema, form), default)
@@ -358,8 +370,9 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
 
 
 def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int | None]) -> Sequence[Any]:
-    """Returns dates and timestamps as numbers, even if some of the values are strings. A string that is neither a date
-    nor a timestamp is left to the exact reader, which reports the problem."""
+    """Returns dates and timestamps as numbers, even if some of ``values`` are strings. ``parse`` converts the strings.
+    If a string is neither a date nor a timestamp, the exact reader reads it again and reports the problem.
+    """
     least, most = _limits(schema)
     numbers = []
     for value in values:
@@ -372,8 +385,9 @@ def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int |
 
 
 def _negative_zero(column: pa.Array) -> bool:
-    """Returns True if a value is -0.0. Connect reads ``-0.0`` as 0.0, but ``-1e-400`` as -0.0, so the text must be read
-    again."""
+    """Returns True if ``column`` contains -0.0. Connect reads ``-0.0`` as 0.0, but ``-1e-400`` as -0.0, so the text
+    must be read again.
+    """
     zeros = column.filter(pc.equal(column, 0.0))
     return len(zeros) > 0 and bool(np.signbit(zeros.to_numpy(zero_copy_only=False)).any())
 
@@ -409,7 +423,9 @@ def _struct_builder(schema: Schema, form: Format) -> Build:
 
 
 def _offsets(values: Sequence[Any]) -> pa.Array:
-    """Returns the start of each list's items, and the end of the last list; null for a missing list."""
+    """Returns the offsets of the lists in ``values``: the start of each list's items, and the end of the last list. The
+    offset of a missing list is null.
+    """
     ends = list(accumulate((len(v) if v else 0 for v in values), initial=0))
     return pa.array([None if v is None else at for v, at in zip(values, ends, strict=False)] + ends[-1:], pa.int32())
 

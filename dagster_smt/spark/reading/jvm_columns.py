@@ -1,7 +1,7 @@
-"""Reads JSON with a declared schema in the JVM lane, inside Spark's generated code, so no text travels to Python.
+"""Reads JSON with a declared schema in the JVM lane, inside Spark's generated code. No text travels to Python.
 
-The lane reads only texts that it handles exactly as Connect does. The lane leaves every other record to Python: the row
-keeps the record as it was read, and Python reads the record again with the reader of ``json_columns``.
+The lane reads only texts that it handles exactly as Connect does. Every other record is left to Python: the row keeps
+the record as it was read, and Python reads the record again with the reader of ``json_columns``.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from dagster_smt.spark.reading.json_columns import SideColumns
 from dagster_smt.spark.sql import Column, select
 
 IN_RECORD = "in_record"
-"""The column with the record as it was read, for records that the lane leaves."""
+"""The column with the record as it was read. The column is set only for records that the lane leaves to Python."""
 RECORD = "record_"
-"""The prefix of a record's columns until they are collected in ``IN_RECORD``."""
+"""The prefix of the columns of a record before they are collected in ``IN_RECORD``."""
 
 
 def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
-    """Returns a program for each of the given keys or values; None if the lane cannot read one of them."""
+    """Returns a program for each key or value in ``sides``. If the lane cannot read one of them, returns None."""
     programs = []
     for side in sides:
         calls = []
@@ -38,14 +38,14 @@ def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
 
 
 def _position(field: str) -> int:
-    """Returns the position of a field, given its name in ``SideColumns.fields``."""
+    """Returns the position of the field whose name in ``SideColumns.fields`` is ``field``."""
     return int(field.removeprefix("f"))
 
 
 def read_in_lane(
     frame: DataFrame, sides: Sequence[SideColumns], programs: Sequence[str], columns: Sequence[str]
 ) -> DataFrame:
-    """Returns the given columns of a frame, and the columns that the lane reads from keys and values.
+    """Returns ``columns`` of a frame, together with the columns that the lane reads from keys and values.
 
     Args:
         frame: A frame with the texts of keys and values.
@@ -72,7 +72,7 @@ def read_in_lane(
 
 
 def is_left(side: SideColumns) -> str:
-    """Returns the name of the column that is true if the lane has left a record's key or value to Python."""
+    """Returns the name of the column that is true if the lane has left the key or value of a record to Python."""
     return f"left_{side.side}"
 
 

@@ -1,4 +1,4 @@
-"""Limits parsing to the needed fields, because parsing takes most of the time of a run with a schema.
+"""Limits parsing to those fields that a run needs, because parsing takes most of the time of a run with a schema.
 
 A top-level field is needed in three cases: it reaches the output, a predicate reads it, or a stage computes something
 from the field that can fail or is counted. A field that the chain only drops is not parsed, and its value is not
@@ -13,8 +13,9 @@ from dagster_smt.model.schema import Schema, Type
 
 
 def narrowed(plan: Plan, schema: Schema) -> Schema:
-    """Returns the value's schema with only the top-level fields that the plan needs. If the plan uses the whole value,
-    the result has all fields."""
+    """Returns ``schema``, the schema of the values, with only the top-level fields that ``plan`` needs. If the plan
+    uses the whole value, all fields stay.
+    """
     if schema.type is not Type.STRUCT or not schema.fields:
         return schema
     sources = _needed(plan)
@@ -31,13 +32,14 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
 
 
 def needs_key(plan: Plan) -> bool:
-    """Returns True if columns come from the key, if a stage computes something from the key, or if a missing key makes
-    a difference."""
+    """Returns True if ``plan`` needs the record's key. This is the case if columns come from the key, if a stage
+    computes something from the key, or if a missing key makes a difference.
+    """
     return any(_is_in(source, "key") for source in _needed(plan)) or any(map(_asks_for_a_key, plan.steps))
 
 
 def _asks_for_a_key(step: Step) -> bool:
-    """Returns True if the effect of a stage on a record depends on the presence of a key."""
+    """Returns True if the effect of ``step`` on a record depends on the presence of a key."""
     plan = step.plan
     if plan.stage.acts_on != "key":
         return False
@@ -45,7 +47,7 @@ def _asks_for_a_key(step: Step) -> bool:
 
 
 def _needed(plan: Plan) -> set[str]:
-    """Returns the input fields that an output value or a stage's computation uses."""
+    """Returns the names of the input fields that an output value uses, or a stage's computation."""
     sources: set[str] = set()
     for record in plan.results.values():
         sources |= _of_result(record.value, inside=False)
@@ -61,7 +63,7 @@ def _is_in(source: str, field: str) -> bool:
 
 
 def _of_result(node: Node | None, inside: bool) -> set[str]:
-    """Returns the input fields in the result.
+    """Returns the names of the input fields that ``node``, a part of the result, uses.
 
     A struct in the result is needed for its presence, even without fields.
     """
@@ -73,8 +75,9 @@ def _of_result(node: Node | None, inside: bool) -> set[str]:
 
 
 def _of_step(step: Step) -> set[str]:
-    """Returns the input fields from which a stage computes something. Fields that the stage only passes on are not
-    included."""
+    """Returns the names of the input fields from which ``step`` computes something. Fields that the stage only passes
+    on are not included.
+    """
     before, after = step.plan.before, step.plan.after
     if isinstance(step.plan.condition, bool):
         refs = []

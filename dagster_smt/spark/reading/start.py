@@ -1,4 +1,4 @@
-"""Reads keys and values in their formats, and creates the state with which a plan starts."""
+"""Reads keys and values in their formats, and creates the first state of a plan's evaluation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,7 +60,7 @@ def typed_evaluator(
     lane: bool = False,
     envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> TypedEvaluator:
-    """Reads the keys and values of a frame, and returns the evaluator of a plan.
+    """Reads the keys and values of a frame, and returns an evaluator for the plan.
 
     Args:
         frame: Kafka's columns. Columns named ``in_*`` are kept until the end.
@@ -100,8 +100,9 @@ def typed_evaluator(
 
 
 def problem_struct(problem: Problem, about: Column | None = None) -> Column:
-    """Returns a problem in the form of the column ``__problem``. ``about`` is a column whose value is appended to the
-    statement."""
+    """Returns a column with ``problem`` in the form of ``__problem``. The value of the column ``about`` is appended to
+    the statement.
+    """
     fields = {}
     for name in PROBLEM_FIELDS:
         fields[name] = F.lit(getattr(problem, name))
@@ -125,13 +126,12 @@ class _Declared:
 
 
 class _Start:
-    """Reads the key, then the value. ``problems`` has one problem for the key and one for the value; the column
-    ``in_problem`` has the details.
+    """A reader of keys and values. It reads the key first, and then the value.
 
-    ``messages`` names the sides (key or value) that consist of messages, because a message may hold no row.
-
-    ``bad_key`` and ``bad_value`` contain the problem of the key or value. If the problem is ``known`` in advance, these
-    columns only show whether the key or value has the problem.
+    ``problems`` has one problem for the key and one for the value; the column ``in_problem`` has the details.
+    ``messages`` names the sides (key or value) that consist of messages, because a message may hold no row. ``bad_key``
+    and ``bad_value`` contain the problem of the key or value. If the problem is ``known`` in advance, these columns
+    only show whether the key or value has the problem.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class _Start:
         self._select([*metadata, *map(F.col, extra), *record, unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
-        """Adds the columns of a key or value: its content, and the reason why it cannot be read."""
+        """Adds the columns of the key or value ``side``: its content, and the reason why it cannot be read."""
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
             problem = Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
@@ -208,7 +208,7 @@ class _Start:
         self.declared.append(self._laid_out(side, whole, columns))
 
     def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
-        """Adds the columns of keys or values that all name one schema."""
+        """Adds the columns of the key or value ``side``, for records that all name the same Avro schema."""
         check_defaults(read.schema, side)
         data, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
@@ -248,7 +248,7 @@ class _Start:
     def _laid_out(
         self, side: str, whole: Schema, columns: SideColumns, apart: Mapping[str, str] | None = None
     ) -> "_Declared":
-        """Registers the columns that hold the fields of a key or value.
+        """Registers the columns that contain the fields of a key or value.
 
         Args:
             side, whole, columns: The side, its schema, and its columns.
@@ -275,12 +275,13 @@ class _Start:
         self.columns = [column.name or "" for column in columns]
 
     def state(self) -> State:
-        """The state after reading: the layouts of key and value."""
+        """The state after reading, which contains the layouts of key and value."""
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
-        """Reads keys and values with declared schemas, and adds the record's status. If both key and value are bad, the
-        problem of the key is reported."""
+        """Reads keys and values with declared schemas, and adds the record's status. If both key and value cannot be
+        read, the problem of the key is reported.
+        """
         if self.declared:
             self._parse(early)
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
@@ -326,7 +327,9 @@ class _Start:
         self._select([*renamed, *passed_on, problem.alias("in_problem"), *meta])
 
     def _bad(self, side: str) -> tuple[Column, Column]:
-        """Returns two columns: whether a key or value is unreadable, and why."""
+        """Returns two columns for the key or value ``side``: a condition that is true if it is unreadable, and the
+        reason.
+        """
         column = F.col(f"bad_{side}")
         if side not in self.known:
             return column.isNotNull(), column
@@ -377,7 +380,9 @@ class _Start:
 
 
 def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Column]) -> str:
-    """Returns the name of a field's column. Dates and unread fields get a column of their own."""
+    """Returns the name of the column for a field of ``side``. A date, or a field that is not read, gets a separate
+    column.
+    """
     if read is None:
         column = F.lit(None).cast(internal_type(schema))
         name = next(

@@ -1,4 +1,4 @@
-"""Collects the schemas that the records of a window contain or name, before the chain is planned."""
+"""Collects the schemas that the records of a window contain or name. This happens before the chain is planned."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,15 +29,16 @@ _SEEN = {
 }
 _TEXTS = {**_SEEN, "records": pa.int64()}
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
-"""SQL for the header of an Avro record, which identifies its schema."""
+"""An SQL expression for the header of an Avro record. The header identifies the schema."""
 _TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelope_schema({{0}}, {MAX_TEXT})"}
-"""By format, SQL for the text that identifies the schema of a side. With SQL, the records need not travel to Python and
-back."""
+"""Maps a format to the SQL expression for the text that identifies the schema of a key or value. With SQL, the records
+need not travel to Python and back.
+"""
 _ODD = b""
-"""Represents the schema of an envelope that the JVM lane leaves to Python."""
+"""A placeholder for the schema of an envelope that the JVM lane leaves to Python."""
 _TEXTS_DDL = "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `records` bigint"
 IN_GUESSED, GUESSED = "in_guessed", "__guessed"
-"""The names of the column ``as_guessed``: within an evaluator, and in its result."""
+"""The two names of the column ``as_guessed``: inside an evaluator, and in its result."""
 AS_GUESSED, OTHER = 1, 2
 _WORDS = {"as_guessed": AS_GUESSED, "other": OTHER}
 
@@ -63,7 +64,7 @@ class WindowForms:
 
 
 def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
-    """Returns the forms of a window's records, by topic and first appearance. Payloads are not decoded.
+    """Returns the forms of the records in ``frame``, by topic and first appearance. Payloads are not decoded.
 
     Records without a schema, or with an unreadable one, have no form. If there are more than ``MAX_SCHEMAS`` schemas,
     the least frequent ones are left out. Their records become dead letters if they do not fit the columns of the other
@@ -81,7 +82,9 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
 
 
 def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
-    """Returns the most frequent texts, in the order of their first records, and whether there may be further texts."""
+    """Returns the most frequent schema texts, in the order of their first records. The second item is True if there may
+    be further texts.
+    """
     # with a minimum of structs Spark would sort all records, so partitions are aggregated separately and joined here
     sums = F.min("offset").alias("offset"), F.sum("records").alias("records")
     apart = texts.groupBy("topic", "partition", "key", "value").agg(*sums)
@@ -91,7 +94,7 @@ def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
 
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
-    """Returns the form of one record, as the guessed form of all records in the window. If the guess is right, the run
+    """Reads one record, and returns its form as a guess for all records of the window. If the guess is right, the run
     needs one pass less.
 
     Returns:
@@ -109,10 +112,11 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
 
 
 def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
-    """Returns a column: ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` if the record names a different
-    schema, 0 if it names no schema.
+    """Returns a column that shows whether a record names the guessed schema.
 
-    A record with the result ``OTHER`` may have been read with the wrong schema, so no result of the window may be used.
+    Its value is ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` if the record names a different schema,
+    and 0 if it names no schema. A record with the result ``OTHER`` may have been read with the wrong schema, so no
+    result of the window may be used.
     """
     headers = {use.side: F.lit(header_of(int(use.schema))) for use in guess.uses}
     same = [F.startswith(F.col(side), header) for side, header in headers.items()]
@@ -121,7 +125,7 @@ def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
 
 
 def guess_columns() -> list[Column]:
-    """Returns the aggregates ``as_guessed`` and ``other`` of an evaluator's result, if it has ``GUESSED``."""
+    """Returns the aggregates ``as_guessed`` and ``other`` for an evaluator's result that has the column ``GUESSED``."""
     columns = []
     for name, word in _WORDS.items():
         columns.append(F.count_if(F.col(GUESSED) == word).alias(name))
@@ -129,8 +133,9 @@ def guess_columns() -> list[Column]:
 
 
 def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
-    """Returns the forms for schema texts. The texts are in the order of their first records, each with its number of
-    records."""
+    """Returns the forms for the schema texts in ``rows``. The rows are in the order of their first records, and contain
+    the number of records.
+    """
     key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
     forms: dict[Form, None] = {}
@@ -163,13 +168,14 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
 
 
 def _all_avro(table: SideFormats) -> bool:
-    """Returns True if Avro's header identifies the schemas of all records."""
+    """Returns True if Avro's header identifies the schemas of all records of ``table``."""
     return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
 
 def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
-    """Returns True if SQL can extract the texts that identify schemas: Avro's headers, and with the JVM lane also the
-    schemas of envelopes."""
+    """Returns True if SQL can extract the texts that identify the schemas of ``frame``. SQL can extract Avro's headers
+    and, with the JVM lane, the schemas of envelopes.
+    """
     kinds = set()
     for kind in (table.key.kind, table.value.kind):
         if kind in SELF_DESCRIBED:
@@ -178,8 +184,8 @@ def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
 
 
 def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> DataFrame:
-    """Returns the schema texts of records, each with the coordinates of its first record and the number of records. The
-    text of a null key or value is null.
+    """Returns the schema texts of the records in ``frame``. Each text comes with the coordinates of its first record
+    and the number of records.
 
     ``lane`` is true if the JVM lane may read the texts. ``_ODD`` represents texts that the lane leaves to Python.
     """
@@ -193,14 +199,16 @@ def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> 
 
 
 def schema_text(side: str, kind: str) -> Column:
-    """Returns the column of the text that identifies the schema of a key or value, for formats whose texts SQL can
-    extract."""
+    """Returns the column with the text that identifies the schema of the key or value ``side``. SQL must be able to
+    extract such texts from the format ``kind``.
+    """
     return F.expr(_TEXTS_IN_SQL[kind].format(side))
 
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
-    """Returns the schema texts by side, and a column that is true if both key and value of a record name a readable
-    schema."""
+    """Returns the columns with the schema texts, by side, and a column that is true if both key and value of a record
+    name a readable schema.
+    """
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}
     for side, kind in sides.items():
@@ -214,9 +222,10 @@ def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
 
 @dataclass(frozen=True)
 class SchemaTexts:
-    """A picklable function for ``DataFrame.mapInArrow`` that returns the schema texts of records, each once per task.
+    """A picklable function for ``DataFrame.mapInArrow``. It returns the schema texts of records, each text once per
+    task.
 
-    ``key`` and ``value`` are the formats.
+    ``key`` and ``value`` are the formats of keys and values.
     """
 
     key: Format

@@ -1,10 +1,10 @@
-"""Runs the Python evaluator on Spark, with ``mapInArrow`` over Kafka's columns, from records to records.
+"""Runs the Python evaluator on Spark. ``mapInArrow`` converts batches of Kafka's columns into batches of new records.
 
 This module runs the records that the JVM lane (``jvm_records``) does not run. Tests compare the lane with this module.
 
 The columns that travel to Python and back are flat, because every column costs time in both directions, and lists of
-structs cost most. So headers that no stage reads travel as JSON text (null without headers), and Spark builds the
-structs of the result.
+structs cost most. Headers that no stage reads therefore travel as JSON text (null without headers), and Spark builds
+the structs of the result.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -66,7 +66,9 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 _MASK = (1 << BITS) - 1
 _PART = 4 << 20
-"""The number of bytes of records that go through the chain together. With 100 MB, each record takes twice as long."""
+"""The number of bytes of records that go through the chain together. With 100 MB, each record would take twice as
+long.
+"""
 Run = Callable[[pa.RecordBatch], pa.RecordBatch]
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -77,11 +79,11 @@ _OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": 
 
 @dataclass(frozen=True)
 class ArrowMap:
-    """A picklable function for ``DataFrame.mapInArrow``.
+    """A picklable function for ``DataFrame.mapInArrow`` that runs a chain on records.
 
-    If ``ledger`` is false, ``__touched`` stays empty. ``written`` has the formats of the result; if None, the result
-    has the formats of the input. ``registered`` lists the sides (key or value) in a registry's format. The frame has a
-    column for each of them, with the header that names the record's schema.
+    If ``ledger`` is false, ``__touched`` stays empty. ``written`` contains the formats of the result; if it is None,
+    the result has the formats of the input. ``registered`` lists the sides (key or value) whose format uses a registry.
+    The frame has a column for each of them, with the header that names the record's schema.
     """
 
     chain: Chain
@@ -105,13 +107,13 @@ class ArrowMap:
 
     @property
     def words(self) -> int:
-        """The number of columns of the ledger's bitmap."""
+        """The number of columns that the ledger's bitmap needs."""
         if self.ledger:
             return words(self.entries)
         return 0
 
     def outcome_fields(self) -> list[T.StructField]:
-        """Returns the columns that every runner returns: the coordinates as read, the outcome and the bitmap."""
+        """Returns the columns that every runner adds: the coordinates as read, the outcome and the bitmap."""
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
         changes = {CHANGES: T.StringType()} if self.chain.has_foreign else {}
@@ -120,7 +122,9 @@ class ArrowMap:
 
 
 def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Runs a chain over Kafka's columns. Returns the columns of ``spark.outcome_columns``, with the new records."""
+    """Runs the chain of ``job`` on ``frame``, which has Kafka's columns. Returns the columns of
+    ``spark.outcome_columns``, with the new records.
+    """
     headers, restored = F.col("headers"), F.col("headers")
     if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
@@ -140,7 +144,9 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def changes_column(job: ArrowMap) -> tuple[str, ...]:
-    """Returns the column with the changes of foreign stages, if the chain has such stages."""
+    """Returns the name of the column with the changes of foreign stages. The tuple is empty if the chain has no such
+    stages.
+    """
     return (CHANGES,) if job.chain.has_foreign else ()
 
 
@@ -149,13 +155,15 @@ COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
 
 
 def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Returns the frame with the columns of the bitmap joined to ``__touched``."""
+    """Returns ``frame`` with the bitmap's columns joined into the column ``__touched``."""
     bits = [F.col(f"__t{n}") for n in range(job.words)]
     return frame.withColumn("__touched", F.array(*bits) if bits else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0)))
 
 
 class BatchRunner:
-    """Runs batches through one interpreter. A column that no stage can change is passed on as it is."""
+    """A runner that evaluates batches of records with one interpreter. A column that no stage can change is passed on
+    unchanged.
+    """
 
     def __init__(self, job: ArrowMap):
         self.job = job
@@ -167,13 +175,17 @@ class BatchRunner:
         self.segment = self._segment()
 
     def _segment(self) -> ForeignSegment | None:
-        """Returns the segment of the stages if the host can run whole batches, else None."""
+        """Returns the foreign segment that contains all stages, if the host can run whole batches. Otherwise returns
+        None.
+        """
         if self.job.registered:
             return None
         return segment_of(self.interpreter, self.job.key, self.job.value, self.job.rewritten)
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Evaluates one batch. If the batch fails, evaluates its halves, down to the single record that fails."""
+        """Evaluates ``batch``, and returns the batch of results. If the evaluation fails, the method evaluates the
+        halves of the batch, down to the single record that fails.
+        """
         try:
             return self._run(batch)
         except Exception as error:  # noqa: BLE001 whatever the error is, one of the records causes it
@@ -203,9 +215,9 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _records(self, batch: pa.RecordBatch) -> list[Record]:
-        """Returns the batch's records, without key and value.
+        """Returns the records of ``batch``, without keys and values.
 
-        All batches share the same objects, because nothing refers to a record after its batch.
+        All batches share the same record objects, because nothing refers to a record after its batch.
         """
         size, topics = batch.num_rows, _column(batch, "topic").to_pylist()
         self.records += [Record(None, number=n) for n in range(len(self.records), size)]
@@ -252,7 +264,7 @@ class BatchRunner:
         return columns
 
     def _of_host(self, segment: ForeignSegment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
-        """Returns the columns of a batch that the host has run without Python."""
+        """Returns the result columns for a batch that the host has run without Python."""
         size = batch.num_rows
         done = self._routed(done)
         columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
@@ -278,7 +290,7 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
-        """Returns the batch, in which records with an invalid new topic have failed."""
+        """Returns ``done`` after marking the records with an invalid new topic as failed."""
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
         passed = pc.equal(done.status, PASSED)
         bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), passed)
@@ -296,7 +308,7 @@ class BatchRunner:
         )
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """Returns the columns of the records themselves."""
+        """Returns the columns of the new records."""
         columns = {name: _column(batch, name) for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
             columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)
@@ -314,7 +326,7 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns ``outputs`` for records that have been dropped or have failed."""
+        """Returns the same columns as ``outputs``, for records that have been dropped or have failed."""
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
@@ -328,7 +340,7 @@ class BatchRunner:
 
 
 class _Metadata:
-    """Partition, offset and timestamp of a batch's records."""
+    """The partition, offset and timestamp of each record in a batch."""
 
     def __init__(self, batch: pa.RecordBatch):
         self.partitions = _column(batch, "partition").to_pylist()
@@ -337,7 +349,7 @@ class _Metadata:
         self.types = _column(batch, "timestampType").to_pylist()
 
     def put(self, number: int, record: Record) -> None:
-        """Fills in one record."""
+        """Sets the metadata of ``record``, the record at the position ``number``."""
         record.partition, record.offset = self.partitions[number], self.offsets[number]
         micros = self.micros[number]
         record.timestamp = None if micros is None else micros // 1000
@@ -345,7 +357,9 @@ class _Metadata:
 
 
 def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Runs batches, and closes the foreign stages at the end of the task, even after an error."""
+    """Runs ``batches`` and yields the results. At the end of the task, even after an error, the foreign stages are
+    closed.
+    """
     try:
         yield from in_parts(batches, runner.run)
     finally:
@@ -353,8 +367,9 @@ def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Ite
 
 
 def in_parts(batches: Iterable[pa.RecordBatch], run: Run) -> Iterator[pa.RecordBatch]:
-    """Runs batches in pieces that fit into a processor's cache, even if the session's batches of long records are
-    larger."""
+    """Runs ``batches`` in pieces that fit into a processor's cache. The session's own batches of long records may be
+    larger.
+    """
     for batch in batches:
         for part in _parts(batch):
             with no_collection():
@@ -374,7 +389,7 @@ def _column(batch: pa.RecordBatch, name: str) -> Any:
 
 
 def _unreadable(batch: pa.RecordBatch) -> list[int]:
-    """Returns the positions of the records whose timestamps the source could not read."""
+    """Returns the positions of those records in ``batch`` whose timestamps the source could not read."""
     flags = unreadable_timestamps(batch)
     if pc.any(flags).as_py():
         return pc.indices_nonzero(flags).to_pylist()

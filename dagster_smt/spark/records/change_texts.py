@@ -1,4 +1,5 @@
-"""Builds the column ``__changes``: the changes of foreign stages, as a text or as a marker that refers to a text.
+"""Builds the column ``__changes``, which contains the changes of foreign stages. A value is a text, or a marker that
+refers to a text.
 
 Most records of a batch have the same changes, and the text of the changes is often longer than the record. So only the
 first record of a batch with certain changes has their text. Later records with the same changes have the marker of the
@@ -16,20 +17,20 @@ MARK = "#"
 
 
 def mark_of(text: str) -> str:
-    """Returns the marker of a text; empty without changes."""
+    """Returns the marker of ``text``. If the text is empty because there are no changes, the marker is also empty."""
     if not text:
         return ""
     return f"{MARK}{zlib.crc32(text.encode()):08x}{len(text):x}"
 
 
 def of_texts(texts: Sequence[str]) -> pa.Array:
-    """Returns the column of a batch from the text of each record."""
+    """Returns the column ``__changes`` of a batch, given the text of each record."""
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     return of_numbers(np.array([numbers[text] for text in texts], np.int32), list(numbers))
 
 
 def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
-    """Returns the column of a batch from the number of each record's text."""
+    """Returns the column ``__changes`` of a batch, given the number of each record's text in ``texts``."""
     marks = [mark_of(text) for text in texts]
     present, first = np.unique(numbers, return_index=True)
     indices = np.array(numbers, np.int32)

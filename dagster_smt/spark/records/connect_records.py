@@ -1,5 +1,5 @@
-"""Runs stages from jars in Spark's JVM: Kafka's own classes, and the classes of chains with ``stage.process: spark``
-(decision 35).
+"""Runs stages from jars inside Spark's JVM. The stages are Kafka's own classes, or stages of chains with
+``stage.process: spark`` (decision 35).
 
 Kafka's classes always return and never end the process, so they need no separate process. Spark calls the
 classes from its generated code, and no record travels to Python. If a converter rejects a record, the record's row gets
@@ -28,7 +28,9 @@ _OLDEST_JAVA = 17
 
 
 def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
-    """Returns the setup of the Java class ``ConnectStages``; None if the job or the session needs the host."""
+    """Returns the setup for the Java class ``ConnectStages``. If the job or the session needs the host instead, returns
+    None.
+    """
     if not runs_in_jvm(job.chain, job.key, job.value) or job.rewritten or job.registered or not _takes(session):
         return None
     classes = classes_for(job.chain.foreign)
@@ -38,7 +40,9 @@ def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
 
 
 def _takes(session: SparkSession) -> bool:
-    """Returns True if the executors run on this machine, with a Java version that Connect's classes support."""
+    """Returns True if the executors of ``session`` run on this machine, with a Java version that Connect's classes
+    support.
+    """
     if is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local")) or not has_lane(session):
         return False
     version = session._jvm.java.lang.System.getProperty("java.specification.version")  # type: ignore[union-attr]
@@ -56,8 +60,9 @@ def _setup(job: ArrowMap, classes: Classes) -> str:
 
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
-    """Returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT`` contain the records as they were
-    read."""
+    """Runs ``job`` in Spark's JVM, and returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT``
+    contain the records as they were read.
+    """
     kind = F.coalesce(F.col("timestampType"), F.lit(-1))
     # a record without a topic is left to Python, so a record whose timestamp the source could not read gets no topic
     topic = F.when(kind != UNREADABLE_TIMESTAMP, F.col("topic"))
@@ -71,7 +76,9 @@ def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFram
 
 
 def _problem() -> Column:
-    """Returns the problem of a record whose stage threw an exception; null for other records."""
+    """Returns a column with the problem of a record whose stage threw an exception. For other records, the column is
+    null.
+    """
     words = thrown("", None)
     parts = {
         "code": F.lit(words.code),
@@ -84,7 +91,7 @@ def _problem() -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """Returns the resulting record, with the columns of ``evaluate_records``."""
+    """Returns a column with the output record, which has the columns of ``evaluate_records``."""
     out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
     for name in ("key", "value", "topic"):
         out[name] = of_call(name)

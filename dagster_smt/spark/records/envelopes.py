@@ -1,5 +1,6 @@
-"""Turns records that contain or name their schemas into columns. ``window_forms`` has collected the schemas; Python
-creates the rows."""
+"""Converts records that contain or name their schemas into columns. ``window_forms`` has collected the schemas, and
+Python creates the rows.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ from dagster_smt.spark.workers import map_in_arrow
 def evaluate_envelopes(
     frame: DataFrame, plan: Plan, table: SideFormats, target: T.StructType, *, ledger: bool
 ) -> DataFrame:
-    """Runs a chain over envelopes, and returns columns.
+    """Runs a chain on envelopes, and returns the results as columns.
 
     Args:
         frame: Kafka's columns.
@@ -82,12 +83,11 @@ def evaluate_envelopes(
 
 @dataclass(frozen=True)
 class ColumnsMap:
-    """A picklable function for ``DataFrame.mapInArrow``.
+    """A picklable function for ``DataFrame.mapInArrow`` that runs ``job`` and returns rows of a table.
 
-    The function does the work of ``job``, except that ``__out`` is a value in its plain form.
-
-    ``after`` is the schema of the table's rows. ``key`` is the schema of the keys, if the chain keeps keys. ``apart``
-    has the output schemas of keys and values, if rows have a field for each schema.
+    ``__out`` is a value in its plain form. ``after`` is the schema of the table's rows. ``key`` is the schema of the
+    keys, if the chain keeps keys. ``apart`` contains the output schemas of keys and values, if rows have a field for
+    each schema.
     """
 
     job: ArrowMap
@@ -100,7 +100,7 @@ class ColumnsMap:
 
 
 class _ColumnsRunner(BatchRunner):
-    """Runs batches, with one writer for each output schema."""
+    """A runner of batches that builds rows, with one writer for each output schema."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class _ColumnsRunner(BatchRunner):
         return self.writers[schema](value)
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """Returns the column of the row's values."""
+        """Returns the column with the values of the rows."""
         columns = {"__out": pa.array(done.values, self.type)}
         if self.key is not None:
             assert done.keys is not None
@@ -161,8 +161,9 @@ class _ColumnsRunner(BatchRunner):
 
 
 def _writer(schema: Schema, column: Schema, apart: Sequence[Schema] | None) -> Convert:
-    """Returns a function from a value to a row. If the forms are kept apart, the function fills the field of the
-    value's form."""
+    """Returns a function that converts a value of ``schema`` into a row. If the forms are kept apart, the function
+    fills only the field of the value's form.
+    """
     if apart is None:
         return column_writer(schema, column)
     number = next((number for number, other in enumerate(apart) if other == schema), None)

@@ -1,4 +1,5 @@
-"""Runs chains with only foreign stages: whole Arrow batches travel to the host and back, and Python reads no record.
+"""Runs chains that consist only of foreign stages. Whole Arrow batches travel to the host and back, and Python reads no
+record.
 
 The formats must be JSON without a schema, envelopes, strings or bytes, and the records of the batch must have no
 headers. All other batches go through the interpreter, which uses the same stages in the same host.
@@ -24,7 +25,7 @@ FAILED = 2
 KEY_CONVERTER, VALUE_CONVERTER = -2, -3
 _PLACES = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 _NONE = -(2**63)
-"""Represents a missing timestamp."""
+"""The number that represents a missing timestamp."""
 _FORMATS = ("json", "envelope", "string", "bytes")
 
 
@@ -53,7 +54,7 @@ class ForeignBatch:
 
 
 def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
-    """Returns the only segment of a chain if the host can run the whole chain, else None."""
+    """Returns the only segment of a chain, if the host can run the whole chain. Otherwise returns None."""
     chain = interpreter.chain
     run = interpreter.foreign.get(0)
     if run is None or len(run.indexes) < len(chain.stages) or run.test is not None or run.apply is not None:
@@ -64,7 +65,7 @@ def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: 
 
 
 def takes(batch: pa.RecordBatch) -> bool:
-    """Returns True if no record of a batch has headers."""
+    """Returns True if no record in ``batch`` has headers."""
     headers = batch.column("headers")
     if headers.null_count == len(headers):
         return True
@@ -74,8 +75,8 @@ def takes(batch: pa.RecordBatch) -> bool:
 def run_batch(
     segment: ForeignSegment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
 ) -> ForeignBatch | None:
-    """Runs a batch in the host. Returns None if a stage ended the host. The interpreter then finds the record at which
-    the host ended.
+    """Runs ``batch`` in the host, and returns the host's result. Returns None if a stage ended the host process. The
+    interpreter then finds the record that caused the end.
 
     Args:
         segment: The stages.
@@ -153,7 +154,9 @@ def _numbers(column: pa.Array, kind: str) -> bytes:
 
 
 def _bytes(column: pa.Array) -> list[bytes] | None:
-    """Returns a column of bytes as lengths and data; None if the column has only nulls."""
+    """Returns ``column``, a column of bytes, as two byte strings: the lengths and the data. If all values are null,
+    returns None.
+    """
     if column.null_count == len(column):
         return None
     column = column.cast(pa.binary())
@@ -181,11 +184,13 @@ def _binary(lengths: bytes, data: bytes, size: int) -> pa.Array:
 
 
 def touched_bits(segment: ForeignSegment, sets: Any, shift: int, mask: int) -> pa.Array:
-    """Returns the column of the ledger's bitmap."""
+    """Returns a column of the ledger's bitmap. ``sets`` contains the number of each record's set of changes."""
     bits = np.array([one.bits >> shift & mask for one in segment.sets], np.int64)
     return pa.array(bits[sets])
 
 
 def changes_text(segment: ForeignSegment, sets: Any) -> pa.Array:
-    """Returns the column with the changes of the stages."""
+    """Returns the column with the changes that the stages of ``segment`` have made. ``sets`` contains the number of
+    each record's set of changes.
+    """
     return of_numbers(sets, [one.text for one in segment.sets])

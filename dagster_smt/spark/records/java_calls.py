@@ -1,4 +1,6 @@
-"""Calls the Java functions that process a record: their common arguments, and the columns of their results."""
+"""Calls the Java functions that process a record. All of these functions share arguments, and return the same
+columns.
+"""
 
 from collections.abc import Sequence
 
@@ -11,32 +13,36 @@ from dagster_smt.spark.records.arrow_map import READ_COLUMNS
 from dagster_smt.spark.sql import Column, select
 
 _NONE = "-9223372036854775807L - 1L"
-"""``Row.NONE``, which represents a missing number."""
+"""The value of ``Row.NONE`` in Java, which represents a missing number."""
 
 _NO_PROBLEM = F.lit(None).cast(PROBLEM_TYPE)
 
 
 def record_numbers() -> list[Column]:
-    """Returns the partition, offset and timestamp (microseconds) of a record, with ``Row.NONE`` instead of null."""
+    """Returns columns with the partition, offset and timestamp (in microseconds) of a record. ``Row.NONE`` represents
+    null.
+    """
     numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
     return [F.coalesce(number, Column(_NONE)) for number in numbers]
 
 
 def call_java(frame: DataFrame, function: str, arguments: Sequence[Column]) -> DataFrame:
-    """Returns the columns of a record, and the result of a catalog function (see ``of_call``)."""
+    """Calls the catalog function ``function`` for each row of ``frame``. Returns the columns of the record and the
+    function's result (see ``of_call``).
+    """
     call = Column(f"{CATALOG}.{function}({', '.join(argument.text for argument in arguments)})")
     return select(frame, *map(F.col, READ_COLUMNS), call.alias("__call"))
 
 
 def of_call(name: str) -> Column:
-    """Returns a field of the function's result."""
+    """Returns the field ``name`` of the function's result."""
     return F.col("__call").getField(name)
 
 
 def outcome_columns(
     called: DataFrame, touched: Column, out: Column, *more: Column, problem: Column = _NO_PROBLEM
 ) -> DataFrame:
-    """Returns the columns of ``spark.outcome_columns`` after a call.
+    """Returns the columns of ``spark.outcome_columns`` from the result of a call.
 
     Args:
         called: The result of ``call_java``.

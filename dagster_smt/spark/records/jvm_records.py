@@ -1,4 +1,4 @@
-"""Runs the JVM lane on Spark: a chain on JSON records without a schema, inside Spark's generated code.
+"""Runs the JVM lane on Spark. The lane runs a chain on JSON records without a schema, inside Spark's generated code.
 
 The lane leaves difficult records to Python. The row of such a record has the status ``LEFT`` and contains the record as
 it was read. Python runs only these rows, and only if there are any.
@@ -25,7 +25,9 @@ _OTHER_FORMATS = "keys of another format, formats with options, or another forma
 
 
 def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
-    """Returns the program of a job; None if the lane cannot run the job, or if the session has no lane."""
+    """Returns the JSON program of ``job`` for the lane. Returns None if the lane cannot run the job, or if the session
+    has no lane.
+    """
     program = program_of_job(job)
     if program is not None and has_lane(session):
         return program
@@ -33,15 +35,16 @@ def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
 
 
 def program_of_job(job: ArrowMap) -> str | None:
-    """Returns the program of a job; None if the lane cannot run the job."""
+    """Returns the JSON program of ``job`` for the lane. Returns None if the lane cannot run the job."""
     if _is_plain(job):
         return program_of(job.chain, *_formats(job))
     return None
 
 
 def why_not(job: ArrowMap) -> KeptOut | None:
-    """Returns the reason why the lane cannot run a job on JSON without a schema. Returns None if the lane can run the
-    job, and for other formats."""
+    """Returns the reason why the lane cannot run ``job`` on JSON without a schema. Returns None if the lane can run the
+    job, and also for other formats.
+    """
     if job.value.kind != "json":
         return None
     if _is_plain(job):
@@ -62,8 +65,9 @@ def _formats(job: ArrowMap) -> tuple[str, str]:
 
 
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:
-    """Returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT`` contain the records as they were
-    read."""
+    """Runs ``program`` in the lane, and returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT``
+    contain the records as they were read.
+    """
     key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
     # the lane leaves a record without a topic, so a record whose timestamp the source could not read gets no topic
     readable = F.coalesce(F.col("timestampType") != UNREADABLE_TIMESTAMP, F.lit(True))
@@ -89,7 +93,7 @@ def _touched(job: ArrowMap) -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """Returns the resulting record, with the names and types of ``RECORD_COLUMNS``."""
+    """Returns a column with the output record, with the names and types of ``RECORD_COLUMNS``."""
     out = {}
     for name in RECORD_COLUMNS:
         if name != "source_topic":
@@ -105,9 +109,9 @@ def _record(job: ArrowMap) -> Column:
 
 
 def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
-    """Returns the rows that the lane left to Python, after Python has run them.
+    """Returns the rows that the lane has left to Python, after Python has run their records.
 
-    ``lane`` is the lane's result, or the cached result.
+    ``lane`` is the lane's result, which may be cached.
     """
     rows = lane.where(f"__status = {LEFT}")
     read = {"topic": "__topic", "partition": "__partition", "offset": "__offset"}
@@ -119,7 +123,7 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
-    """Returns all rows: the rows that the lane ran, and the rows that Python ran."""
+    """Returns the rows that the lane has run, together with ``rest``, the rows that Python has run."""
     if LEFT_RECORD in lane.columns:
         # Spark moves a filter by status below all stages, where each status contains the previous status twice.
         done = lane.where(f"{LEFT_RECORD} IS NULL").drop(LEFT_RECORD)

@@ -1,4 +1,4 @@
-"""Finds the output schemas of a chain with foreign stages. These schemas are known only after the chain has run."""
+"""Finds the output schemas of a chain with foreign stages, which are known only after the chain has run."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -44,7 +44,8 @@ class SchemasAfter:
 
 
 def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
-    """Runs a chain over records, and returns the schemas of the results. Records without a schema are ignored.
+    """Runs the chain of ``job`` on ``frame``, and returns the input and output schemas. Records without a schema are
+    ignored.
 
     If there are more than ``MAX_SCHEMAS`` schemas, the least frequent ones are left out. Their records become dead
     letters if they do not fit the columns of the other schemas.
@@ -72,8 +73,9 @@ def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
 
 @dataclass(frozen=True)
 class _Collect:
-    """A picklable function for ``DataFrame.mapInArrow`` that returns the schemas before and after a chain, each once
-    per task."""
+    """A picklable function for ``DataFrame.mapInArrow``. It returns the schemas before and after a chain, each once per
+    task.
+    """
 
     job: ArrowMap
 
@@ -109,7 +111,7 @@ class _Known:
 
 
 class _Collector(BatchRunner):
-    """Runs a chain, and collects the schemas of the results instead of writing the results."""
+    """A runner that collects the schemas of the results instead of writing the results."""
 
     def __init__(self, job: ArrowMap):
         super().__init__(job)
@@ -129,7 +131,7 @@ class _Collector(BatchRunner):
         self.dirty = KEY_DIRTY | VALUE_DIRTY
 
     def collect(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Runs one batch."""
+        """Runs ``batch`` to note the schemas of its records, and returns the batch unchanged."""
         records = self._records(batch)
         keys = None if self.passes_key else batch.column("key").to_pylist()
         done = self.interpreter.run_all(records, keys, batch.column("value").to_pylist())

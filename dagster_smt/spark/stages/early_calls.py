@@ -1,4 +1,4 @@
-"""Runs Python rules while reading, because the records are in Python at that time.
+"""Runs Python rules while records are read, because at that time the records are in Python.
 
 A rule that runs in Python (a date pattern, a Java regular expression) costs each record another trip to Python and
 back. But most such rules take one unchanged field, and this field is in Python while the reader builds its column.
@@ -25,7 +25,7 @@ _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 @dataclass(frozen=True)
 class EarlyCall:
-    """A rule on one field of a key or value.
+    """A call of a rule on one field of a key or value.
 
     Attributes:
         column: The column of the result, next to the fields of the key or value. The column ``raised`` next to the
@@ -42,11 +42,13 @@ class EarlyCall:
 
     @property
     def raised(self) -> str:
-        """The column of the exception class, next to the result."""
+        """The name of the column with the exception class, which is next to the result."""
         return f"{self.column}_raised"
 
     def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:
-        """Returns a function from the field's column to two columns in the plain form: the results, and ``raised``."""
+        """Returns a function that converts the field's column into two columns in the plain form: the results, and
+        ``raised``.
+        """
         rule, kind = self.rule, arrow_type(self.returns)
         run = in_python(rule, rule.bind(), (self.source,), self.returns)
         read, many, write = reader(self.source), rule.bind_many(), writer(self.returns)
@@ -74,7 +76,7 @@ class EarlyCall:
 
 @dataclass
 class EarlyCalls:
-    """The rules that the reader runs.
+    """The rule calls that the reader runs.
 
     Attributes:
         fields: For each column of a state, the column of the key or value from which it was read, and its name in that
@@ -90,11 +92,11 @@ class EarlyCalls:
     in_lane: bool = False
 
     def wants(self, rule: Rule, source: Schema) -> bool:
-        """Returns True if a rule that Catalyst could run takes less time when the reader runs it."""
+        """Returns True if ``rule``, which Catalyst could also run, takes less time in the reader."""
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns the key or value that holds a call's argument, and the call for its reader.
+        """Returns the key or value that contains the argument of ``call``, and the call for its reader.
 
         Returns None if the reader cannot run the call. ``column`` is the call's only argument.
         """
@@ -113,7 +115,7 @@ class EarlyCalls:
 
 
 def runs_python(step: Step) -> bool:
-    """Returns True if a step calls a rule that Catalyst cannot run."""
+    """Returns True if ``step`` calls a rule that Catalyst cannot run."""
     after, exprs = step.plan.after, [step.plan.condition]
     nodes: list[Node | None] = []
     if after is not None:
@@ -132,7 +134,7 @@ def runs_python(step: Step) -> bool:
 def in_python(
     rule: Rule, work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema
 ) -> Callable[..., tuple[Any, str | None]]:
-    """Returns a rule's Python form on plain values. A value that fails becomes null.
+    """Returns the Python form of ``rule`` for plain values. For a value at which the rule fails, the result is null.
 
     Args:
         rule: The rule.
@@ -157,9 +159,9 @@ def in_python(
 
 
 def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
-    """Returns the class of an unexpected exception.
+    """Returns the class name of ``error`` if the error was unexpected.
 
-    For our own exceptions, returns the code, unless the exception is the rule's own failure.
+    For an error of this package, returns the code instead. For the rule's own failure, returns None.
 
     Args:
         error: The exception.

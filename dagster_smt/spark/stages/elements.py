@@ -21,7 +21,7 @@ Change = Callable[[Column], Column]
 
 
 def changed(container: Column, each: Each, body: Change) -> Column:
-    """Returns an array or map with its selected elements changed."""
+    """Returns ``container``, an array or map, after ``body`` has changed its selected elements."""
     select, every = each.select, isinstance(each.select, Every)
     if each.schema.type is Type.ARRAY:
         if every:
@@ -33,7 +33,7 @@ def changed(container: Column, each: Each, body: Change) -> Column:
 
 
 def without(container: Column, each: Each) -> Column:
-    """Returns an array or map without its selected elements."""
+    """Returns ``container``, an array or map, without its selected elements."""
     select, every = each.select, isinstance(each.select, Every)
     if each.schema.type is Type.ARRAY:
         return F.filter(container, lambda x, i: F.lit(False) if every else ~_is_at(select, container, i))
@@ -41,8 +41,9 @@ def without(container: Column, each: Each) -> Column:
 
 
 def some(container: Column, schema: Schema, select: Any, test: Change) -> Column:
-    """Returns a column that is true if a test is true for a selected element. The column is false if the array or map
-    is null."""
+    """Returns a column that is true if ``test`` is true for at least one selected element. The column is false if the
+    array or map is null.
+    """
     if isinstance(select, Index):
         number = select.number
         there = F.size(container) > (number if number >= 0 else -number - 1)
@@ -73,19 +74,19 @@ def _is_key(select: Any, key: Column) -> Column:
 
 
 def schema_after(each: Each) -> Schema:
-    """Returns the schema of a changed array or map."""
+    """Returns the schema of the array or map that ``each`` has changed."""
     if each.body is None:
         return each.schema
     return each.schema.with_(values=each.body.schema)
 
 
 def is_python(call: Call) -> bool:
-    """Returns True if a call's rule has no Catalyst form."""
+    """Returns True if the rule of ``call`` has no Catalyst form."""
     return bool(getattr(call.rule, "needs_python", False))
 
 
 def needs_python(each: Each) -> bool:
-    """Returns True if a rule or a pattern inside has no Catalyst form.
+    """Returns True if a rule or a pattern inside ``each`` has no Catalyst form.
 
     In that case the whole array or map is changed in Python.
     """
@@ -93,7 +94,9 @@ def needs_python(each: Each) -> bool:
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Returns True if a key pattern, at this level or inside, may take long. The pattern then runs in Python."""
+    """Returns True if a key pattern of ``any_item``, at any level, may take a long time. The pattern then runs in
+    Python.
+    """
     return _any_takes_long(any_item)
 
 
@@ -102,7 +105,7 @@ def _takes_long(each: Each) -> bool:
 
 
 def _any_takes_long(part: Node | Expr | None) -> bool:
-    """Returns True if an expression selects keys by a pattern that may take long."""
+    """Returns True if ``part`` selects keys by a pattern that may take a long time."""
     match part:
         case Cell():
             return _any_takes_long(part.expr)
@@ -122,7 +125,7 @@ def _is_long(select: Select) -> bool:
 
 
 def problems_of(each: Each) -> list[Problem]:
-    """Returns the possible problems of an element, in the order of the checks."""
+    """Returns the possible problems of an element that ``each`` changes, in the order of the checks."""
     failures: list[DataError] = [too_long()] if _takes_long(each) else []
     for call in calls_in(each.body):
         failures += [call.rule.failure()] if call.rule.may_fail else []  # type: ignore[attr-defined]
@@ -131,10 +134,10 @@ def problems_of(each: Each) -> list[Problem]:
 
 
 def python_elements(each: Each) -> Callable[[Column], Column]:
-    """Returns a change of a whole array or map in Python (a UDF).
+    """Returns a UDF that applies ``each`` to a whole array or map in Python.
 
-    The result is a struct of three fields: ``v``, the new value in its plain form (``spark.plain``); ``why``, the
-    number of a problem in ``problems_of``, or null; and ``raised``, the class of an unexpected exception.
+    The result of the UDF is a struct of three fields: ``v``, the new value in its plain form (``spark.plain``);
+    ``why``, the number of a problem in ``problems_of``, or null; and ``raised``, the class of an unexpected exception.
     """
     read, write, known = reader(each.schema), writer(schema_after(each)), problems_of(each)
     change = expr_function(Each(Ref(("value",)), each.schema, each.select, each.item, each.body))
@@ -157,9 +160,10 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 
 
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
-    """Returns a Python function (a UDF) for a column that is true if an array or map has such an element.
+    """Returns a UDF that is true if an array or map has an element to which ``any_item`` applies.
 
-    The column is null if the test fails. The change of the same elements also fails in that case, and the record fails.
+    The result is null if the test fails. In that case, the change of the same elements also fails, and so does the
+    record.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

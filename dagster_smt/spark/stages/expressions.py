@@ -1,4 +1,4 @@
-"""Translates expressions to Spark columns."""
+"""Translates expressions into Spark columns."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -56,14 +56,14 @@ class Scope:
     raised: list[tuple[Column, Rule | None]] = field(default_factory=list)
 
     def place(self, ref: Ref) -> Place | None:
-        """Returns the target of a reference into a key or value; None if the key or value is absent."""
+        """Returns the part of a layout to which ``ref`` refers. If the key or value is absent, returns None."""
         layout = self.sides.get(ref.path[0])
         if layout is None:
             return None
         return find_place(layout, ref.path[1:])
 
     def value(self, expr: Expr, schema: Schema | None = None) -> Column:
-        """Returns the column of an expression; ``schema`` is the declared schema of the result."""
+        """Returns the column for ``expr``. ``schema`` is the declared schema of the result."""
         if isinstance(expr, Const):
             return literal(expr.value, expr.schema)
         if isinstance(expr, Ref):
@@ -75,7 +75,7 @@ class Scope:
         return self._call(expr, schema)
 
     def node(self, node: Node) -> Column:
-        """Returns the column of a node. A split struct is joined in the internal form."""
+        """Returns the column for ``node``. A split struct is joined into the internal form."""
         if isinstance(node, Cell):
             return self.value(node.expr, node.schema)
         pairs = zip(internal_names(node.schema), node.fields, strict=True)
@@ -88,7 +88,7 @@ class Scope:
         return F.when(self.presence(node.present).isNotNull(), struct)
 
     def bound(self, item: str, column: Column, schema: Schema) -> "Scope":
-        """Returns the scope inside a change of elements."""
+        """Returns the scope for expressions inside a change of elements, in which ``item`` refers to ``column``."""
         return replace(self, items={**self.items, item: (column, schema)})
 
     def _each(self, each: Each) -> Column:
@@ -101,7 +101,7 @@ class Scope:
         return changed(container, each, lambda x: self.bound(each.item, x, values).node(body))
 
     def python_each(self, each: Each) -> Column:
-        """Returns the result of ``python_elements``."""
+        """Returns the column with the result of ``python_elements`` for ``each``."""
         if id(each) not in self.in_python:
             result = python_elements(each)(self.value(each.container, each.schema))
             self.in_python[id(each)] = each, each.schema, result
@@ -117,7 +117,7 @@ class Scope:
         return F.when(some(container, expr.schema, expr.select, test), F.lit(True))
 
     def presence(self, expr: Expr) -> Column:
-        """Returns a column that is null exactly if the value of an expression is null."""
+        """Returns a column that is null if and only if the value of ``expr`` is null."""
         if isinstance(expr, Const):
             if expr.value is not None:
                 return F.lit(True)
@@ -147,7 +147,7 @@ class Scope:
         return F.col(self.columns[ref.path[0]])
 
     def is_struct(self, expr: Expr) -> bool:
-        """Returns True if an expression refers to a split struct. Rules read only the presence of such a struct."""
+        """Returns True if ``expr`` refers to a split struct. Rules read only the presence of such a struct."""
         if isinstance(expr, Ref) and expr.path[0] in self.sides:
             place = self.place(expr)
             return place is not None and isinstance(place.layout, Struct)
@@ -158,14 +158,14 @@ class Scope:
         )  # a rule that does not declare the schema of its result returns its argument's schema
 
     def arguments(self, call: Call) -> list[Column]:
-        """Returns the columns of a call's arguments."""
+        """Returns the columns for the arguments of ``call``."""
         results = []
         for a in call.args:
             results.append(self.presence(a) if self.is_struct(a) else self.value(a))
         return results
 
     def whole(self, expr: Expr) -> Column:
-        """Returns the value of an expression. Split structs are joined again."""
+        """Returns the column for ``expr``. A split struct is joined again."""
         if isinstance(expr, Call) and self.is_struct(expr):
             return expr.rule.column(F, *map(self.whole, expr.args))
         return self.value(expr)
@@ -206,7 +206,7 @@ class Scope:
         return from_plain(known[2].getField("v"), returns)
 
     def _returned(self, call: Call) -> Schema:
-        """Returns the schema of a Python rule's result.
+        """Returns the schema of the result of ``call``, which runs in Python.
 
         Arrays and maps keep their schema; any other result has the schema that the rule returns.
         """
@@ -219,7 +219,9 @@ class Scope:
         return BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
-        """Returns the result of a function that depends only on the topic. Spark computes the result once per topic."""
+        """Returns a column with the result of ``rule``, which depends only on the topic. Spark computes the result once
+        per topic.
+        """
         # a run has few topics, so one WHEN per topic is cheaper than a trip to Python per record
         column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")
         for name in self.topics:
@@ -234,7 +236,9 @@ class Scope:
         return column
 
     def _early_in_lane(self, call: Call, returns: Schema | None) -> Column | None:
-        """Returns the result of a call that Catalyst could run, if the JVM lane runs the call while reading."""
+        """Returns the result of ``call`` if the JVM lane runs it while reading, although Catalyst could run it.
+        Otherwise returns None.
+        """
         if self.early is None or returns is None or len(call.args) != 1:
             return None
         source = self.schema_of(call.args[0])
@@ -243,7 +247,9 @@ class Scope:
         return self._early(call, source, returns)
 
     def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
-        """Returns the result of a call on an unchanged field, if the reader runs the call."""
+        """Returns the result of ``call``, a call on an unchanged field, if the reader runs the call. Otherwise returns
+        None.
+        """
         (argument,) = call.args
         place = self.place(argument) if isinstance(argument, Ref) else None
         if self.early is None or source is None or place is None or place.exact is None:
@@ -255,7 +261,7 @@ class Scope:
         return from_plain(F.col(f"{side_and_call[0]}.{side_and_call[1].column}"), returns)
 
     def schema_of(self, expr: Expr) -> Schema | None:
-        """Returns the schema of an expression, if it is known."""
+        """Returns the schema of ``expr``; None if it is not known."""
         if isinstance(expr, Const):
             return expr.schema
         if isinstance(expr, Call):
@@ -279,12 +285,14 @@ class Scope:
         return schema
 
     def failed(self, call: Call, result: Column) -> Column:
-        """Returns a condition that is true if a call has failed, from the column of the call's result."""
+        """Returns a condition that is true if ``call`` has failed. ``result`` is the column of the call's result."""
         check: Callable[..., Column] = call.rule.failed  # type: ignore[attr-defined]
         return F.coalesce(check(F, result, *self.arguments(call)), F.lit(False))
 
     def failed_inside(self, call: Call, around: tuple[Each, ...]) -> Column:
-        """Returns a condition that is true if a call has failed for one of the elements around it."""
+        """Returns a condition that is true if ``call`` has failed for an element. ``around`` lists the changes of
+        elements around the call.
+        """
         if not around:
             return self.failed(call, self.value(call))
         each, values = around[0], around[0].schema.values
@@ -294,7 +302,7 @@ class Scope:
 
 
 def failing_calls(expr: Expr | None) -> list[Call]:
-    """Returns the calls of an expression that may fail, innermost first. Calls on elements are not included."""
+    """Returns the calls in ``expr`` that may fail, the innermost first. Calls on elements are not included."""
     if isinstance(expr, Each):
         return failing_calls(expr.container)
     if not isinstance(expr, Call):
@@ -308,8 +316,9 @@ def failing_calls(expr: Expr | None) -> list[Call]:
 
 
 def eaches(expr: Expr | None) -> list[Each]:
-    """Returns the changes of elements in an expression, innermost first. Changes inside of elements are not
-    included."""
+    """Returns the changes of elements in ``expr``, the innermost first. Changes inside other changes are not
+    included.
+    """
     if isinstance(expr, Call):
         results = []
         for arg in expr.args:
@@ -321,7 +330,9 @@ def eaches(expr: Expr | None) -> list[Each]:
 
 
 def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Call, tuple[Each, ...]]]:
-    """Returns the calls inside an element that may fail, each with the changes of elements around it."""
+    """Returns the calls inside ``node``, a changed element, that may fail. Each call comes with the changes of elements
+    around it.
+    """
     if node is None:
         return []
     if isinstance(node, Group):
@@ -332,7 +343,7 @@ def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Ca
 
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
-    """Returns a rule's Python form as a UDF with a single argument column.
+    """Returns a UDF that runs ``rule`` in Python, with a single argument column.
 
     The result is a struct of two fields: ``v``, the value in its plain form, null for a failing value; and ``raised``,
     the class of an unexpected exception.

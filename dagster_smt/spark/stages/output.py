@@ -1,5 +1,6 @@
-"""Builds the rows of a table from the last states of a plan: joins variants by field name, and restores the user's
-names."""
+"""Builds the rows of a table from the last states of a plan. Variants are joined by field name, and fields get the
+user's names again.
+"""
 
 from collections.abc import Iterable
 from typing import cast
@@ -22,7 +23,7 @@ from dagster_smt.spark.types import internal_type, spark_type, struct_field
 from dagster_smt.spark.versions import struct_of_ddl
 
 WHOLE = "value"
-"""The column for a value that is not a struct."""
+"""The name of the column for a value that is not a struct."""
 NO_COLUMNS = Problem(
     "SMT418",
     "value.converter",
@@ -33,7 +34,7 @@ NO_COLUMNS = Problem(
 
 
 def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
-    """Returns the type of ``__out``.
+    """Returns the type of ``__out``, the row of a table or the record of a topic.
 
     Args:
         plan: The plan.
@@ -73,7 +74,7 @@ def key_type(plan: Plan) -> T.StructType:
 
 
 def columns_of(schema: Schema) -> T.StructType:
-    """Returns the columns of a table whose rows are values of a schema.
+    """Returns the columns of a table whose rows are values of ``schema``.
 
     Raises:
         PlanError: SMT210, a table cannot distinguish some column names.
@@ -92,7 +93,7 @@ def _fields(schema: Schema) -> tuple[tuple[str, Schema], ...]:
 
 
 def is_struct(schema: Schema) -> bool:
-    """Returns True if a value of the schema becomes several columns."""
+    """Returns True if a value of ``schema`` becomes several columns."""
     return schema.type is Type.STRUCT
 
 
@@ -110,8 +111,8 @@ def _clashes(names: list[str]) -> list[Problem]:
 def with_output(
     frame: DataFrame, columns: Iterable[Column], plan: Plan, schema: T.StructType, states: dict[int, State]
 ) -> DataFrame:
-    """Returns columns of a frame and ``__out``, a struct of the user's columns. The struct is null unless the record
-    has passed the chain.
+    """Returns ``columns`` of the frame, together with ``__out``, a struct of the user's columns. The struct is null
+    unless the record has passed through the chain.
 
     If the chain keeps the key, the result also has the column ``__key``.
 
@@ -148,7 +149,7 @@ def with_output(
 
 
 def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[int, State]) -> Column | None:
-    """Returns the struct into which the values were read, with the user's names, if its fields are exactly the user's
+    """Returns the struct into which the values were read, with the user's names, if the struct has exactly the user's
     columns.
 
     Spark then need not split the struct and combine it again. With 300 fields, this would take longer than parsing.
@@ -174,7 +175,9 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
 
 
 def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
-    """Returns the user's columns, each taken from the variant to which the row belongs."""
+    """Returns the user's columns of the key or value ``side``. Each column comes from the variant to which the row
+    belongs.
+    """
     columns = []
     for field in target.fields:
         column: Column | None = None
@@ -191,9 +194,9 @@ def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, S
 
 
 def _source(layout: Layout, name: str, merged: Schema) -> Column | None:
-    """Returns the value of a top-level field in one variant, in the merged form.
+    """Returns the top-level field ``name`` of one variant, converted into the schema ``merged``.
 
-    None if the variant has no such field.
+    Returns None if the variant has no such field.
     """
     if not is_struct(merged):
         return _conformed(built(layout), layout.schema, merged)
@@ -217,7 +220,7 @@ def _column(layout: Layout) -> str:
 
 
 def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
-    """Returns a value with the fields of the merged schema, matched by name. Missing fields are null."""
+    """Returns ``column`` with the fields of the schema ``merged``, matched by name. Missing fields are null."""
     if schema == merged or not _has_struct(merged):
         return column
     if merged.type is Type.ARRAY and merged.values is not None and schema.values is not None:

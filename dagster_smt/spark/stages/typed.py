@@ -1,4 +1,4 @@
-"""Implements the Spark evaluator, which runs a plan as selects over Catalyst columns.
+"""The Spark evaluator, which runs a plan as a series of selects with Catalyst columns.
 
 One select per stage computes the changes of the stage. A second select updates the record's status, but only if the
 stage can fail, drop, route on a condition or be counted. A dropped or failed record is frozen: later stages still
@@ -34,12 +34,12 @@ Beat = Callable[[], None]
 
 
 def no_beat() -> None:
-    """Does nothing, for callers that do not stop the work."""
+    """Does nothing. Callers that do not stop the work pass this function."""
 
 
 @dataclass
 class State:
-    """A variant of the records, with the layout of its values."""
+    """A variant of the records, with the layout of its keys and values."""
 
     sides: dict[str, Layout]
     columns: dict[str, str]
@@ -48,7 +48,9 @@ class State:
 
 @dataclass
 class Update:
-    """The changes of a stage to the record's status, evaluated on the stage's input and its new columns."""
+    """The changes that a stage makes to the record's status. They are evaluated on the stage's input and its new
+    columns.
+    """
 
     failures: list[tuple[Column, int]] = field(default_factory=list)
     drops: Column | None = None
@@ -56,7 +58,8 @@ class Update:
 
 
 class TypedEvaluator:
-    """Runs the steps of a plan over a frame whose columns belong to the first state.
+    """An evaluator that runs the steps of a plan on a frame. At the beginning, the columns of the frame belong to the
+    first state.
 
     Args:
         plan: The plan.
@@ -106,7 +109,7 @@ class TypedEvaluator:
         return self._frame
 
     def run(self) -> None:
-        """Applies all stages. Without a frame, only builds the expressions."""
+        """Runs all stages. Without a frame, the evaluator only builds the expressions."""
         start = {}
         for name in self.touched:
             start[name] = F.lit(0).cast("bigint")
@@ -118,7 +121,7 @@ class TypedEvaluator:
             self._stage([s for s in self.plan.steps if s.plan.index == index])
 
     def why(self, problem: Problem) -> int:
-        """Returns the number of a problem in ``problems``."""
+        """Returns the number of ``problem`` in ``problems``. A new problem gets the next number."""
         if problem not in self.problems:
             self.problems.append(problem)
         return self.problems.index(problem)
@@ -148,7 +151,7 @@ class TypedEvaluator:
         self._keep(updated)
 
     def _status(self, plans: list[tuple["_StepRun", Step]]) -> dict[str, Column]:
-        """Returns the new columns of the status, for a stage that can change them."""
+        """Returns the new columns of the record's status, for a stage that can change the status."""
         status, stage, why = F.col("__status"), F.col("__stage"), F.col("__why")
         variant = F.col("__variant") if self.variants else None
         touched: dict[str, Column] = {}
@@ -209,7 +212,7 @@ class TypedEvaluator:
 
 
 class _StepRun:
-    """One step: computes the columns of a stage for one variant."""
+    """The execution of one step, which computes the columns of a stage for one variant."""
 
     def __init__(self, evaluator: TypedEvaluator, step: Step, added: dict[str, Column]):
         self.evaluator, self.step, self.plan, self.added = evaluator, step, step.plan, added
@@ -223,7 +226,7 @@ class _StepRun:
         self.after = replace(self.before, sides=dict(self.before.sides), columns=dict(self.before.columns))
 
     def compute(self) -> None:
-        """Adds the new columns of the step, and its changes to the status."""
+        """Adds the new columns of the step, and the step's changes to the status."""
         if isinstance(self.plan.condition, bool):
             met = []
         else:
@@ -246,7 +249,7 @@ class _StepRun:
         self.added.update(self._raised())
 
     def _condition(self, expr: Expr) -> Column:
-        """Returns the condition under which the stage acts.
+        """Returns the condition under which the stage acts, given its predicate ``expr``.
 
         The stage also acts if the predicate fails, because the record then fails in the stage.
         """
@@ -255,7 +258,7 @@ class _StepRun:
         return reduce(or_, (column.isNotNull() for column, _ in self.scope.raised), met)
 
     def _raised(self) -> dict[str, Column]:
-        """Returns the ``exception_class`` columns from Python, by name."""
+        """Returns the columns with the ``exception_class`` of Python rules, by name."""
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
         for column, rule in self.scope.raised:
@@ -275,13 +278,14 @@ class _StepRun:
         return columns
 
     def _other_problems(self, rule: Rule | None) -> list[Problem]:
-        """Returns the problems that a rule reports with a code instead of an exception class."""
+        """Returns the problems that ``rule`` reports with a code instead of an exception class."""
         errors = rule.other_failures() if rule is not None else ()
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
-        """Returns the condition under which a failing stage applies. Some transforms leave a null key or value
-        unchanged, so it does not fail."""
+        """Returns the condition under which a failing stage applies to a record. Some transforms leave a null key or
+        value unchanged, so such a record does not fail.
+        """
         if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()
         return F.lit(True)
@@ -297,7 +301,9 @@ class _StepRun:
             self._lose(absent, null_problem(self.plan))
 
     def _drop(self, when: Expr | bool) -> None:
-        """Marks the dropped records. An earlier failure takes precedence over the drop; a later failure is ignored."""
+        """Marks the records for which ``when`` is true as dropped. A failure before the drop takes precedence, and a
+        failure after the drop is ignored.
+        """
         if when is False:
             return
         drops = F.lit(True)
@@ -311,7 +317,7 @@ class _StepRun:
             self.update.drops = self.update.drops | drops
 
     def _lose(self, failed: Column, problem: Problem) -> None:
-        """Marks the failure of records that have not been dropped."""
+        """Marks the records for which ``failed`` is true as failed with ``problem``, unless they have been dropped."""
         if self.update.drops is None:
             there = failed
         else:
@@ -331,8 +337,10 @@ class _StepRun:
         return None
 
     def acts(self) -> Column:
-        """Returns the condition under which the step acts: the record has not been dropped, has not failed, belongs to
-        this variant, and satisfies the predicate."""
+        """Returns the condition under which the step acts on a record.
+
+        The record has not been dropped, has not failed, belongs to this variant, and satisfies the predicate.
+        """
         acts = F.col("__status") == 0
         if self.evaluator.variants:
             acts = acts & (F.col("__variant") == self.step.variant)
@@ -341,7 +349,7 @@ class _StepRun:
         return acts
 
     def results(self) -> dict[int, State]:
-        """Returns the states in which rows of this variant can be after the step."""
+        """Returns the possible states of this variant's rows after the step, by number of the variant."""
         states: dict[int, State] = {}
         if self.step.skipped is not None:
             states[self.step.skipped] = self.before
@@ -356,7 +364,7 @@ class _StepRun:
 
     @cached_property
     def _merges(self) -> bool:
-        """True if rows that skip the stage keep their values in columns of the same form.
+        """True if rows that skip the stage keep their values, because the stage does not change the schemas.
 
         Otherwise the columns are null in these rows.
         """
@@ -390,7 +398,7 @@ class _StepRun:
         return replace(layout, present=self._add(F.when(F.col(self.go or ""), there)))
 
     def _new(self, name: str) -> Column:
-        """Returns a column by name, even a new column of this stage."""
+        """Returns the column ``name``, even if this stage has just added it."""
         return self.added.get(name, F.col(name))
 
     def _layout(self, node: Node, old: Layout | None) -> Layout:
@@ -406,14 +414,14 @@ class _StepRun:
         return Struct(node.schema, self._present(node, old), fields)
 
     def _below(self, old: Layout | None, name: str) -> Layout | None:
-        """Returns a field of an opaque struct, for rows that skip the stage."""
+        """Returns the field ``name`` of ``old``, an opaque struct, for rows that skip the stage."""
         if not self._merges or not isinstance(old, Leaf) or name not in old.schema.by_name:
             return None
         column = self._add(field_of(F.col(old.column), old.schema, name))
         return Leaf(column, old.schema.by_name[name])
 
     def _present(self, node: Group, old: Layout | None) -> str | None:
-        """Returns the column that is null where a struct is missing."""
+        """Returns the name of the column that is null if the struct ``node`` is missing."""
         if isinstance(node.present, Ref):
             place = self.scope.place(node.present)
             if (
@@ -457,7 +465,7 @@ class _StepRun:
         return self._add(column if otherwise is None else F.when(F.col(self.go or ""), column).otherwise(otherwise))
 
     def _value(self, cell: Cell) -> Column:
-        """Returns the value of a cell. A split struct is joined again."""
+        """Returns the column with the value of ``cell``. A split struct is joined again."""
         whole = cell.schema.type is Type.STRUCT and self.scope.is_struct(cell.expr)
         if whole:
             return self.scope.whole(cell.expr)
@@ -477,7 +485,7 @@ class _StepRun:
         return self._add(F.when(F.col(self.go or ""), self._value(cell)).otherwise(otherwise))
 
     def _elements(self, each: Each) -> None:
-        """Adds the possible failures inside the elements of an array or map."""
+        """Adds the failures that can happen inside the elements that ``each`` changes."""
         if not needs_python(each):
             for call, around in failing_inside(each.body, (each,)):
                 self._fails(call.rule, self.scope.failed_inside(call, around))
@@ -506,6 +514,6 @@ class _StepRun:
 
 
 def null_problem(plan: StagePlan) -> Problem:
-    """Returns the problem that a transform reports for a null key or value."""
+    """Returns the problem that the transform of ``plan`` reports for a null key or value."""
     error: DataError = NotNull(plan.stage.transform.purpose).failure()
     return replace(error.problem, place=plan.stage.place)

@@ -1,4 +1,4 @@
-"""Prepares dead letters for a topic with a size limit: whole, or in shorter and shorter forms."""
+"""Prepares dead letters for a topic with a size limit. A letter that is too long is shortened in steps."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ Header = tuple[str, bytes | None]
 Parts = tuple[bytes | None, bytes | None, list[Header]]
 """The key, the value and the headers of a record."""
 LEFT_OUT = "dagster_smt.left_out"
-"""The header of a dead letter that was too long for its topic. It contains the sizes of the parts that were left
-out.
+"""The header of a dead letter that was too long for its topic. The header contains the sizes of the parts that were
+left out.
 """
 _CONTEXT = ("__connect.errors.", "dagster_smt.")
 _MESSAGE = "__connect.errors.exception.message"
@@ -20,7 +20,7 @@ _CLASSES = ("__connect.errors.exception.class.name", "__connect.errors.class.nam
 
 @dataclass
 class Outgoing:
-    """A record that a producer is sending.
+    """A record to send, in the longest form that the topic may accept.
 
     Attributes:
         topic: The target topic.
@@ -46,7 +46,7 @@ class Outgoing:
         self.shorten()
 
     def shorten(self) -> None:
-        """Switches to the next shorter form."""
+        """Replaces the record with its next shorter form."""
         self.parts, self._after = self._after, next(self.forms, None)
         self.shortest = self._after is None
         self.size = record_size(*self.parts) if self.parts is not None else 0
@@ -56,7 +56,8 @@ class Outgoing:
 def forms_of(
     key: bytes | None, value: bytes | None, headers: list[Header], limit: int, identity: Collection[str] = ()
 ) -> Iterator[Parts]:
-    """Yields the forms of a dead letter that a topic accepts, the longest first; none if the shortest form is too long.
+    """Yields the forms of a dead letter that fit into ``limit``, the longest form first. If the shortest form is too
+    long, yields nothing.
 
     The first shorter form has neither key nor value, but one more header with the original sizes. The second form also
     lacks the headers of the original record. The third form has only the code of the error, without classes and text.
@@ -92,7 +93,9 @@ def forms_of(
 
 
 def _brief(name: str, content: bytes | None) -> bytes | None:
-    """Returns the code of a problem, which is the first word of its text."""
+    """Shortens ``content`` if the header ``name`` holds the text of a problem. The short text is the problem's code,
+    its first word.
+    """
     if name == _MESSAGE and content is not None:
         return content.split(b" ")[0]
     return content

@@ -1,4 +1,5 @@
-"""Stores the state of a topic sink in a consumer group's committed offsets, which Kafka's tools can show and reset.
+"""Stores the state of a topic sink in a consumer group's committed offsets. Kafka's tools can show and reset these
+offsets.
 
 The commit of each partition has a metadata string next to the offset. The string contains the exact set of offsets that
 the sink holds, and the last run. If somebody sets an offset with Kafka's own tools, the commit has no such string. Then
@@ -20,14 +21,14 @@ FORMAT = 1
 LIMIT = 4000
 """The largest size of a commit's metadata in bytes. Brokers accept 4096 (``offset.metadata.max.bytes``)."""
 COPIES = 16
-"""The number of topics whose commits store the last runs. Brokers delete a group's commits for a topic when the topic
-is deleted.
+"""The number of topics whose commits repeat the list of last runs. When a topic is deleted, brokers also delete the
+group's commits for the topic.
 """
 _KEY = "dagster_smt"
 
 
 def to_commits(state: TableState) -> dict[Place, Committed]:
-    """Returns the commits of a group for a state: the end of each partition's progress, with a metadata string.
+    """Returns the commits that store ``state``: the end of each partition's progress, with a metadata string.
 
     Raises:
         ValueError: A metadata string would be longer than brokers accept. The message names the topic-partition.
@@ -59,7 +60,7 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
 
 
 def _first_partitions(places: list[Place]) -> list[Place]:
-    """Returns the first partition of each topic, from sorted topic-partitions."""
+    """Returns the first partition of each topic in ``places``, which are sorted."""
     first: dict[str, Place] = {}
     for place in places:
         first.setdefault(place[0], place)
@@ -71,8 +72,8 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 def _with_runs(data: dict[str, Any], state: TableState) -> str:
-    """Returns the metadata string with the start of the next search for dead letters, and with as many of the last runs
-    as fit.
+    """Returns ``data`` as a metadata string, together with the start of the next search for dead letters and the last
+    runs. The oldest runs are left out if the string would be too long.
     """
     runs = [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in state.runs]
     letters = {"d": dict(state.dead_letters)} if state.dead_letters else {}
@@ -85,7 +86,7 @@ def _with_runs(data: dict[str, Any], state: TableState) -> str:
 
 
 def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
-    """Reads the commits that ``to_commits`` wrote. Returns None for a group without commits.
+    """Returns the state that ``to_commits`` has stored in ``commits``. Without commits, returns None.
 
     Raises:
         ValueError: A metadata string of this package has an unknown format or is damaged.

@@ -1,5 +1,5 @@
-"""Computes the size of a record in bytes, as brokers compare it with ``max.message.bytes``: the size of a batch that
-contains only this record.
+"""Computes the size of a record in bytes, as brokers compare it with ``max.message.bytes``. This is the size of a batch
+that contains only this record.
 
 A batch of version 2 has 61 bytes before its records, and a record has varints before its parts (``DefaultRecordBatch``,
 ``DefaultRecord``). The result is the size before compression. The compressed size depends on the other records in the
@@ -13,19 +13,19 @@ from pyspark.sql import functions as F
 
 BATCH = 61
 ESTIMATED = 32
-"""The largest amount by which the producer's own upper bound may exceed the size."""
+"""The greatest difference between the producer's estimate and the real size. The estimate is never too small."""
 _FIRST = 3
-"""The bytes for the attributes, and for the differences of time and offset to those of the batch. Both differences are
-0 for a first record.
+"""The bytes of three fields of a record: the attributes, and the differences of time and offset to the batch. Both
+differences are 0 for a first record.
 """
 _VARINTS = (2**6, 2**13, 2**20, 2**27)
-"""The numbers at which a signed varint becomes one byte longer."""
+"""The numbers from which on a signed varint needs one more byte."""
 
 Headers = Sequence[tuple[str, bytes | None]]
 
 
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """Returns the size of a record."""
+    """Returns the size in bytes of a record with the given key, value and headers."""
     of_headers: list[bytes | None] = []
     for name, content in headers:
         of_headers.extend((name.encode(), content))
@@ -45,7 +45,7 @@ def _varint(length: int) -> int:
 
 
 def size_column(key: Column, value: Column, headers: Column) -> Column:
-    """Returns the size of a record as a Spark column."""
+    """Returns a Spark column with the size in bytes of a record, computed from the columns of its parts."""
     of_headers = F.aggregate(
         F.coalesce(headers, F.array()),
         F.lit(0).cast("bigint"),

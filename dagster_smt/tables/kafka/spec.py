@@ -39,7 +39,7 @@ OURS = {
         "Spark sets it",
     ),
 }
-"""Options that users cannot set, with the reason."""
+"""Maps options that users cannot set to the reason."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class KafkaTopics:
 
     @property
     def addressed(self) -> str:
-        """The name of the cluster in messages. Adds the addresses behind a reference, if the reference contains only
-        addresses.
+        """The name of the cluster in messages, with its addresses. If the addresses come from a reference, they are
+        added only if the reference contains nothing else.
         """
         servers = self.servers
         if servers == self.bootstrap_servers or not _ADDRESSES.fullmatch(servers):
@@ -143,7 +143,7 @@ class KafkaTopics:
         return client_options
 
     def spark_options(self) -> dict[str, str]:
-        """Returns the options that belong to Spark itself, unchanged."""
+        """Returns those options that belong to Spark itself, unchanged."""
         results = {}
         for k, v in self.options.items():
             if not k.startswith("kafka."):

@@ -1,4 +1,4 @@
-"""Sends records in transactions. If two producers have the same name, the later one fences the earlier one."""
+"""Sends records in transactions. If two producers have the same name, brokers fence the earlier producer."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,29 +17,31 @@ OnDelivery = Callable[[KafkaError | None, Message], None]
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _REQUEST = 64 * 2**20
 LONGEST = _REQUEST - 1024
-"""The size in bytes of the longest record that is sent, even if a topic accepts more. The client adds some bytes of its
-own.
+"""The size in bytes of the longest record that this package sends, even if a topic accepts longer records. The client
+adds some bytes of its own.
 """
 _BATCH = 1_000_000
 _MOST, _BYTES = 10_000, 32 * 2**20
-"""The largest number of records in a transaction, and of their bytes. The records stay in memory until the transaction
-ends, in case they must be sent again.
+"""The largest number of records in a transaction, and the largest number of their bytes. The records stay in memory
+until the transaction ends, because they may have to be sent again.
 """
 _TRIES = 5
-"""The number of attempts to send a transaction in which no record was rejected."""
+"""The number of attempts to send a transaction, if brokers rejected no record."""
 _OF_RECORDS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD)
-"""Errors with which brokers reject a record, or one of the records in a batch, and not the producer or the topic."""
+"""Errors with which brokers reject a record, or a record of a batch. Other errors concern the producer or the topic."""
 _NOT_SENT = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-"""Errors that the client reports for records after a rejected record, and for records of the next transaction. The
-sequence numbers that the client assigns then have a gap, until the client gets a new epoch.
+"""Errors that the client reports for records after a rejected record, and for records of the next transaction.
+
+The sequence numbers that the client assigns have a gap after a rejected record, until the client gets a new epoch.
 """
 
 
 class Transactions:
     """A producer that sends records in successive transactions.
 
-    If brokers reject a record, its transaction ends, and the next one can begin half a second later. So the producer
-    remembers the limit: it does not send records of this topic in a form that brokers would also reject.
+    If brokers reject a record, its transaction ends, and the next transaction can begin half a second later. To avoid
+    this delay, the producer remembers the size limit of the topic. It does not send a form of a record that brokers
+    would also reject.
 
     Args:
         client: The brokers.
@@ -74,15 +76,15 @@ class Transactions:
         self.open, self.bytes, self.shortened, self.times = False, 0, 0, 0
 
     def begin(self) -> None:
-        """Fences earlier producers of this name.
+        """Registers the producer with the brokers, and fences earlier producers of the same name.
 
-        The uncommitted records of these producers are aborted. Readers see all other records.
+        The brokers abort the uncommitted records of these producers. Readers see all other records.
         """
         with self.client.asking(self.owner):
             self.producer.init_transactions(self.client.timeout)
 
     def send(self, record: Outgoing, beat: Callable[[str], None] = lambda line: None) -> None:
-        """Sends a record. After ``commit`` the record is in its topic, unless it is in ``unwritten``.
+        """Adds ``record`` to the records of the next transaction.
 
         Raises:
             TableError: SMT528: a later producer has this name; SMT590: the brokers reject records because of their
@@ -95,7 +97,8 @@ class Transactions:
         self.bytes += record.size
 
     def commit(self) -> list[Range]:
-        """Sends the waiting records in a transaction. If brokers reject a record, another transaction sends the rest.
+        """Sends the waiting records in a transaction. If brokers reject a record, the others are sent in another
+        transaction.
 
         Returns:
             Ranges that certainly contain only the records that were sent.
@@ -126,7 +129,9 @@ class Transactions:
         return results
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
-        """Returns each record in a form that its topic may accept, and notes the records that have no such form."""
+        """Returns each record in the longest form that its topic may accept. Records without such a form are added to
+        ``unwritten``.
+        """
         writable: list[Outgoing] = []
         for record in records:
             while record.parts is not None and not self._may_take(record):
@@ -140,7 +145,7 @@ class Transactions:
         return fits and (record.parts[0] is not None or record.topic not in self.with_keys)
 
     def _transaction(self, records: Sequence[Outgoing]) -> bool:
-        """Sends all records or none. Returns True if the records were committed."""
+        """Sends all ``records`` in one transaction, or none of them. Returns True if the transaction was committed."""
         delivered: list[tuple[str, int, int]] = []
         refused: list[KafkaError] = []
         # errors of an earlier transaction are reported late, and to the list of that transaction
@@ -168,7 +173,7 @@ class Transactions:
         return True
 
     def _produce_all(self, records: Sequence[Outgoing], on_delivery: OnDelivery) -> Outgoing:
-        """Produces records until one is rejected. Returns the last record that was produced."""
+        """Produces records until the client reports a rejected record. Returns the record that was produced last."""
         for record in records:
             self._produce(record, on_delivery)
             if record.topic not in self.batches:
@@ -195,13 +200,16 @@ class Transactions:
                 return
 
     def _flush(self) -> None:
-        """Waits until all records are delivered or one is rejected. The client itself would wait until it gives up."""
+        """Waits until all records are delivered, or until a record is rejected. The client's own ``flush`` would wait
+        until the client gives up.
+        """
         until = time.monotonic() + self.client.timeout
         while self.producer.flush(0.1) and not self.refused and time.monotonic() < until:
             pass
 
     def _abort(self, last: Outgoing) -> None:
-        """Aborts a transaction with a rejected record, and notes the reason. ``last`` is the record that was sent last.
+        """Aborts a transaction in which a record was rejected, and notes the size limit that ``last``, the record sent
+        last, has shown.
 
         Raises:
             TableError: SMT590, the brokers rejected something other than a single record.
@@ -226,7 +234,7 @@ class Transactions:
             self._learn(last, self.refused[0])
 
     def _check_rights(self) -> None:
-        """Raises the reason why the client did not send records, such as a missing permission. Only a commit reports
+        """Raises an error if the client did not send records because of a missing permission. Only a commit reports
         this reason.
         """
         try:
@@ -249,7 +257,7 @@ class Transactions:
         return TableError(Problem("SMT590", self.owner, what, "check the settings of the topic"))
 
     def close(self) -> None:
-        """Aborts an open transaction."""
+        """Aborts the transaction if one is open."""
         if not self.open:
             return
         # if this producer is fenced, or no broker answers, the brokers end the transaction themselves
@@ -269,12 +277,12 @@ class Transactions:
             raise self._overtaken()
 
     def _is_shut_out(self, failure: KafkaException | SystemError) -> bool:
-        """Returns True if a later producer has this name.
+        """Returns True if a later producer has taken over the name of this producer.
 
-        The current error does not show this. If librdkafka reports records while its fatal error is raised, Python
-        turns that error into a ``SystemError``, nested once for each record. A producer that is asked again reports
-        only ``_FATAL``. However, a producer with a fatal error answers every question about transactions with that
-        error.
+        The error ``failure`` does not show this. If librdkafka reports records while its fatal error is raised, Python
+        turns the fatal error into a ``SystemError``, nested once for each record. A second question gets only
+        ``_FATAL`` as an answer. However, a producer with a fatal error answers every question about transactions with
+        the fatal error.
         """
         if any(map(_is_fenced, self.refused)):
             return True
@@ -287,7 +295,7 @@ class Transactions:
         )
 
     def _is_answer_fenced(self, ask: Callable[[], None]) -> bool:
-        """Returns True if the client answers a question with the error of a producer that was overtaken."""
+        """Calls ``ask``, a function of the client. Returns True if the client raises the error of a fenced producer."""
         try:
             ask()
         except KafkaException as error:
@@ -314,7 +322,7 @@ def _is_unknown(failure: Exception) -> bool:
 def transactions(
     client: KafkaClient, name: str, owner: str, limits: Mapping[str, int] | None = None
 ) -> Iterator[Transactions]:
-    """Yields a producer with a transactional id. Earlier producers with this id are fenced.
+    """Yields a producer with the transactional id ``name``. Brokers fence earlier producers with this id.
 
     Args:
         client: The brokers.

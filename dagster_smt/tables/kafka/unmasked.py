@@ -1,4 +1,6 @@
-"""Stores unmasked records in the commits of a consumer group. If a commit has too little space, ranges are joined."""
+"""Stores the list of unmasked records in the commits of a consumer group. If a commit has too little space, ranges are
+joined.
+"""
 
 import json
 from collections.abc import Mapping
@@ -11,15 +13,15 @@ from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.tables.kafka.client import Place
 
 ROOM = 1500
-"""The bytes in the first commit's metadata for listing unmasked records entry by entry."""
+"""The number of bytes in the first commit's metadata that may list unmasked records entry by entry."""
 _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
-    """Returns the addition to the metadata of each partition's commit.
+    """Returns what each partition's commit stores about unmasked records.
 
-    The first addition lists the entries, each with one range per partition. If the space is too small, one entry
-    replaces all of them, and the addition of each partition contains the partition's range.
+    The first commit lists the entries, each with one range per partition. If this list is too long, a single entry
+    replaces all of them, and the commit of each partition contains the partition's range.
     """
     if not places or not (state.unmasked or state.accepted):
         return {}
@@ -44,7 +46,7 @@ def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, An
 
 
 def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...]:
-    """Returns the unmasked records in the metadata that ``texts_of`` wrote."""
+    """Returns the unmasked records that ``texts_of`` has stored in ``texts``."""
     entries: list[Unmasked] = []
     joined: list[Any] = []
     for text in texts.values():
@@ -62,7 +64,9 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
 
 
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
-    """Returns the last acceptance of unmasked records."""
+    """Returns the last acceptance of unmasked records that ``texts_of`` has stored in ``texts``; empty if there is
+    none.
+    """
     noted = (text[_ACCEPTED] for text in texts.values() if _ACCEPTED in text)
     accepted = []
     for run, reason, paths, records in noted:

@@ -1,1 +1,1 @@
-"""Turns the records of a window into changes of the rows in a table with keys."""
+"""Converts the records of a window into changes to the rows of a table with keys."""

@@ -1,4 +1,4 @@
-"""Combines the events of a window into one change for each key, which contains the row of the key after all of its
+"""Combines the events of a window into one change for each key. The change contains the key's row after all of its
 events.
 
 | column | type | meaning |
@@ -25,11 +25,11 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 
 
 def last_events(events: DataFrame) -> DataFrame:
-    """Returns the last event of each key as the change of its row. This is sufficient if the last event contains all
-    columns, and deletions keep no values.
+    """Returns the last event of each key as the change to its row.
 
-    ``unchanged`` names the columns that the last event lacks. If there are any, ``folded_events`` has to search the
-    events before it.
+    The last event is sufficient if it contains all columns, and if deletions keep no values. The column ``unchanged``
+    names the columns that the last event lacks. If there are any, ``folded_events`` has to search the earlier events
+    for their values.
     """
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
     record = []
@@ -94,8 +94,10 @@ def _by_order(left: Column, right: Column) -> Column:
 
 
 def _soft_row(row: StructType, keyed: Keyed) -> Column:
-    """Returns the row after the last event. After a deletion, the row has the values from before the deletion, the
-    flag, and the coordinates of the deletion's record.
+    """Returns the row of a key after its last event, for a table with soft deletions.
+
+    After a deletion, the row has the values from before the deletion, the flag, and the coordinates of the deletion's
+    record.
     """
     deleted, at = keyed.rows.soft.names
     of_event = {*keyed.columns.names, *keyed.coordinates.names}
@@ -116,7 +118,8 @@ def _soft_row(row: StructType, keyed: Keyed) -> Column:
 
 
 class _EventFold:
-    """The row of a key while its events are applied, as a struct of ``row``, ``unchanged`` and ``incomplete``.
+    """The row of a key while its events are applied in order. The state is a struct of ``row``, ``unchanged`` and
+    ``incomplete``.
 
     ``unchanged`` names the columns that still have the table's values; at first, these are all columns.
     ``incomplete`` names the columns whose values are unknown; after a deletion, these are all columns.
@@ -128,7 +131,7 @@ class _EventFold:
         self.no_names = no_names()
 
     def result(self) -> Column:
-        """Returns the state after all events of ``in_order``."""
+        """Returns the state of the row after all events in the column ``in_order``."""
         start = self._state(F.lit(None).cast(self.row), self.all_names, self.no_names)
         return F.aggregate("in_order", start, self._after)
 

@@ -1,5 +1,4 @@
-"""Versions of keys (slowly changing dimensions, type 2): computes how the events of a window change the versions in a
-table.
+"""Computes how the events of a window change the versions of keys in a table (slowly changing dimensions, type 2).
 
 A version begins with an event that changes a tracked column. It ends with the next such event, or with a deletion. If a
 window reads offsets again, the run removes the versions that began in the window or later, and reopens the version
@@ -28,7 +27,7 @@ _EVENT = ("key", "row", "op", "unchanged", "topic", "partition", "offset", "time
 def version_changes(
     events: DataFrame, table: DataFrame | None, starts: Starts, keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns the changes of versions for all keys in a window.
+    """Returns the changes to the versions of all keys whose events are in a window.
 
     Args:
         events: The events of the window, and the later events that the table has read before.
@@ -48,7 +47,7 @@ def version_changes(
 
 
 class _Versions:
-    """The computation for one table."""
+    """The computation of version changes for one table."""
 
     def __init__(self, keyed: Keyed, schema: StructType):
         self.keyed, self.schema = keyed, schema
@@ -59,7 +58,7 @@ class _Versions:
         self.tracked = list(keyed.rows.track) or [name for name in schema.names if name not in self.own]
 
     def touched(self, table: DataFrame, events: DataFrame, starts: Starts) -> DataFrame:
-        """Returns the versions of the window's keys that were open when the window began, or that began in the window
+        """Returns those versions of the window's keys that were open when the window began, or that began in the window
         or later.
 
         The result has the columns of an event, and ``stale``: true if the version began in the window or later.
@@ -83,8 +82,8 @@ class _Versions:
         )
 
     def _begins(self, starts: Starts) -> Column:
-        """Returns the first offset that the window reads in a version's partition. For other partitions, returns a
-        number beyond all offsets.
+        """Returns a column with the first offset that the window reads in the partition of a version. For partitions
+        that the window does not read, the column is greater than any offset.
         """
         topic, partition = F.col("row").getField(self.topic), F.col("row").getField(self.partition)
         begins = F.lit(2**63 - 1)
@@ -93,8 +92,8 @@ class _Versions:
         return begins
 
     def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the changes of versions for keys whose events are ordered, and the keys whose events are not
-        ordered.
+        """Returns the changes to versions for keys whose events have an order. Keys whose events have no order are
+        returned as conflicts.
         """
         conflicts = self._conflicts(events, there)
         ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
@@ -131,8 +130,8 @@ class _Versions:
         return shown.unionByName(refused)
 
     def _conflicts(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the keys that occur in two partitions. If a key has versions, the result also contains the partition
-        of these versions.
+        """Returns the keys whose events and versions are in more than one partition. For a key with versions in
+        ``there``, the result contains their partition.
         """
         place = F.struct("topic", "partition")
         places = events.groupBy("key").agg(F.min(place).alias("first"), F.max(place).alias("last"))
@@ -146,8 +145,8 @@ class _Versions:
         return joined.where(crosses).select("key", *shown)
 
     def _new_versions(self, events: DataFrame) -> DataFrame:
-        """Returns the versions that the events create, in order: ``key``, ``row``, ``topic``, ``offset``,
-        ``incomplete``.
+        """Returns the versions that ``events`` create, in order, with the columns ``key``, ``row``, ``topic``,
+        ``offset`` and ``incomplete``.
         """
         in_order = Window.partitionBy("key").orderBy("offset")
         filled = self._filled(events, in_order)
@@ -184,8 +183,8 @@ class _Versions:
         )
 
     def _filled(self, events: DataFrame, in_order: WindowSpec) -> DataFrame:
-        """Returns the events with all columns. Columns that an update left unchanged get their values from the event
-        before.
+        """Returns ``events`` with values in all columns. A column that an update left unchanged gets its value from the
+        previous event.
         """
         deletions = F.sum((F.col("op") == DELETE).cast("int")).over(in_order)
         events = events.withColumn("deletions", deletions)
@@ -205,8 +204,8 @@ class _Versions:
         return events.select(*names, F.struct(*columns).alias("row"), incomplete.alias("incomplete"))
 
     def _version(self) -> Column:
-        """Returns the row of a version: its tracked columns from its first event, its other columns from its last
-        event, and the end of its validity.
+        """Returns a column with the row of a version. The tracked columns come from the version's first event, and the
+        other columns from its last event. The row also contains the end of the version's validity.
         """
         columns = []
         for field in self.schema.fields:
@@ -226,7 +225,7 @@ class _Versions:
         return F.struct(*columns)
 
     def _beside(self, versions: DataFrame, there: DataFrame) -> DataFrame:
-        """Compares the versions that the events create with the versions in the table, and returns the differences."""
+        """Compares ``versions``, which the events create, with the versions in the table, and returns the changes."""
         now = there.select(
             F.col("key").alias("now_key"),
             F.col("row").alias("now_row"),
@@ -257,7 +256,9 @@ class _Versions:
 
 
 def _comparable(column: Column, kind: DataType) -> Column:
-    """Returns a column in a form that Spark can compare. Spark cannot compare maps."""
+    """Returns ``column`` in a form that Spark can compare. A type with maps, which Spark cannot compare, is converted
+    to JSON.
+    """
     if _has_map(kind):
         return F.to_json(F.struct(column.alias("v")))
     return column

@@ -1,4 +1,4 @@
-"""The events of a window: each record changes or deletes the row of its key.
+"""The events of a window. An event is a record that changes or deletes the row of its key.
 
 | column | type | meaning |
 |---|---|---|
@@ -45,7 +45,7 @@ class Keyed:
 
 
 def key_of_rows(keyed: Keyed) -> Column:
-    """Returns the key of a row of the table, as the struct ``key``."""
+    """Returns a column with the key of a table's row, as the struct ``key``."""
     key_columns = []
     for name in keyed.columns.names:
         key_columns.append(F.col(quoted(name)).alias(name))
@@ -53,13 +53,14 @@ def key_of_rows(keyed: Keyed) -> Column:
 
 
 def no_names() -> Column:
-    """Returns an empty list of columns for ``unchanged`` or ``incomplete``."""
+    """Returns a column with an empty list of names, for ``unchanged`` or ``incomplete``."""
     return F.array().cast("array<string>")
 
 
 def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Problem]]:
-    """Returns the conditions for evaluated records that cannot have a row in a table with keys, each with its
-    problem."""
+    """Returns pairs of a condition and a problem. An evaluated record that meets a condition cannot have a row in a
+    table with keys.
+    """
     deleted = _is_deleted(evaluated, keyed)
     values = []
     for name in keyed.columns.names:
@@ -77,7 +78,9 @@ def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Probl
 
 
 def keyed_rows(evaluated: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the rows of evaluated records, with the columns of the chain and of the mode."""
+    """Returns the rows of the records in ``evaluated``, with the columns of the chain and the columns that the mode
+    adds.
+    """
     return evaluated.select(*_row_columns(evaluated, keyed))
 
 
@@ -101,7 +104,7 @@ def _row_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
-    """Returns the columns that the mode adds, with the values of a row that has just been written."""
+    """Returns the columns that the mode adds, with their values for a row that has just been written."""
     rows = keyed.rows
     if rows.mode == "scd2":
         no_time, no_offset = F.lit(None).cast(TimestampType()), F.lit(None).cast("bigint")
@@ -120,7 +123,7 @@ def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
-    """Returns the events of the records that passed through the chain.
+    """Returns the events of those records that have passed through the chain.
 
     Args:
         evaluated: The evaluator's columns for these records.
@@ -171,7 +174,8 @@ def _is_deleted(evaluated: DataFrame, keyed: Keyed) -> Column:
 
 
 def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
-    """Returns a key column. Its value comes from the record's key, or from the value if the key does not have it.
+    """Returns the key column ``name``, which comes from the record's key. If the key lacks the column, it comes from
+    the value.
 
     A key that is not a struct has no field of this name. The column then comes from the value, and from the key only
     for tombstones.
@@ -198,7 +202,7 @@ def _out(evaluated: DataFrame) -> StructType:
 
 
 def _free_name(names: Sequence[str]) -> str:
-    """Returns a name of a column that no column of the user has."""
+    """Returns a column name that is not in ``names``, the names of the user's columns."""
     name = "__event"
     while any(name.lower() == other.lower() for other in names):
         name += "_"

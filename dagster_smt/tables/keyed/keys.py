@@ -1,4 +1,4 @@
-"""The key columns of a table, from the schemas of a plan. Needs no Spark."""
+"""Determines the key columns of a table from the schemas of a plan, without Spark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.keyed import KeyedRows
 
 WHOLE_KEY = "value"
-"""The field of ``__key`` that holds a key that is not a struct."""
+"""The field of ``__key`` that contains the whole key, if the key is not a struct."""
 _ORDERED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.STRING)
 
 
@@ -32,7 +32,7 @@ class KeyColumns:
 
 
 def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
-    """Returns the key columns of a plan's rows.
+    """Returns the key columns of the rows that ``plan`` produces.
 
     Args:
         plan: A typed plan; records without a schema have no key columns.
@@ -73,7 +73,7 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
 
 
 def key_names(keyed: KeyedRows, key: Schema | None) -> tuple[str, ...]:
-    """Returns the names of the key columns.
+    """Returns the names of the key columns of a table.
 
     Args:
         keyed: The rules by which the table follows its topics.
@@ -104,7 +104,7 @@ def _no_column(option: str, name: str, value: Schema) -> Problem:
 
 
 def _clashes(value: Schema, keyed: KeyedRows) -> list[Problem]:
-    """Returns a problem for each column of the chain that has the name of a column that the mode adds."""
+    """Returns a problem for each column of ``value`` whose name belongs to a column that the mode adds."""
     own = set(map(caseless, keyed.added_columns))
     problems = []
     for name in value.by_name:

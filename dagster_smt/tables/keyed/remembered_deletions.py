@@ -25,7 +25,7 @@ _PLACE = SourceColumns("topic", "partition", "offset")
 
 
 def remembers_deletions(keyed: Keyed) -> bool:
-    """Returns True if a table must remember deletions.
+    """Returns True if the table must remember deletions, because it has ``sequence_by``.
 
     Tables whose events are ordered by offsets read later records again instead (``run.keyed``).
     """
@@ -33,7 +33,9 @@ def remembers_deletions(keyed: Keyed) -> bool:
 
 
 def deletions_table(session: SparkSession, sink: TableSink) -> Table:
-    """Returns the table that remembers a table's deletions. Its path or name ends with ``__deleted``."""
+    """Returns the table that remembers the deletions of ``sink``. Its path or name is that of the sink with
+    ``__deleted`` at the end.
+    """
     plain = replace(sink, mode="append", keys="record_key", sequence_by="", schema_evolution="widen", **NO_LAYOUT)
     if sink.table:
         return open_table(session, replace(plain, table=f"{sink.table}{SUFFIX}"))
@@ -42,11 +44,11 @@ def deletions_table(session: SparkSession, sink: TableSink) -> Table:
 
 
 def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> DataFrame | None:
-    """Returns the last deletion of each key, as ``deleted_key`` and ``deletion`` (its sequence); None if there are no
-    deletions.
+    """Returns the last remembered deletion of each key; None if there are no deletions.
 
-    For a record that is read again, only its current effect matters. If the record no longer deletes anything, because
-    the chain has changed, its former deletion is ignored.
+    The columns are ``deleted_key`` and ``deletion``, which is the sequence of the deletion. For a record that is read
+    again, only its current effect matters. If the record no longer deletes anything, because the chain has changed, its
+    former deletion is ignored.
 
     Args:
         table: The table of deletions.
@@ -67,7 +69,7 @@ def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> Data
 
 
 def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame:
-    """Returns the changes with ``deletion``: the sequence of the key's last remembered deletion."""
+    """Returns ``changes`` with the column ``deletion``, the sequence of the key's last remembered deletion."""
     if deletions is None:
         return changes.withColumn("deletion", F.lit(None).cast(changes.schema["order"].dataType))
     joined = changes.join(deletions, _key_text() == F.col("deleted_key"), "left").drop("deleted_key")
@@ -75,7 +77,7 @@ def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame
 
 
 def remember(changes: DataFrame, table: Table) -> None:
-    """Writes the deletions of a window that have a sequence."""
+    """Writes the deletions among ``changes`` that have a sequence to ``table``."""
     deleted = changes.where((F.col("op") == DELETE) & F.col("order.sequence").isNotNull())
     order_columns = []
     for name in _ORDER:

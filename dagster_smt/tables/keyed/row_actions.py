@@ -1,4 +1,4 @@
-"""Determines the action of each change of a window on the row of its key, and counts the actions.
+"""Determines how each change of a window acts on the row of its key, and counts these actions.
 
 | action | the row |
 |---|---|
@@ -29,7 +29,7 @@ WRITTEN = (INSERT, UPDATE, REMOVE)
 
 
 def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the key of each row of a table, with the coordinates of the row's record.
+    """Returns the key of each row in ``table``, with the coordinates of the row's record.
 
     The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset`` and, with ``sequence_by``,
     ``now_sequence``.
@@ -44,7 +44,7 @@ def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
 
 
 def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) -> DataFrame:
-    """Returns the changes with the column ``action``. If the table has a row for the key, the result also contains the
+    """Returns ``changes`` with the column ``action``. For a key with a row in the table, the result also contains the
     coordinates of the row's record.
 
     Args:
@@ -81,7 +81,7 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
 def vanished_rows(
     table: DataFrame, events: DataFrame, topics: Iterable[str], keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns removals for the rows that no event creates any more, in topics that are read again from their beginning.
+    """Returns a removal for each row of the topics that start over, if no event of the window creates the row again.
 
     Args:
         table: The rows of the table.
@@ -112,10 +112,10 @@ def _same_partition() -> Column:
 
 
 def _order_after_row(kind: DataType) -> Column:
-    """Returns the position of an event in the order of its key. A tombstone without a preceding event in its window
-    comes after the row's event.
+    """Returns a column with the position of an event in the order of its key's events.
 
-    Such a deletion is remembered with the sequence of the row. Without this sequence, an older event would create the
+    A tombstone may have no preceding event in its window. Then its position is after the event of the current row, and
+    the tombstone is remembered with the sequence of that row. Without this sequence, an older event would create the
     row again.
     """
     follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
@@ -124,9 +124,10 @@ def _order_after_row(kind: DataType) -> Column:
 
 
 def _is_older(keyed: Keyed) -> Column:
-    """Returns a condition that is true if an event comes before the event of the current row.
+    """Returns a condition that is true if an event is older than the event of the current row.
 
-    Without ``sequence_by`` it is never true: a run that reads older offsets again reads on up to the table's progress.
+    Without ``sequence_by``, the condition is never true: a run that reads older offsets again also reads all later
+    offsets up to the table's progress.
     """
     if not keyed.rows.sequence_by:
         return F.lit(False)
@@ -143,7 +144,7 @@ def _is_older(keyed: Keyed) -> Column:
 
 
 def _conflicts(keyed: Keyed) -> Column:
-    """Returns a condition that is true if nothing orders an event and the event of the current row."""
+    """Returns a condition that is true if nothing determines the order of an event and the current row's event."""
     if not keyed.rows.sequence_by:
         return ~_same_partition()
     return F.col("order.sequence").isNull() & ~_same_partition()
@@ -169,7 +170,7 @@ class Effects:
 
 
 def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
-    """Counts the effects of changes.
+    """Counts the effects of ``changes`` on the rows of a table.
 
     Args:
         changes: See ``with_actions``.

@@ -1,4 +1,4 @@
-"""Recognises large columns that a change event lacks, because the update left them unchanged.
+"""Recognizes large columns that a change event lacks because the update has not changed them.
 
 Postgres does not log such a column (TOAST), so Debezium writes ``unavailable.value.placeholder`` instead of the value:
 as a string, as bytes, as base64 of the bytes (because JSON writes bytes as base64), and in arrays and maps as their
@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegralType, Map
 
 
 def unchanged_columns(rows: StructType, placeholder: str) -> Column:
-    """Returns the names of the columns in a row that hold the placeholder, as an array of strings.
+    """Returns an array column with the names of those columns of a row that contain the placeholder.
 
     Args:
         rows: The columns of ``__out``.
@@ -32,12 +32,14 @@ def unchanged_columns(rows: StructType, placeholder: str) -> Column:
 
 
 def can_be_unchanged(kind: DataType) -> bool:
-    """Returns True if a column of this type can hold the placeholder."""
+    """Returns True if a column of the type ``kind`` can contain the placeholder."""
     return _is_placeholder(F.lit(None), kind, "x") is not None
 
 
 def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column | None:
-    """Returns a condition that is true if a column holds the placeholder; None for a type that cannot hold it."""
+    """Returns a condition that is true if ``column`` contains the placeholder. Returns None if its type cannot contain
+    the placeholder.
+    """
     data = placeholder.encode()
     if isinstance(kind, StringType):
         return column.isin(placeholder, base64.b64encode(data).decode())
@@ -58,5 +60,7 @@ def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column 
 
 
 def _uuid_of(data: bytes) -> str:
-    """Returns the string of Java's ``UUID.nameUUIDFromBytes``, which represents the placeholder in arrays of UUIDs."""
+    """Returns the UUID that Java's ``UUID.nameUUIDFromBytes`` derives from ``data``. In arrays of UUIDs, this UUID
+    represents the placeholder.
+    """
     return str(uuid.UUID(bytes=hashlib.md5(data, usedforsecurity=False).digest(), version=3))

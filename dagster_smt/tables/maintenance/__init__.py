@@ -1,3 +1,1 @@
-"""Maintenance of Delta and Iceberg tables: compaction, and removal of old versions and of files that no version
-needs.
-"""
+"""Maintains Delta and Iceberg tables: compacts files, and removes old versions and files that no version needs."""

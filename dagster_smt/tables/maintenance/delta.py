@@ -31,8 +31,8 @@ _NO_LITE = re.compile(r"DELTA_CANNOT_VACUUM_LITE")
 _LONGER = re.compile(r"low retention period|retentionDurationCheck")
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _UNCHECKED: dict[int, tuple[int, str | None]] = {}
-"""Stores, for each session, the number of running steps without Delta's check, and the value of the setting before
-them.
+"""Stores two facts for each session: the number of running steps that have switched off Delta's retention check, and
+the setting's value before these steps.
 """
 _LOCK = threading.Lock()
 
@@ -53,7 +53,7 @@ class DeltaMaintenance:
         return sizes_of(files, small_below)
 
     def compact(self) -> StepResult:
-        """See ``Maintained``. ``OPTIMIZE`` also clusters a table that has clustering columns."""
+        """See ``Maintained``. ``OPTIMIZE`` also clusters the table if it has clustering columns."""
         # keeps the metadata of a MERGE out of this commit
         with conflicts(_CONFLICT, self.place), undisturbed(self.session):
             metrics = self.session.sql(f"OPTIMIZE {self.name}").collect()[0].metrics
@@ -64,8 +64,8 @@ class DeltaMaintenance:
         return StepResult()
 
     def expire(self) -> StepResult:
-        """See ``Maintained``. The log of a Delta table stays, because it is the table's history and contains its
-        progress.
+        """Removes nothing; see ``Maintained``. The log of a Delta table must stay, because it holds the table's history
+        and progress.
         """
         return StepResult()
 
@@ -80,7 +80,7 @@ class DeltaMaintenance:
         return self.remove_files(max(self.options.retention_hours, SAFE_HOURS))
 
     def remove_files(self, safe_hours: float) -> StepResult:
-        """Removes files in the same way as ``clean_up``.
+        """Removes files as ``clean_up`` does, with a chosen minimum age for unreferenced files.
 
         Args:
             safe_hours: The minimum age, with a short retention, of removed files that no version references.
@@ -125,7 +125,9 @@ class DeltaMaintenance:
         return int(self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version)
 
     def _removed(self, before: int) -> StepResult:
-        """Returns the counts that ``VACUUM`` writes to the log. On some file systems, Delta writes no counts."""
+        """Returns the number and size of the files that ``VACUUM`` removed after the version ``before``, as the log
+        states them. On some file systems, Delta does not write these numbers to the log.
+        """
         history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
         files, size = 0, 0
         notes = history.where(F.col("version") > before).select("operation", "operationMetrics").collect()
@@ -144,7 +146,7 @@ class DeltaMaintenance:
 
 
 def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) -> int | None:
-    """Removes the files of all versions except the current one, for an erasure.
+    """Removes the files of all versions except the current version, as an erasure requires.
 
     Args:
         session: The Spark session.

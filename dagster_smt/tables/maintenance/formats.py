@@ -1,4 +1,4 @@
-"""Opens the maintenance of a table of any format."""
+"""Opens the maintenance of a table, whatever its format."""
 
 from pyspark.sql import SparkSession
 
@@ -12,7 +12,7 @@ from dagster_smt.tables.sinks.protocol import Table
 
 
 def maintained(session: SparkSession, table: Table, options: SmtMaintenance | None = None) -> Maintained | None:
-    """Returns a table's maintenance; None for topics.
+    """Returns the maintenance of ``table``. If ``table`` consists of topics, returns None.
 
     Args:
         session: The Spark session.

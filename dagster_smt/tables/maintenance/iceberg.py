@@ -42,7 +42,7 @@ class IcebergMaintenance:
         return sizes_of(files, small_below)
 
     def compact(self) -> StepResult:
-        """See ``Maintained``.
+        """Switches off Delta's retention check while the block runs.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT811, some files could not be
@@ -76,8 +76,8 @@ class IcebergMaintenance:
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
-        """See ``Maintained``. Removes files only from Iceberg's own folders, because another table may be inside the
-        table's folder.
+        """See ``Maintained``. The method removes files only from Iceberg's own folders, because the folder of the table
+        may contain another table.
         """
         older, location, removed = _before(max(self.options.retention_hours, SAFE_HOURS)), self._location(), 0
         for folder in _FOLDERS:
@@ -110,7 +110,8 @@ class IcebergMaintenance:
 
 
 def expire_now(session: SparkSession, table: IcebergTable) -> int:
-    """Removes all snapshots of the main branch except the current one, for an erasure. Returns the number of files.
+    """Removes all snapshots of the main branch except the current one, as an erasure requires. Returns the number of
+    removed files.
 
     Raises:
         TableError: SMT805, another writer changed the table meanwhile.
@@ -122,8 +123,8 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
 
 
 def _before(hours: float) -> str:
-    """Returns the argument that selects all older snapshots and files. Whole seconds would leave snapshots of the
-    current second.
+    """Returns the procedure argument that selects all snapshots and files older than ``hours``. The time is exact,
+    because whole seconds would leave out snapshots of the current second.
     """
     moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
     return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}+00:00'"

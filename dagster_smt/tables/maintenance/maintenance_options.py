@@ -8,12 +8,12 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, Sink
 
 STEPS = ("compact", "manifests", "expire", "clean_up")
-"""The steps in their order."""
+"""The maintenance steps in the order of their execution."""
 STEPS_OF = {"delta": ("compact", "clean_up"), "iceberg": STEPS}
-"""The steps of each table format: Delta has neither manifests nor snapshots to expire."""
+"""Maps each table format to its maintenance steps. Delta has neither manifests nor snapshots to expire."""
 SAFE_HOURS = 168.0
-"""Delta's own minimum retention in hours. A run writes its files before it commits them, so younger files may belong to
-a current run.
+"""Delta's own minimum retention in hours. A younger file may belong to a current run, which writes its files before it
+commits them.
 """
 _RANGES = {
     "retention_hours": (0, 10 * 366 * 24),
@@ -82,7 +82,7 @@ def _is_number(value: object) -> bool:
 
 
 def check_table(sink: Sink, place: str) -> None:
-    """Raises an error for sinks without files to maintain, and for names that statements cannot quote.
+    """Raises an error if ``sink`` has no files to maintain, or if its name cannot be quoted in a statement.
 
     Args:
         sink: The sink of an asset.

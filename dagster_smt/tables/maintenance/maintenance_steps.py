@@ -1,4 +1,4 @@
-"""The common part of the maintenance of all table formats: results of steps, file sizes, conflicts."""
+"""The parts that the maintenance of all table formats shares: results of steps, file sizes and conflicts."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ CONFLICT = "SMT805"
 
 
 class Maintained(Protocol):
-    """A table's maintenance: the steps, and the sizes of the files."""
+    """The maintenance of a table, with its steps and the sizes of its files."""
 
     @property
     def table(self) -> Table:
@@ -45,7 +45,7 @@ class Maintained(Protocol):
         ...
 
     def expire(self) -> StepResult:
-        """Removes old snapshots and the files that only they need. See ``compact`` for the errors."""
+        """Removes old snapshots, and the files that only these snapshots need. See ``compact`` for the errors."""
         ...
 
     def clean_up(self) -> StepResult:
@@ -54,7 +54,7 @@ class Maintained(Protocol):
 
 
 def sizes_of(files: DataFrame, small_below: int) -> FileSizes:
-    """Returns the sizes of a table.
+    """Returns the number and the sizes of a table's files.
 
     Args:
         files: One row for each file, with a column ``size``.
@@ -67,7 +67,8 @@ def sizes_of(files: DataFrame, small_below: int) -> FileSizes:
 
 @contextmanager
 def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
-    """Turns a table format's error about another writer into an error of this package.
+    """Converts an error about a concurrent writer, raised by a table format inside the block, into an error of this
+    package.
 
     Args:
         pattern: Matches the message of such an error.

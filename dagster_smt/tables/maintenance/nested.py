@@ -1,5 +1,7 @@
-"""Finds tables inside the folder of another table. ``VACUUM`` would remove their files as files that no version
-needs.
+"""Finds tables inside the folder of another table.
+
+``VACUUM`` of the outer table would remove the files of an inner table, because no version of the outer table needs
+them.
 """
 
 import re
@@ -12,7 +14,8 @@ _SPECIAL = re.compile(r"([\\{}\[\]*?])")
 
 
 def tables_inside(session: SparkSession, location: str) -> list[str]:
-    """Returns the folders of other tables that are at most four levels under a table's folder; none on Spark Connect.
+    """Returns the folders of other tables inside a table's folder, down to four levels. On Spark Connect, the list is
+    empty.
 
     Args:
         session: The Spark session. Only a classic session can list folders.

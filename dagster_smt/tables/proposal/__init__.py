@@ -1,1 +1,3 @@
-"""Proposes topic tables: guesses formats and columns from the last records of topics. Needs no Spark session."""
+"""Proposes topic tables. The formats and columns are guessed from the last records of topics, without a Spark
+session.
+"""

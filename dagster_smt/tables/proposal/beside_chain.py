@@ -1,4 +1,6 @@
-"""Proposes columns for records that go through a chain. Fields that the chain changes keep the types of JSON."""
+"""Proposes columns for records that go through a chain. The fields that the chain changes keep the types that JSON
+has.
+"""
 
 import re
 from collections.abc import Sequence
@@ -17,10 +19,10 @@ _WORD = re.compile(r"\w+")
 
 
 def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -> Proposal:
-    """Proposes a table like ``propose``, for records that go through a chain. Fields that the chain changes keep JSON's
-    types.
+    """Proposes a table as ``propose`` does, for records that go through ``chain``. The fields that the chain changes
+    keep the types that JSON has.
 
-    A stage that parses a string as a time, or a mask that writes an empty string, expects strings.
+    For example, a stage that parses a string as a time, or a mask that writes an empty string, expects strings.
 
     Args:
         chain: The chain.
@@ -50,7 +52,7 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
 
 
 def table_of(proposal: Proposal) -> TopicTable | None:
-    """Returns the topic table of a proposal; None if the columns come from the records."""
+    """Returns the proposed topic table. Returns None if its columns come from the records."""
     if not proposal.columns:
         return None
     text = proposal.statement("proposal", {"topic": ";".join(proposal.topics)})

@@ -55,7 +55,7 @@ class Proposal:
 
     @property
     def origin(self) -> str:
-        """The records on which the proposal is based, in words."""
+        """A phrase with the number of records and the topics on which the proposal is based."""
         return f"the last {self.records} records of {', '.join(self.topics)}"
 
     def statement(self, name: str, place: Mapping[str, str]) -> str:
@@ -112,7 +112,9 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
 
 def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
-    """Proposes columns for JSON objects. If most values are arrays, the columns come from the objects in the arrays."""
+    """Adds columns for the JSON objects in ``values`` to the proposal. If most values are arrays, the columns come from
+    the objects in the arrays.
+    """
     observation = observed(values)
     proposal.options["value.format"] = "json"
     if observation.broken:
@@ -149,12 +151,12 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
 
 
 def _part(observation: Observation, kind: str) -> Observation:
-    """Returns the observations of one kind of value."""
+    """Returns the part of ``observation`` that concerns values of the type ``kind``."""
     return Observation(kinds=type(observation.kinds)({kind: observation.kinds[kind]}), fields=observation.fields)
 
 
 def _note_misfits(proposal: Proposal, observation: Values) -> None:
-    """Notes the values that are not objects. A JSON null is treated as a null value."""
+    """Adds a note about values that are not objects. A JSON null is treated as a null value."""
     fitting = {"objects", "arrays"} if proposal.rows else {"objects"}
     odd = []
     for group, count in observation.whole.groups.items():
@@ -167,7 +169,7 @@ def _note_misfits(proposal: Proposal, observation: Values) -> None:
 
 
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
-    """Proposes columns for the key, unless the value has the same fields."""
+    """Adds columns for the key to the proposal, unless the value has the same fields."""
     kind = proposal.key.kind
     if kind is None:
         return
@@ -211,7 +213,7 @@ def _of_json_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Formats names as in ``key.fields``."""
+    """Joins ``names`` in the syntax of the option ``key.fields``."""
     parts = []
     for name in names:
         plain = name == name.strip() and name and not set(name) & set(";`")
@@ -220,8 +222,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _field_with_key(samples: Sequence[Sample]) -> str:
-    """Returns the field of the value that equals the key in all records that have both. Returns an empty string if
-    there is none.
+    """Returns the field of the value that equals the key in all records with both. If there is no such field, returns
+    an empty string.
     """
     candidates: set[str] | None = None
     for sample in samples:

@@ -1,4 +1,4 @@
-"""Guesses the encoding of keys or values from their bytes."""
+"""Guesses the encoding of keys or values from bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from dagster_smt.model.topics.format import FormatKind
 
 _REGISTRY_HEADER = 5
 _MOST_IDS = 2**24
-"""The largest number that is taken for a schema id. Registries number their schemas from 1, so a greater number is not
-an id.
+"""The largest number that is taken for a schema id. Registries number their schemas from 1, so a greater number is
+probably not an id.
 """
 _NUMBERS: dict[int, FormatKind] = {4: "integer", 8: "long"}
 
@@ -35,7 +35,7 @@ class Encoding:
 
     @property
     def text(self) -> str:
-        """The encoding, described in words."""
+        """A phrase that describes the encoding."""
         if self.kind is None:
             return "empty in all of them"
         if self.fitting < self.records:
@@ -46,7 +46,7 @@ class Encoding:
 
 
 def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
-    """Guesses the encoding of the given keys or values.
+    """Guesses the encoding of ``sides``, which are the keys or the values of sampled records.
 
     If the bytes start with a zero byte and a number of four bytes, the number is the id of a schema in a registry.
     Otherwise the function tries Connect's envelopes, other JSON, strings, and finally bytes.
@@ -95,7 +95,7 @@ def _names_schema(side: bytes) -> bool:
 
 
 def is_envelope(data: Any) -> bool:
-    """Returns True if a JSON value is an envelope: ``{"schema": …, "payload": …}``."""
+    """Returns True if ``data``, a JSON value, is an envelope: ``{"schema": …, "payload": …}``."""
     return isinstance(data, dict) and set(data) == {"schema", "payload"}
 
 

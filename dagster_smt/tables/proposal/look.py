@@ -1,4 +1,6 @@
-"""Reads the last records of the given topics within a short time. A broker that does not respond is asked only once."""
+"""Reads the last records of topics within a short time. If a broker does not respond, no second request is sent to
+it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,9 +13,11 @@ from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.tables.windows import matching
 
 _MOST_TOPICS = 20
-"""The largest number of topics to sample for a topic pattern. More topics add no information about the columns."""
+"""The largest number of topics that are sampled for a topic pattern. More topics add no information about the
+columns.
+"""
 _SECONDS = 4.0
-"""The time limit of one request in seconds. Finding out whether a broker responds takes two of them."""
+"""The time limit of a request in seconds. Two requests are needed to find out whether a broker responds."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Look:
             self.place = replace(self.place, timeout=min(_SECONDS, self.place.timeout))
 
     def at(self, topics: Sequence[str], pattern: str = "") -> TopicSamples:
-        """Reads samples of topics, or of the topics that match a pattern."""
+        """Samples the last records of ``topics``, or of the topics that match ``pattern``."""
         if self.silent:
             return TopicSamples(problem=self.silent)
         try:

@@ -1,4 +1,4 @@
-"""Proposes types for the fields of the given values, with a note for each guess."""
+"""Proposes types for the fields of sampled values, with a note for each guess."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -11,12 +11,12 @@ from dagster_smt.model.schema import Schema, Type, date, decimal, optional, time
 from dagster_smt.privacy.patterns import is_personal
 
 EVERYTHING = ""
-"""Takes the place of a path: no field is interpreted as a date, a timestamp or a decimal."""
+"""A value of ``plain`` that replaces all paths: no field is interpreted as a date, a timestamp or a decimal."""
 _TEXT = Schema(Type.STRING, optional=True)
 _MOST_SCALE = 38
 _MANY_NAMES = 20
-"""If objects have more different names than this, and each name occurs in few of the objects, the names are keys of a
-map.
+"""The number of names above which objects may become a map. The names become keys of the map if each name occurs in few
+of the objects.
 """
 _MOST_NAMES = 500
 
@@ -50,8 +50,8 @@ class TypeProposal:
     notes: list[Note] = field(default_factory=list)
 
     def schema(self, observation: Observation, path: str = "") -> Schema | None:
-        """Returns the type that can read most of the values. Returns None for objects without any field, because no
-        column can hold them.
+        """Returns the type that can read most of the observed values. Returns None for objects without any field,
+        because no column can hold them.
         """
         groups = observation.groups
         if not groups:
@@ -78,7 +78,7 @@ class TypeProposal:
         return self._text(observation, kinds, path)
 
     def note(self, path: str, text: str, misfits: int = 0) -> None:
-        """Adds a note."""
+        """Adds a note about the field ``path``."""
         self.notes.append(Note(path, text, misfits))
 
     def _is_plain(self, path: str) -> bool:
@@ -125,7 +125,7 @@ class TypeProposal:
         return optional(decimal(places))
 
     def _texts_beside_numbers(self, observation: Observation, path: str) -> Schema:
-        """Proposes a type for numbers that some records write as strings. A decimal reads both."""
+        """Returns a decimal type for numbers that some records write as strings, because a decimal reads both."""
         texts = observation.groups["texts"]
         digits: list[int] = []
         for counts in observation.digits.values():
@@ -172,8 +172,8 @@ class TypeProposal:
         return Schema(Type.STRUCT, optional=True, fields=tuple(fields))
 
     def _map(self, observation: Observation, path: str) -> Schema:
-        """Proposes a map for objects whose names differ from record to record. The names are keys, so the proposal
-        shows none of them.
+        """Returns a map type for objects whose names differ from record to record. The names become keys of the map, so
+        the proposal shows none of them.
         """
         whole = Observation()
         for inside in observation.fields.values():
@@ -193,13 +193,15 @@ def _decimal(places: int) -> str:
 
 
 def _one_number(observation: Observation, groups: Counter[str]) -> bool:
-    """Returns True if all values are numbers, and some of them are written as strings."""
+    """Returns True if all observed values are numbers, and some of these numbers are written as strings."""
     numeric = sum(observation.kinds[kind] for kind in ("decimal", "number", "integer", "large", "fraction"))
     return numeric == groups.total() and len(groups) == 2
 
 
 def _personal(names: Iterable[str]) -> set[str]:
-    """Returns the names that look personal themselves: they are data, and a statement shows no data."""
+    """Returns those ``names`` that look like personal data. A statement must not show them, because it shows no
+    data.
+    """
     return set(filter(is_personal, names))
 
 

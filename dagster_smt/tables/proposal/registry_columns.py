@@ -15,7 +15,7 @@ _KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent", "json-
 
 
 def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: str) -> Proposal:
-    """Returns the proposal with the columns of the schema that the last record names.
+    """Returns ``proposal`` with the columns of the registered schema that the last record names.
 
     Args:
         proposal: The proposal for these records.
@@ -38,8 +38,8 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
 
 def _format_and_schema(value: bytes, url: str) -> tuple[Format, SchemaWithId]:
-    """Asks the registry for an Avro schema, then for a Protobuf schema, because a schema id does not show the schema's
-    type.
+    """Returns the format and the schema of ``value``. The registry is asked for an Avro schema first, then for a
+    Protobuf schema, because a schema id does not show the schema's type.
     """
     problem: DataError | None = None
     for kind in _KINDS:

@@ -1,1 +1,3 @@
-"""Handles rows of topic tables, which are declared in a statement, read from records, and written back to records."""
+"""Rows of topic tables. A statement declares them, a first stage creates them from records, and a last stage converts
+them into records again.
+"""

@@ -1,5 +1,5 @@
-"""Value rules for metadata columns and header columns, in Python, and also in Catalyst if Catalyst has the necessary
-functions.
+"""Value rules for metadata columns and header columns. All rules run in Python, and some also run in Spark's Catalyst,
+as far as it has the necessary functions.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _MAX_INT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class AsLong(ValueRule):
-    """A partition's number as BIGINT."""
+    """A rule that returns a partition's number as BIGINT."""
 
     def python(self, value: int | None) -> int | None:
         return value
@@ -31,7 +31,7 @@ class AsLong(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AsInt(ValueRule):
-    """An offset as INT. An offset that is out of range is an error."""
+    """A rule that returns an offset as INT. An offset that is out of range is an error."""
 
     may_fail = True
 
@@ -52,7 +52,7 @@ class AsInt(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AsText(ValueRule):
-    """A partition's number or an offset as STRING."""
+    """A rule that returns an offset, or the number of a partition, as STRING."""
 
     def python(self, value: int | None) -> str | None:
         if value is None:
@@ -65,7 +65,7 @@ class AsText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AsMillis(ValueRule):
-    """A timestamp as milliseconds since 1970."""
+    """A rule that returns a timestamp as milliseconds since 1970."""
 
     def python(self, value: JavaDate | None) -> int | None:
         if value is None:
@@ -78,7 +78,9 @@ class AsMillis(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderList(ValueRule):
-    """All headers in order, as structs of key and value; a record without headers has an empty list."""
+    """A rule that returns all headers in order, as structs of key and value. For a record without headers, the list is
+    empty.
+    """
 
     def python(self, headers: list[Header]) -> list[dict[str, Any]]:
         return [{"key": header.key, "value": header_bytes(header)} for header in headers]
@@ -89,7 +91,7 @@ class HeaderList(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderMap(ValueRule):
-    """All headers by name, in the order in which the names first appear."""
+    """A rule that returns all headers by name, in the order in which the names first appear."""
 
     duplicates: Duplicates
 
@@ -133,7 +135,9 @@ class HeaderMap(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderNamed(ValueRule):
-    """The bytes of the header with a name, or of all headers with this name as an array."""
+    """A rule that returns the bytes of the header with a certain name. The rule can also return the bytes of all
+    headers with this name as an array.
+    """
 
     key: str
     match: HeaderMatch
@@ -166,7 +170,7 @@ class HeaderNamed(ValueRule):
 
     @property
     def _place(self) -> int | None:
-        """The position among the headers with this name, starting at 0; None for the last header."""
+        """The position of the header among the headers with the same name, starting at 0; None for the last header."""
         if isinstance(self.match, int):
             return self.match - 1
         if self.match == "first":
@@ -191,8 +195,9 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """Returns the error for a record that has several headers with the same name, in a column that allows only one
-    header."""
+    """Returns the error for a record with several headers of the same name, if the column ``what`` allows only one
+    header.
+    """
     return data_error("SMT433", f"{what} appears several times", "match first, last or all of them")
 
 
@@ -265,9 +270,10 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """The value of a column that the key also holds. If the key has a different value, the record fails.
+    """A rule that returns the value of a column that the key also contains. If the key has a different value, the
+    record fails.
 
-    ``there`` is null if the record has no value. In this case nothing is compared.
+    The argument ``there`` is null if the record has no value. In this case, nothing is compared.
     """
 
     name: str
@@ -300,7 +306,7 @@ def _function(decoder: Decoder, schema: Schema) -> Decode:
 
 @dataclass(frozen=True, slots=True)
 class Mismatched(ValueRule):
-    """True if the key and the value hold different values of the column, else null.
+    """A rule that returns True if the key and the value contain different values of a column, else null.
 
     The ledger counts the result. See ``Same``.
     """
@@ -316,7 +322,9 @@ class Mismatched(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Undecoded(ValueRule):
-    """True if there are bytes that cannot be decoded, else null. The ledger counts the result."""
+    """A rule that returns True if a record has bytes that cannot be decoded, else null. The ledger counts the
+    result.
+    """
 
     many: bool
 

@@ -32,8 +32,10 @@ _TABLE_CLAUSES = {
     "UNIQUE": ("(", _APPENDED),
     "CHECK": ("(", "leave it out"),
 }
-"""Clauses among the columns of a statement that are not columns. For each, the tuple holds the token that follows it
-(because a column may have the same name), and what to do instead.
+"""Maps clauses between a statement's columns to two strings: the token after the clause's name, and the advice for the
+user.
+
+The token tells a clause from a column with the same name.
 """
 _COLUMN_CLAUSES = {
     "PRIMARY KEY": _APPENDED,
@@ -44,13 +46,13 @@ _COLUMN_CLAUSES = {
     "REFERENCES": "leave it out",
     "CHECK": "leave it out",
 }
-"""Clauses of a column that are not supported, and what to do instead."""
+"""Maps unsupported clauses of a column to the advice for the user."""
 
 
 class _Sql(Dialect):
     class Tokenizer(tokens.Tokenizer):
-        """A tokenizer for names in backticks (Flink, ksqlDB, Spark) or double quotes (standard SQL), and strings in
-        single quotes.
+        """A tokenizer for SQL. Names are in backticks (Flink, ksqlDB, Spark) or double quotes (standard SQL), and
+        strings in single quotes.
         """
 
         IDENTIFIERS: ClassVar = ["`", '"']
@@ -58,7 +60,7 @@ class _Sql(Dialect):
 
 
 def sql_tokens(text: str, place: str) -> list[Token]:
-    """Returns the tokens of a statement.
+    """Returns the tokens of the statement ``text``.
 
     Raises:
         ConfigError: SMT250, a quote is not closed.
@@ -78,7 +80,7 @@ class RowParser(ColumnParser):
     syntax: ClassVar[str] = _SYNTAX
 
     def columns(self, until: TokenType | None) -> list[Column]:
-        """Returns all columns up to a closing bracket or the end."""
+        """Parses columns up to the closing bracket ``until``, or up to the end of the text."""
         columns: list[Column] = []
         while True:
             start = self.at
@@ -91,7 +93,7 @@ class RowParser(ColumnParser):
                 return columns
 
     def row_column(self) -> Column:
-        """Parses one column, including its name."""
+        """Parses one column, beginning with its name."""
         clause, after = self.word(), self.tokens[self.at + 1 : self.at + 2]
         if clause in _TABLE_CLAUSES:
             following, hint = _TABLE_CLAUSES[clause]
@@ -100,7 +102,7 @@ class RowParser(ColumnParser):
         return self.rest_of_column(self.name())
 
     def rest_of_column(self, name: str) -> Column:
-        """Parses the text after a column's name."""
+        """Parses the text after the name of the column ``name``, and returns the column."""
         self.refuse_clause()
         before = self.bare_moments
         column = Column(name, optional(self.type()))
@@ -122,19 +124,19 @@ class RowParser(ColumnParser):
         return column
 
     def word(self) -> str:
-        """Returns the next keyword in capitals; an empty string if the next token is not a keyword."""
+        """Returns the next token in capitals if it is a keyword; otherwise an empty string."""
         token = self.now
         if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             return ""
         return " ".join(self.spelling(token).upper().split())
 
     def refuse_clause(self) -> None:
-        """Reports a problem if the next clause of a column is not supported."""
+        """Notes a problem if the next clause of a column is not supported, and skips the rest of the column."""
         if (clause := self.word()) in _COLUMN_CLAUSES:
             self.refuse(clause, _COLUMN_CLAUSES[clause])
 
     def refuse(self, clause: str, hint: str) -> NoReturn:
-        """Notes an unsupported clause, and skips it."""
+        """Notes the unsupported clause ``clause`` as a problem, and skips the rest of the column."""
         self.note("SMT267", f"{clause} is not supported", hint)
         raise Skip
 
@@ -166,7 +168,7 @@ class RowParser(ColumnParser):
         return replace(column, keyed=True)
 
     def quoted_text(self, after: str) -> str:
-        """Returns a string in single quotes."""
+        """Returns the string in single quotes that must follow the word ``after``."""
         token = self.now
         if token is None or token.token_type is not TokenType.STRING:
             self.fail(f"a text in single quotes is expected after {after}")
@@ -175,7 +177,9 @@ class RowParser(ColumnParser):
 
 
 def _in_small_letters(schema: Schema) -> Schema:
-    """Returns ksqlDB's header list, whose fields are ``KEY`` and ``VALUE``, with the field names of this package."""
+    """Returns the schema of ksqlDB's header list with the field names of this package. ksqlDB's own names are ``KEY``
+    and ``VALUE``.
+    """
     item = schema.values
     if item is None or schema.type is not Type.ARRAY or set(item.by_name) != {"KEY", "VALUE"}:
         return schema
@@ -187,7 +191,7 @@ Declaration = str | Mapping[str, Any] | Sequence[Any]
 
 
 def parse_columns(declaration: Declaration, place: str = "columns") -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Parses columns, and the names of the columns that ``KEY`` puts into the key.
+    """Parses ``declaration``. Returns its columns, and the names of the columns that ``KEY`` puts into the key.
 
     Args:
         declaration: A column list; a mapping of names to strings or options; or ``Column`` objects.
@@ -219,7 +223,7 @@ def _finished(
 
 
 def _from_options(name: str, declaration: Any, place: str, keys: list[str], problems: list[Problem]) -> Column | None:
-    """Creates a column from an entry of a mapping, and notes its problems."""
+    """Creates the column ``name`` from its entry in a mapping, and notes the entry's problems."""
     if isinstance(declaration, str):
         options = {"type": declaration}
     elif isinstance(declaration, Mapping):
@@ -244,7 +248,7 @@ def _from_options(name: str, declaration: Any, place: str, keys: list[str], prob
 
 
 def _with_source(column: Column, options: Mapping[str, Any], place: str, problems: list[Problem]) -> Column:
-    """Returns the column with the options for its source."""
+    """Returns ``column`` with those ``options`` that describe the source of its values."""
     sources = []
     for option in ("metadata", "headers", "header"):
         if options.get(option) not in (None, False):

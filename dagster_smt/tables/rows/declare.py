@@ -1,4 +1,4 @@
-"""Derives the schemas of key and value from the columns of a topic table."""
+"""Derives the schemas of keys and values from the columns of a topic table."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ _BY_TYPE: dict[Type, Any] = {kind: name for name, kind in WHOLE.items()}
 def declared_row(
     columns: Declaration, key_fields: tuple[str, ...], prefix: str, include: FieldsInclude, verify: Integrity
 ) -> Row:
-    """Returns the row of a topic table.
+    """Returns the row that the columns of a topic table declare.
 
     Args:
         columns: As in ``parse_columns``. Columns marked ``KEY`` are only in the key, as in ksqlDB.
@@ -55,7 +55,7 @@ def _without_columns(row: Row) -> list[Problem]:
 
 
 def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Format]:
-    """Returns the formats of key and value, with the schemas that the columns declare.
+    """Returns the formats ``key`` and ``value`` with the schemas that the columns of ``row`` declare.
 
     Raises:
         ConfigError: SMT269, a format does not support the columns.
@@ -79,14 +79,18 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
 
 
 def _key_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema for the key: a struct of the key columns, or ksqlDB's only key column without a struct."""
+    """Returns the schema of the key: a struct of the key columns. For ksqlDB's single key column, returns the column's
+    schema without a struct.
+    """
     if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
         return optional(row.key_column.schema)
     return row.key_schema()
 
 
 def _value_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema for the value: a struct of the value columns, or the only column without a struct."""
+    """Returns the schema of the value: a struct of the value columns. If ``form`` holds a single column without a
+    struct, returns the schema of the only column.
+    """
     schema = row.value_schema()
     if schema is None or not form.is_column or len(schema.fields) != 1:
         return schema
@@ -94,7 +98,7 @@ def _value_schema(row: Row, form: Format) -> Schema | None:
 
 
 def _only_column(row: Row, form: Format) -> Iterator[Problem]:
-    """Yields a problem if a value must be a single column, but has several columns or none."""
+    """Yields a problem if ``form`` requires a single column, but the row has several columns or none."""
     columns = row.value_schema()
     if form.is_column and (columns is None or len(columns.fields) != 1):
         count = 0 if columns is None else len(columns.fields)
@@ -103,7 +107,7 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
 
 
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
-    """Yields a problem for a format with an unknown schema, because every record would fail."""
+    """Yields a problem if the schema of ``form`` is unknown, because every record would fail."""
     if form.kind in DESCRIBED and form.schema is None:
         if form.kind == "avro":
             options = "avro.schema"
@@ -114,7 +118,7 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
 
 
 def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
-    """Yields a problem for each column whose timestamps Avro may hold as milliseconds or as microseconds.
+    """Yields a problem for each timestamp column whose unit in Avro may be milliseconds or microseconds.
 
     Only the declaration can state the unit.
     """
@@ -133,7 +137,7 @@ def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
 
 
 def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
-    """Yields the problems of a column that reads a format's metadata."""
+    """Yields a problem if ``column`` reads metadata that the format ``value`` does not have."""
     if not isinstance(column.source, Metadata) or column.source.key in RECORD_METADATA:
         return
     place, key = column.place, metadata_key(value, column.source.key)
@@ -151,7 +155,9 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
 
 
 def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
-    """Returns a change data format with the parts that the columns read: the row, and metadata."""
+    """Returns the change data format ``form`` with the parts that the columns read: the row, and metadata of the
+    change.
+    """
     inside = row.value_schema()
     if inside is None or (form.schema is not None and ROW not in form.schema.by_name):
         hint = "declare the columns of the rows; leave the format's schema out"
@@ -169,11 +175,10 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 
 
 def _texts(form: Format) -> Format:
-    """Returns the format for declared columns.
+    """Returns ``form`` with the spelling of dates and times that declared columns expect.
 
-    Dates and times are strings, as people and Flink write them, unless the options say otherwise.
-
-    Debezium's messages come from Connect's converter, so they use the converter's numbers and base64.
+    By default, dates and times are strings, as people and Flink write them. Debezium's messages come from Connect's
+    converter, so they use the converter's numbers and base64. Options of the format take precedence.
     """
     usual = "CONNECT" if form.kind == "debezium-json" else "SQL"
     return replace(form, options={MOMENTS: usual, **form.settings})
@@ -215,7 +220,7 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
 
 
 def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
-    """Returns the problem of a format for a single value, if there are several columns, or one column of an unsuitable
+    """Returns the problem of a format for single values, if there are several columns or a column of an unsuitable
     type.
     """
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
@@ -233,8 +238,9 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
 
 
 def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
-    """Yields the problems of maps whose keys are not strings. JSON objects have only strings as keys; for other keys,
-    only Connect's converter has a form, a list of pairs.
+    """Yields a problem for each map whose keys are not strings.
+
+    Keys of JSON objects are always strings. Only Connect's converter can write other keys, as a list of pairs.
     """
     if not form.text_standard:
         return
@@ -252,7 +258,9 @@ def _has_odd_map(schema: Schema) -> bool:
 
 
 def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
-    """Returns problems for the fields that a CSV line cannot hold. With such fields, every record would fail."""
+    """Returns a problem for each field of ``schema`` that a CSV line cannot contain. With such fields, every record
+    would fail.
+    """
     hint = "flatten it with Flatten, or choose another format"
     results = []
     for name in csv_misfits(schema):
@@ -263,7 +271,7 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
 
 
 def described_format(form: Format) -> Format:
-    """Returns a format with the schema from its options; see ``tables.schema_files``."""
+    """Returns ``form`` with the schema that its options name; see ``tables.schema_files``."""
     from dagster_smt.tables.schema_files import with_schema  # loads fastavro
 
     return with_schema(form)

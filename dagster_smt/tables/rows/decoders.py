@@ -1,4 +1,4 @@
-"""Converts the bytes of a header to a value, and back.
+"""Converts the bytes of a header into a value, and a value into bytes.
 
 ``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES`` and ``DOUBLE_FROM_BYTES`` follow the KLIP "Kafka headers": a ``ByteBuffer`` of
 exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` follow ksqlDB's ``FROM_BYTES``. The decoders for
@@ -23,8 +23,8 @@ from dagster_smt.values.json.lazy import encoder
 
 Encode = Callable[[Any], bytes]
 Decode = Callable[[bytes], Any]
-"""A function from bytes to a value. It raises ``ValueError`` for bytes that it cannot decode, and returns None if there
-is no value.
+"""A function that converts bytes into a value. The function raises ``ValueError`` for bytes that it cannot decode, and
+returns None if there is no value.
 """
 _NUMBERS = {
     "short_from_bytes": "short",
@@ -42,7 +42,7 @@ _TEXTS: dict[str, Decode] = {
 
 
 def decode_function(decoder: Decoder, schema: Schema) -> Decode:
-    """Returns the function that decodes a header's bytes into a value of a column's type."""
+    """Returns the function with which ``decoder`` converts a header's bytes into a value of the type ``schema``."""
     if decoder.name in _NUMBERS:
         return _number(decoder)[0]
     if decoder.name in _TEXTS:
@@ -58,8 +58,8 @@ def decode_function(decoder: Decoder, schema: Schema) -> Decode:
 
 
 def encode_function(decoder: Decoder, schema: Schema) -> Encode:
-    """Returns the inverse function, which encodes a value of a column's type into bytes that the decoder reads as the
-    same value.
+    """Returns the inverse function of ``decode_function``. It encodes a value of the type ``schema`` into bytes that
+    decode to the same value.
     """
     if decoder.name in _NUMBERS:
         return _number(decoder)[1]
@@ -82,7 +82,7 @@ def _number(decoder: Decoder) -> tuple[Decode, Encode]:
 
 
 def _uuid(data: bytes) -> str:
-    """Decodes 16 bytes, or a string of ``org.apache.kafka.common.serialization.UUIDSerializer``, into a UUID."""
+    """Decodes ``data`` into a UUID. The bytes are 16 bytes, or a string that Kafka's ``UUIDSerializer`` has written."""
     return str(uuid.UUID(bytes=data) if len(data) == 16 else uuid.UUID(data.decode("ascii")))
 
 
@@ -99,7 +99,7 @@ def _json(schema: Schema) -> Decode:
 
 
 def _simple(schema: Schema) -> Decode:
-    """Returns a function that reads a literal in the same way as Connect.
+    """Returns a function that reads a literal as Connect does, and converts it into a value of the type ``schema``.
 
     A narrower integer fits into a wider column, and any literal fits into a string.
     """

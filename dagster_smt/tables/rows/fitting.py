@@ -1,5 +1,5 @@
-"""Reads records that have their own schemas into declared columns. Each column is the field of the same name, in the
-declared type.
+"""Reads records with their own schemas into declared columns. A column gets the field of the same name, converted into
+the declared type.
 
 The rules are Avro's rules for a writer's schema and a reader's schema: fields match by name, numbers
 become wider, and missing fields are null. Only integers of 32 bits are narrowed, to 8 or 16 bits, because Flink writes
@@ -26,7 +26,7 @@ _HINT = "declare the column as the records have it, or send them to another tabl
 
 @dataclass(frozen=True, slots=True)
 class Widened(ValueRule):
-    """A number in a wider type, which represents the number exactly."""
+    """A rule that converts a number into a wider type, which represents the number exactly."""
 
     schema: Schema
 
@@ -47,8 +47,8 @@ class Widened(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NarrowedNumber(ValueRule):
-    """An integer of 8 or 16 bits, for which Avro and Protobuf have no type. A number that is out of range is an
-    error.
+    """A rule that converts an integer into 8 or 16 bits, because Avro and Protobuf have no such type. A number that is
+    out of range is an error.
     """
 
     schema: Schema
@@ -83,7 +83,7 @@ class NarrowedNumber(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Digits(ValueRule):
-    """A decimal of a record's own schema in a column of fewer digits. A decimal with more digits than the column is an
+    """A rule that fits a decimal into a column with fewer digits. A decimal with more digits than the column is an
     error.
     """
 
@@ -124,7 +124,7 @@ class Digits(ValueRule):
 
 
 def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) -> Node:
-    """Converts a field of a record's own schema into a column of the declared schema.
+    """Converts ``node``, a field of a record's own schema, into a column of the declared schema.
 
     Args:
         node: The field; None if the records do not have it.
@@ -163,14 +163,14 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
 
 
 def _loses_digits(one: Schema, other: Schema) -> bool:
-    """Returns True if a decimal may have more digits than its column."""
+    """Returns True if a decimal of the schema ``one`` may have more digits than the schema ``other`` permits."""
     if other.logical != "Decimal" or other.precision in (None, MAX_DIGITS):
         return False
     return one.precision is None or one.precision > other.precision
 
 
 def _same(one: Schema, other: Schema) -> bool:
-    """Returns True if two types hold the same values, apart from null."""
+    """Returns True if the schemas ``one`` and ``other`` permit the same values, apart from null."""
     if one.type is not other.type or one.logical != other.logical or one.scale != other.scale:
         return False
     if one.field_names != other.field_names:

@@ -15,8 +15,8 @@ from dagster_smt.values.value_rule import PythonRule
 
 @dataclass(frozen=True, slots=True)
 class PutHeader(PythonRule):
-    """Writes a column's value into the header with a name, if the value differs from the header as read. The result is
-    the record's headers.
+    """A rule that writes a column's value into a header, if the value differs from the header that was read. The result
+    is the list of headers.
 
     A changed value replaces the last header of the name. The other headers of that name are removed, because they would
     still contain the value before the change.
@@ -59,7 +59,9 @@ class PutHeader(PythonRule):
 
 
 def _in_place(headers: Sequence[Header], key: str, own: list[Header]) -> list[Header]:
-    """Returns the headers, with the last header of a name replaced by the headers in ``own``."""
+    """Returns ``headers`` with the headers in ``own`` instead of the last header called ``key``. The other headers
+    called ``key`` are removed.
+    """
     places = []
     for number, header in enumerate(headers):
         if header.key == key:
@@ -83,8 +85,8 @@ class NoHeaders(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HeadersFrom(PythonRule):
-    """The headers from a column that holds all headers, if the column has been changed. The column is a list of pairs,
-    or a map from names to values.
+    """A rule that writes the headers from a column with all headers, if a stage has changed the column. The column is a
+    list of pairs, or a map from names to values.
     """
 
     duplicates: Duplicates

@@ -1,4 +1,4 @@
-"""The first stage of a chain over a topic table with columns, which converts a record into a row."""
+"""The first stage of a chain over a topic table with columns. The stage converts a record into a row."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -73,7 +73,9 @@ class ReadRow(RowTransform):
 
     @property
     def _compared(self) -> tuple[Column, ...]:
-        """The columns whose values in the value are compared with the values in the key. Differences are counted."""
+        """The columns that are in both the key and the value. The stage compares their values, and the ledger counts
+        the differences.
+        """
         if self.row.verify_integrity == "check":
             return self.row.in_both
         return ()
@@ -86,7 +88,7 @@ class ReadRow(RowTransform):
 
     @property
     def _lenient(self) -> tuple[Column, ...]:
-        """The columns whose headers become null if their bytes cannot be decoded."""
+        """The header columns that become null if the bytes of their header cannot be decoded."""
         sources = ((c, c.source) for c in self.row.others)
         columns = []
         for c, s in sources:
@@ -140,8 +142,10 @@ class ReadRow(RowTransform):
         return node
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
-        """Returns a column's value in the key (null if the key is null), and an expression that is true if the record
-        has a value to compare.
+        """Returns two expressions: the value of ``column`` in the key, and a condition that is true if the record has a
+        value to compare.
+
+        The first expression is null if the key is null.
         """
         node = self._in_key(column, record)
         if isinstance(node, Cell):
@@ -151,7 +155,7 @@ class ReadRow(RowTransform):
         return said, Const(True, BOOLEAN) if group.present is None else group.present
 
     def _inside(self, column: Column, record: PlanRecord, group: Group) -> Node:
-        """Returns the value of a physical column."""
+        """Returns the value of the physical column ``column``."""
         if self.form.is_column:
             return fitted(record.value, column.schema, below("", column.name), group.present)
         if is_change(self.form):
@@ -218,7 +222,7 @@ def _exists(name: str) -> Any:
 
 
 def _opened(node: Node) -> Group:
-    """Returns the value as a struct. A value that is not a struct becomes its only column."""
+    """Returns the record's value as a struct. A value that is not a struct becomes the only column of the struct."""
     if node.schema.type is Type.STRUCT:
         return open_struct(node)
     assert isinstance(node, Cell)
@@ -226,7 +230,7 @@ def _opened(node: Node) -> Group:
 
 
 def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> dict[str, Node]:
-    """Returns the fields of a value whose columns are not declared."""
+    """Returns those fields of a record's value for which ``declared`` has no column."""
     if node.schema.type is not Type.STRUCT:
         raise refuse(
             "SMT434", "the value is not a struct, so it cannot have columns", "declare one physical column for it"
@@ -241,7 +245,7 @@ def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> d
 
 
 def _field(node: Node | None, name: str) -> Node | None:
-    """Returns a field of a key or value. A key or value that is not a struct is itself the column."""
+    """Returns the field ``name`` of a key or value. If the key or value is not a struct, it is returned itself."""
     if node is None:
         return None
     if node.schema.type is not Type.STRUCT:
@@ -254,7 +258,7 @@ def _of_headers(column: Column) -> bool:
 
 
 def _cell_of(column: Column, record: PlanRecord) -> Cell:
-    """Returns the cell of a metadata or header column."""
+    """Returns the cell of ``column``, which is a metadata column or a header column."""
     source, schema = column.source, column.schema
     sources = frozenset({column.origin})
     if isinstance(source, HeaderValue):

@@ -1,5 +1,5 @@
-"""Adds stages to a chain over a topic table with columns: a first stage creates rows, and a last stage turns them into
-records again.
+"""Adds stages to a chain over a topic table with columns. A first stage creates rows, and a last stage converts rows
+into records again.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from dagster_smt.tables.topic_table import TopicTable
 
 @dataclass(frozen=True)
 class RowStage(Stage):
-    """A stage that the topic table adds, and that is not part of the user's chain."""
+    """A stage that a topic table adds to a chain. The stage is not part of the user's own chain."""
 
     @property
     def label(self) -> str:
@@ -36,8 +36,8 @@ class RowStage(Stage):
 
 
 def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | None = None) -> Chain:
-    """Returns the chain with the stages that the columns of its topic table need. Without columns, the chain is
-    returned unchanged.
+    """Returns ``chain`` with the stages that the columns of its topic table need. For a table without columns, returns
+    ``chain`` unchanged.
 
     Args:
         chain: The chain, with or without these stages.

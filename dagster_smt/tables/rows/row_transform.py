@@ -1,4 +1,4 @@
-"""The common base class of the two stages that a topic table with columns adds."""
+"""The base class of the two stages that a topic table with columns adds to a chain."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from dagster_smt.model.topics.columns import Row
 
 
 class RowTransform(CodeTransform):
-    """A stage that a topic table with columns adds to a chain. A chain cannot name this class."""
+    """A stage that a topic table with columns adds to a chain. Users cannot name this class in a chain."""
 
     connect_class = "dagster_smt.columns"
     sided = False

@@ -1,4 +1,4 @@
-"""Parses ``CREATE TABLE`` and ``CREATE STREAM`` statements of Flink and ksqlDB into a topic table.
+"""Parses Flink's and ksqlDB's ``CREATE TABLE`` and ``CREATE STREAM`` statements into topic tables.
 
 Nothing in a statement is ignored: a clause or option that this package does not support is an error that names the
 clause or option. Names keep their case, also in ksqlDB's statements.
@@ -25,7 +25,7 @@ _AFTER = {
 }
 _KINDS = ("TABLE", "STREAM")
 _PSEUDO = {"ROWTIME": "timestamp", "ROWPARTITION": "partition", "ROWOFFSET": "offset"}
-"""Maps the pseudo columns that ksqlDB adds to each record to the corresponding metadata."""
+"""Maps each pseudo column of ksqlDB to the metadata of a record that it stands for."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ class _Parser(RowParser):
         return Statement(name, tuple(columns), tuple(self.keys), options)
 
     def row_column(self) -> Column:
-        """Parses a column as ``RowParser`` does. In a stream, the names of ksqlDB's pseudo columns are not fields."""
+        """Parses a column as ``RowParser`` does. In a stream, a column must not have the name of a ksqlDB pseudo
+        column.
+        """
         token, word = self.now, self.word()
         column = super().row_column()
         if self.stream and word in _PSEUDO and column.source is None:
@@ -94,7 +96,7 @@ class _Parser(RowParser):
         return ".".join(parts)
 
     def clauses(self) -> dict[str, str]:
-        """Parses the clauses after the columns."""
+        """Parses the clauses after the column list. Returns the options in ``WITH``."""
         options: dict[str, str] = {}
         while self.now is not None and not self.take(TokenType.SEMICOLON):
             word = self.word()
@@ -136,7 +138,7 @@ class _Parser(RowParser):
 
 
 def parse_statement(text: str, place: str = "statement") -> Statement:
-    """Parses a statement.
+    """Parses ``text`` as a ``CREATE TABLE`` or ``CREATE STREAM`` statement.
 
     Args:
         text: The statement.

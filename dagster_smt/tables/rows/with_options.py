@@ -1,4 +1,6 @@
-"""Reads the options in a statement's ``WITH``: the supported options of Flink's Kafka connector and of ksqlDB."""
+"""Reads the options in a statement's ``WITH``. The supported options are options of Flink's Kafka connector and of
+ksqlDB.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,7 +30,7 @@ _NOT_DONE_OF_FORMATS = {
     "database.include": "declare a column METADATA FROM 'value.database', and drop the others with Filter",
     "table.include": "declare a column METADATA FROM 'value.table', and drop the others with Filter",
 }
-"""Options of any format that are not supported. The value ``false``, which is Flink's default, is accepted."""
+"""Options of any format that this package does not support. Flink's default, ``false``, is accepted."""
 _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "sink.delivery-guarantee": ("at-least-once",),
     "sink.partitioner": ("default",),
@@ -42,11 +44,12 @@ _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "properties.enable.auto.commit": ("false",),
     "scan.topic-partition-discovery.interval": (),
 }
-"""Options whose effect runs have in any case, and the values that request this effect (their case is ignored). Without
-values, all of them do. For example, each run finds new partitions.
+"""Maps options that request what runs do in any case to the values that request it. An empty tuple accepts any value.
+
+The case of the values is ignored. For example, each run finds new partitions.
 """
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
-"""Words with which ksqlDB names the delimiter between the cells of a line."""
+"""Maps the words with which ksqlDB names a delimiter to the delimiter."""
 _FORMATS = {
     "json": "json",
     "csv": "csv",
@@ -62,15 +65,17 @@ _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 
 @dataclass
 class _Options:
-    """The options of one statement while they are converted into the arguments of a topic table. Options that are left
-    at the end are an error.
+    """The options of a statement, while they are converted into arguments of a topic table. An option that is left at
+    the end is an error.
     """
 
     left: dict[str, str]
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, *names: str) -> str | None:
-        """Removes an option that may have several names, and returns its value. ksqlDB's names may have any case."""
+        """Removes an option that may have any of ``names``, and returns its value. The names of ksqlDB's options ignore
+        case.
+        """
         for name in names:
             keys = []
             for key in self.left:
@@ -81,7 +86,7 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Removes options that request the default behaviour, including options of a format."""
+        """Removes options that request the default behaviour according to ``known``, including options of a format."""
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")
             words = known.get(name, known.get(name.upper()))
@@ -89,7 +94,7 @@ class _Options:
                 del self.left[key]
 
     def below(self, prefix: str) -> dict[str, str]:
-        """Returns all options that begin with a prefix, without the prefix."""
+        """Returns the options whose names begin with ``prefix``, without the prefix."""
         keys = [key for key in self.left if key.startswith(prefix)]
         options = {}
         for key in keys:
@@ -97,11 +102,13 @@ class _Options:
         return options
 
     def wrong(self, option: str, statement: str, hint: str) -> None:
-        """Notes the problem of an option that is not supported."""
+        """Notes a problem with the option ``option``, which is not supported."""
         self.problems.append(Problem("SMT270", f"WITH '{option}'", statement, hint))
 
     def chosen(self, option: str, value: str | None, known: Mapping[str, Any]) -> Any:
-        """Returns the meaning of an option's value; None if the option is absent or wrong."""
+        """Returns the entry of ``known`` for ``value``, the value of an option. Returns None if the option is absent or
+        wrong.
+        """
         if value is None:
             return None
         choice = known.get(value) or known.get(value.lower())
@@ -111,7 +118,7 @@ class _Options:
 
 
 def table_arguments(statement: Statement) -> dict[str, Any]:
-    """Returns the arguments of ``TopicTable`` for a statement.
+    """Returns the arguments of ``TopicTable`` that correspond to ``statement``.
 
     The arguments include ``servers`` and ``properties`` of a cluster.
 
@@ -144,7 +151,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
 
 
 def _columns(statement: Statement, options: _Options) -> tuple[Column, ...]:
-    """Returns the columns with the settings of ``header.<column>.decode`` and similar options."""
+    """Returns the statement's columns, with settings from ``header.<column>.decode`` and similar options."""
     settings: dict[str, dict[str, str]] = {}
     for key, value in {**options.below("header."), **options.below("headers.")}.items():
         name, _, word = key.rpartition(".")
@@ -191,11 +198,11 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
-    """Accepts Flink's other timestamp mapping, if the result equals what this package writes for timestamps with a time
-    zone.
+    """Accepts Flink's option ``timestamp_mapping.legacy`` with the value ``false``, if no column is a timestamp without
+    a time zone.
 
-    For timestamps without a time zone, that mapping uses ``local-timestamp-millis``, which Connect's converter reads as
-    a plain number.
+    For timestamps with a time zone, this mapping equals what this package writes. For timestamps without a time zone,
+    the mapping uses ``local-timestamp-millis``, which Connect's converter reads as a plain number.
     """
     for name in (f"{prefix}timestamp_mapping.legacy" for prefix in prefixes):
         if (options.left.get(name) or "").lower() != "false":
@@ -214,7 +221,7 @@ def _has_local_moment(schema: Schema) -> bool:
 
 
 def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
-    """Returns the delimiter of ksqlDB's format ``DELIMITED``."""
+    """Returns the option for the delimiter of ksqlDB's format ``DELIMITED``."""
     option = f"{side.upper()}_DELIMITER"
     if kind != "csv" or (delimiter := options.take(option)) is None:
         return {}
@@ -222,8 +229,8 @@ def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
 
 
 def _wrapping(options: _Options, kind: str) -> dict[str, str]:
-    """Returns the option for a value with a single column, which makes the column a field of the value if the format
-    supports this.
+    """Returns the format option that corresponds to ksqlDB's ``WRAP_SINGLE_VALUE``. The option determines whether a
+    single column is a field of the value, or the whole value.
     """
     word = (options.take("WRAP_SINGLE_VALUE") or "").lower()
     if word not in ("", "true", "false"):
@@ -241,7 +248,9 @@ def _wrapping(options: _Options, kind: str) -> dict[str, str]:
 
 
 def _of_format(options: _Options, prefix: str) -> dict[str, str]:
-    """Returns a format's own options."""
+    """Returns the options of a format, whose names begin with ``prefix``. An option that is not supported becomes a
+    problem.
+    """
     for word, hint in _NOT_DONE_OF_FORMATS.items():
         if (options.take(prefix + word) or "false").lower() != "false":
             options.wrong(prefix + word, "is not supported", hint)
@@ -264,8 +273,8 @@ def _key(statement: Statement, options: _Options, arguments: dict[str, Any]) -> 
 
 
 def _names(text: str, options: _Options) -> tuple[str, ...]:
-    """Parses the names in ``key.fields``, which are separated by semicolons. Names with unusual characters are in
-    backticks.
+    """Parses the names in ``text``, a value of ``key.fields``. Semicolons separate the names, and names with unusual
+    characters are in backticks.
     """
     names = []
     for part in _NAME.finditer(text):
@@ -286,7 +295,7 @@ def _push_down(options: _Options) -> str:
 
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
-    """Removes the client's option for the start without committed offsets, unless the start is a group's offsets.
+    """Removes the client option ``auto.offset.reset``, unless the start is a group's committed offsets.
 
     ``scan.startup.mode`` sets the start.
     """

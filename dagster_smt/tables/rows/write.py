@@ -1,4 +1,6 @@
-"""The last stage of a chain over a topic table with columns, for sinks of records: converts a row into a record."""
+"""The last stage of a chain over a topic table with columns, for sinks of records. The stage converts a row into a
+record.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -23,16 +25,16 @@ _RULES: dict[str, dict[str, Rule]] = {
     "timestamp": {"Timestamp": RecordTime("Timestamp", "Timestamp"), "int64": RecordTime("unix", "Timestamp")},
     "partition": {"int32": ChosenPartition()},
 }
-"""The rules that write a column into a part of the record other than the headers, by the column's type."""
+"""Maps a part of the record and a column's type to the rule that writes the column. Headers have rules of their own."""
 
 
 class WriteRow(RowTransform):
-    """Writes a row's columns to the parts of the record that the topic table declares: key, value, headers, timestamp
-    and partition.
+    """Writes the columns of a row to the parts of the record that the topic table declares: key, value, headers,
+    timestamp and partition.
 
-    A record without a key keeps no key. An unchanged column writes nothing, so headers keep their bytes, and also the
-    changes that stages made to them. If the chain drops the column of a header, the header is dropped; a dropped
-    timestamp is null. Columns that hold all headers are written first, so a column for a single header takes
+    A record without a key keeps no key. An unchanged column writes nothing, so headers keep their bytes, including the
+    changes that stages have made to the headers. If the chain drops the column of a header, the header is dropped; a
+    dropped timestamp is null. Columns that hold all headers are written first, so a column for a single header takes
     precedence. If a partition is null or dropped, the topic chooses the partition.
     """
 
@@ -53,7 +55,9 @@ class WriteRow(RowTransform):
 
     @property
     def _persisted(self) -> tuple[Column, ...]:
-        """The columns that are written to parts other than key and value. Columns that hold all headers come first."""
+        """The columns that are written to parts other than key and value. Columns that contain all headers come
+        first.
+        """
         columns = [c for c in self.row.others if not c.virtual]
         return tuple(sorted(columns, key=lambda c: c.origin != "headers"))
 
@@ -155,12 +159,14 @@ class WriteRow(RowTransform):
 
 
 def _is_partition(column: Column) -> bool:
-    """Returns True if a column is the partition in its own type. A cast partition is only read, never written."""
+    """Returns True if ``column`` is the partition in the partition's own type. A column with a different type is only
+    read, never written.
+    """
     return column.origin == "partition" and column.schema.type is Type.INT32
 
 
 def _metadata(column: Column, cell: Cell) -> Expr:
-    """Returns a column's value in the form of a record's timestamp or partition."""
+    """Returns an expression that converts the value of ``column`` into a record's timestamp or partition."""
     rule = _RULES[column.origin].get(cell.schema.logical or cell.schema.type.value)
     if rule is None:
         raise refuse(*_other(column.origin, column.name, cell.schema.label))
@@ -168,7 +174,7 @@ def _metadata(column: Column, cell: Cell) -> Expr:
 
 
 def _number(origin: str, name: str, value: Any) -> int | None:
-    """Returns the timestamp or partition of a record without a schema."""
+    """Returns the timestamp or the partition of a record without a schema, taken from ``value``."""
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool):
@@ -182,8 +188,8 @@ def _other(origin: str, name: str, kind: str) -> tuple[str, str, str]:
 
 
 def _header_rule(column: Column, *, there: bool) -> Any:
-    """Returns the rule that writes a column to the headers, or that removes the column's headers if the row no longer
-    has the column.
+    """Returns the rule that writes ``column`` to the headers. If the row no longer has the column (``there`` is false),
+    the rule removes the column's headers.
     """
     source = column.source
     if isinstance(source, HeaderValue):

@@ -1,4 +1,4 @@
-"""Opens sinks. Each sink has a module that implements the protocol ``Table``."""
+"""Opens sinks. A separate module implements the protocol ``Table`` for each kind of sink."""
 
 from pyspark.sql import SparkSession
 
@@ -9,7 +9,7 @@ from dagster_smt.tables.topic_table import SourceSpec
 
 
 def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = None) -> Table:
-    """Opens a sink.
+    """Opens a sink, and returns the table object that runs use.
 
     Args:
         session: The Spark session.

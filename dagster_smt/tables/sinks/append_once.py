@@ -1,5 +1,5 @@
-"""Appends each record to its topic exactly once: a record that an earlier attempt wrote before it crashed is not
-written again.
+"""Appends each record to its topic exactly once. If an earlier attempt wrote a record before it crashed, the record is
+not written again.
 
 If two runs append at the same time, either one waits for the other, or the later run fences the earlier one.
 
@@ -29,7 +29,7 @@ _SOURCE = SourceColumns("source_topic", "source_partition", "source_offset")
 
 @dataclass(frozen=True)
 class Trace:
-    """The identity of a record in its headers.
+    """The headers that identify written records.
 
     Attributes:
         identity: Headers that together identify a record. If a header occurs several times, the last one applies.
@@ -52,7 +52,7 @@ def append_once(
     order: Sequence[str],
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[dict[str, int], Appended]:
-    """Appends the records that the topics do not contain yet.
+    """Appends those records of ``frame`` that the topics do not contain yet.
 
     Args:
         place: The topics.
@@ -106,7 +106,7 @@ def _from(r: Range, since: Ends) -> Range:
 
 
 def _traces(records: DataFrame, trace: Trace) -> DataFrame:
-    """Returns the coordinates of records, and their identities from the headers."""
+    """Returns the coordinates of ``records``, with the identities that their headers contain."""
     topic, partition, offset = trace.source
     traces = records.select(
         "topic",
@@ -126,10 +126,10 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """Returns, for each partition, the first record whose source record is not yet part of the table.
+    """Returns, for each partition, the offset of the first record whose source record is not yet part of the table.
 
-    A run that died has left this record, or the table is being rebuilt. The run that adds the source record to the
-    table has to find this record.
+    Either a run that died has left this record, or the table is being rebuilt. The run that adds the source record to
+    the table must find this record.
     """
     records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
     if taken_in:
@@ -146,8 +146,8 @@ def _key(r: Range) -> str:
 
 
 def last_header(name: str) -> Column:
-    """Returns the value of the last header with a name, as a string; null in records of other writers, which lack such
-    a header.
+    """Returns a column with the value of the last header called ``name``, as a string. Records of other writers lack
+    the header, so the value is null.
     """
     last = F.try_element_at(F.filter("headers", lambda h: h["key"] == name), F.lit(-1))
     return last["value"].cast("string")

@@ -1,9 +1,9 @@
-"""Delta tables as sinks. One commit holds the rows and the state.
+"""Delta tables as sinks. A single commit contains the rows and the state.
 
 The state is the commit's ``userMetadata``. The number of our commit is the ``txnVersion`` of the application
-``dagster_smt``, so if two writers use the same number, Delta accepts only the first. A table that this package creates
-keeps its commits (``delta.enableExpiredLogCleanup`` is off), so its log always contains the state. If somebody switches
-the clean-up on, each commit is followed by a second commit, which repeats the state as a table property.
+``dagster_smt``, so if two writers use the same number, Delta accepts only the first commit. A table that this package
+creates keeps its commits (``delta.enableExpiredLogCleanup`` is off), so its log always contains the state. If somebody
+switches the clean-up on, each commit is followed by a second commit, which repeats the state as a table property.
 """
 
 import re
@@ -57,9 +57,10 @@ _OWN_SOURCE = {
     "spark.databricks.delta.merge.materializeSource": "none",
     "spark.databricks.delta.merge.failSourceCachedAfterMaterialization": "false",
 }
-"""Settings that stop Delta from copying the changes before a ``MERGE``, because the run already caches them.
+"""Settings that stop Delta from copying the changes before a ``MERGE``. A copy is not needed, because the run already
+caches the changes.
 
-Delta 4.1 rejects a source that is cached but not copied, because somebody could have cached it halfway through.
+Delta 4.1 rejects changes that are cached but not copied, because somebody could have cached them while they were read.
 """
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _MAPPING = {
@@ -80,17 +81,21 @@ _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
 _RECORDING: dict[int, tuple[int, str | None]] = {}
-"""Stores, for each session, the number of running commits, and the value that the session's setting had before them."""
+"""Stores two facts for each session: the number of running commits, and the setting's value before these commits."""
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
 """The number of latest commits that are searched for commits of other writers."""
 _LOG_LIMITS = (1, 30, None)
-"""How many of the latest commits are searched for the state, in three attempts. Usually the last commit has it."""
+"""The numbers of latest commits that are searched for the state, in three attempts. Usually the last commit contains
+the state. None means the whole log.
+"""
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Returns a problem for names that a Delta table cannot hold, because they differ only in case."""
+    """Returns a problem for each pair of names in ``schema`` that differ only in case, because a Delta table cannot
+    hold both.
+    """
     hint = "rename one with ReplaceField, or use another sink"
     twins = []
     for first, other in case_twins(schema):
@@ -139,7 +144,9 @@ class DeltaTable:
         return self._standing(settle)
 
     def version_of_state(self) -> int | None:
-        """Returns the version of our last commit, which holds the state; None if there is no such commit."""
+        """Returns the version of our last commit, which contains the state; None if this package has never committed to
+        the table.
+        """
         for limit in _LOG_LIMITS:
             for commit in self._history(limit):
                 if self._readable(commit) is not None:
@@ -147,7 +154,7 @@ class DeltaTable:
         return None
 
     def _standing(self, settle: bool) -> TableState | None:
-        """Returns the state of the version that the table's rows come from, if that version is not simply our last
+        """Returns the state that belongs to the table's current rows, if these rows do not simply come from our last
         commit.
 
         Raises:
@@ -168,7 +175,7 @@ class DeltaTable:
         return state
 
     def _version_at(self, restore: Commit, commits: Sequence[Commit]) -> int | None:
-        """Returns the version that a restore by timestamp brought back.
+        """Returns the version that ``restore`` brought back, if the user restored the table by timestamp.
 
         Spark records the timestamp as the user wrote it, in the time zone of the user's session. So the function
         compares the files of the versions.
@@ -189,12 +196,12 @@ class DeltaTable:
         return older[0]
 
     def _files(self, version: int) -> frozenset[str]:
-        """Returns the files that hold the rows of a version."""
+        """Returns the files that contain the rows of ``version``."""
         rows = self.session.sql(f"SELECT DISTINCT _metadata.file_path AS file FROM {self.name} VERSION AS OF {version}")
         return frozenset(row.file for row in rows.collect())
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``. Delta skips a commit whose number it has seen, even if a restore has since removed that
+        """See ``Table``. Delta skips a commit whose number it has seen before, even if a restore has removed that
         commit.
         """
         last = self._history(1)
@@ -232,8 +239,9 @@ class DeltaTable:
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
     def _history(self, limit: int | None) -> list[Commit]:
-        """Returns the latest commits, the newest first; an empty list if there is no table. Each call lists the whole
-        log."""
+        """Returns the latest commits, up to ``limit``, the newest first. Without a table, the list is empty. Each call
+        lists the whole log.
+        """
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
         try:
@@ -257,7 +265,7 @@ class DeltaTable:
             raise TableError(problem) from None
 
     def _state_in_properties(self) -> TableState | None:
-        """Returns the state that a table property repeats."""
+        """Returns the state that a table property repeats; None if there is no such property."""
         text = self._properties().get(PROPERTY)
         try:
             if text:
@@ -294,7 +302,7 @@ class DeltaTable:
         return [other_layout(self.spec.place, differences)]
 
     def _check_rebuild(self, detail: Row) -> None:
-        """Raises an error, before anything is read, if Delta cannot do the requested rebuild.
+        """Raises an error if Delta cannot do the requested rebuild. The check runs before the run reads records.
 
         Raises:
             UnsupportedError: SMT906.
@@ -336,7 +344,8 @@ class DeltaTable:
         expected: TableState | None,
         replaced: Replaced,
     ) -> None:
-        """Writes a commit, and repeats it if another writer's commit, such as ``OPTIMIZE``, came first.
+        """Calls ``write`` to commit. If another writer's commit, such as ``OPTIMIZE``, came first, calls ``write``
+        again.
 
         Raises:
             TableError: SMT528, another run committed; SMT557, other writers changed the table during every attempt.
@@ -381,7 +390,7 @@ class DeltaTable:
         return NewCommit(None, files, size)
 
     def _add_columns(self, columns: StructType) -> None:
-        """Adds the columns that the table does not have yet, and widens existing columns."""
+        """Adds those of ``columns`` to the table that are missing, and widens existing columns."""
         table = self.schema()
         assert table is not None
         self._evolve(table, columns)
@@ -391,7 +400,7 @@ class DeltaTable:
             self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def _commit_of(self, state: TableState) -> Commit | None:
-        """Returns the commit of the given attempt, however many other commits followed."""
+        """Returns the commit that stored ``state``, even if other commits followed; None if there is no such commit."""
         for limit in _LOG_LIMITS:
             for commit in self._history(limit):
                 readable = self._readable(commit)
@@ -408,10 +417,10 @@ class DeltaTable:
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``. Uses a MERGE, which Delta rejects if another commit came first.
+        """See ``Table``. The rows are written by a MERGE, which Delta rejects if another commit came first.
 
-        New columns are added before the MERGE. In Spark 3.5 a MERGE adds none, and ``MERGE WITH SCHEMA EVOLUTION`` of
-        Delta 4.0.0 silently leaves them out if it only inserts.
+        New columns are added before the MERGE. In Spark 3.5, a MERGE adds no columns. In Delta 4.0.0,
+        ``MERGE WITH SCHEMA EVOLUTION`` silently leaves out new columns if it only inserts rows.
         """
         rows = f"dagster_smt_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(rows)
@@ -435,7 +444,7 @@ class DeltaTable:
         raise always_changed(self.spec.place, _TRIES)
 
     def _make(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
-        """Creates the table with its first rows."""
+        """Creates the table with the rows of ``frame`` and with ``state``."""
         layout = self.spec.layout
         properties = {_CLEAN_UP: "false", **(_MAPPING if _odd_names(frame.schema) else {})}
         if delta_layout.generated_columns(layout):
@@ -450,7 +459,9 @@ class DeltaTable:
             self._save(self._writer(frame, state, replaced).options(**properties))
 
     def _make_empty(self, frame: DataFrame) -> bool:
-        """Creates the table with its layout if it does not exist. Returns True if this call has created it."""
+        """Creates the table with its layout, but without rows, if it does not exist. Returns True if this call has
+        created the table.
+        """
         layout = self.spec.layout
         if self.schema() is not None or not layout:
             return False
@@ -471,14 +482,14 @@ class DeltaTable:
     def _create_as(
         self, frame: DataFrame, settings: Mapping[str, str], properties: Mapping[str, str], *, replace: bool
     ) -> None:
-        """Creates or replaces the table, with its layout and with rows, in one commit."""
+        """Creates or replaces the table in one commit, with its layout and with the rows of ``frame``."""
         layout = self.spec.layout
         properties = {**properties, **delta_layout.layout_properties(layout)}
         with view_of(frame) as view, session_with(self.session, {**settings, **delta_layout.ANY_PROPERTY}) as session:
             session.sql(delta_layout.create_as(self.name, view, layout, properties, replace=replace)).collect()
 
     def _rebuild(self, table: StructType, frame: DataFrame, state: TableState) -> None:
-        """Replaces all rows, the columns and the layout in one commit."""
+        """Replaces all rows, the columns and the layout of the table in one commit."""
         layout, properties = self.spec.layout, self._properties()
         former = delta_layout.generated_in(properties)
         everything = Replaced(everything=True)
@@ -499,7 +510,7 @@ class DeltaTable:
             self._save(writer.partitionBy(*self._partitions()) if layout.partition_by else writer)
 
     def _describe(self) -> None:
-        """Sets the properties and the comment of the layout on an existing table."""
+        """Applies the properties and the comment of the layout to the existing table."""
         layout = self.spec.layout
         properties = delta_layout.layout_properties(layout)
         with session_with(self.session, delta_layout.ANY_PROPERTY) as session:
@@ -533,7 +544,9 @@ class DeltaTable:
                 writer.save(str(self.spec.path))
 
     def _evolve(self, table: StructType, schema: StructType) -> None:
-        """Enables the table features for new names and wider types. New columns come with the rows."""
+        """Enables the table features that new names and wider types in ``schema`` need. The commit of the rows adds the
+        new columns.
+        """
         properties = {}
         if _odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:
             properties.update(_MAPPING)
@@ -566,7 +579,7 @@ class DeltaTable:
 
     @contextmanager
     def _empty_commits(self) -> Iterator[None]:
-        """Makes Delta write a commit even for a window without rows.
+        """Makes Delta write a commit inside the block even if there are no rows.
 
         Threads of a session share its settings, so the last running commit restores the setting.
         """
@@ -588,9 +601,7 @@ class DeltaTable:
                     self.session.conf.set(_EMPTY_COMMITS, before)
 
     def _check_session(self) -> None:
-        """Raises an error if the session finds no table because it lacks Delta, and not because the table does not
-        exist.
-        """
+        """Raises an error if the session lacks Delta. Without this check, the session would seem to find no table."""
         if SETTINGS["delta"]["spark.sql.extensions"] in str(self.session.conf.get("spark.sql.extensions", "") or ""):
             return
         try:
@@ -606,7 +617,7 @@ class DeltaTable:
 
 
 def _settings(state: TableState) -> dict[str, str]:
-    """Returns the session settings that turn one statement into the commit of a state."""
+    """Returns the session settings that turn one statement into the commit of ``state``."""
     return {
         "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
         "spark.databricks.delta.write.txnAppId": APPLICATION,
@@ -616,7 +627,7 @@ def _settings(state: TableState) -> dict[str, str]:
 
 
 def _holds_columns(columns: StructType, others: StructType) -> bool:
-    """Returns True if ``others`` contains all columns of ``columns``, with the same types."""
+    """Returns True if ``others`` contains all columns in ``columns``, with the same types."""
     types = {field.name: nullable(field.dataType) for field in columns.fields}
     for field in others.fields:
         if types.get(field.name) != nullable(field.dataType):
@@ -625,5 +636,7 @@ def _holds_columns(columns: StructType, others: StructType) -> bool:
 
 
 def _odd_names(schema: StructType) -> bool:
-    """Returns True if a name needs column mapping. Names in Parquet cannot contain these characters."""
+    """Returns True if a name in ``schema`` needs column mapping, because it contains characters that Parquet does not
+    permit in names.
+    """
     return any(_MAPPED.search(name) for _, struct in all_structs(schema) for name in struct.names)

@@ -1,4 +1,5 @@
-"""Finds our commit that the rows of a Delta table come from, by following restores and replacements in its log.
+"""Finds our commit from which the rows of a Delta table come. The search follows restores and replacements in the
+table's log.
 
 The table does not always contain the rows of our newest commit. After a ``RESTORE``, the search continues at the
 restored version. If another writer has replaced or emptied the table, no state is valid any more.
@@ -20,7 +21,7 @@ _ROWS = ("WRITE", "STREAMING UPDATE", "DELETE", "UPDATE", "MERGE", "TRUNCATE", "
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit of the log, as listed by ``DESCRIBE HISTORY``.
+    """One commit of a Delta log, as ``DESCRIBE HISTORY`` lists it.
 
     Attributes:
         version: Its version.
@@ -47,7 +48,7 @@ class Commit:
 
     @property
     def replaces(self) -> bool:
-        """True if the commit leaves no earlier row."""
+        """True if no earlier row is left after the commit."""
         if self.operation == "DELETE":
             return str(self.parameters.get("predicate") or "[]").strip() in ("[]", '["true"]', "true")
         if self.operation in ("WRITE", "STREAMING UPDATE"):
@@ -62,8 +63,8 @@ class Commit:
 
 
 def commit_of(row: Row) -> Commit:
-    """Converts a row of ``DESCRIBE HISTORY`` into a commit. The column ``millis`` of the row holds the time in
-    milliseconds.
+    """Converts ``row``, a row of ``DESCRIBE HISTORY``, into a commit. The row also has a column ``millis`` with the
+    time in milliseconds.
     """
     return Commit(
         version=int(row.version),
@@ -77,13 +78,13 @@ def commit_of(row: Row) -> Commit:
 
 
 def foreign(commit: Commit) -> ForeignCommit:
-    """Converts a commit of another writer into the form for messages."""
+    """Converts ``commit``, a commit of another writer, into the form that messages use."""
     return ForeignCommit(f"version {commit.version}", commit.operation, commit.millis)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The result of a walk back through a log.
+    """The result of a search backwards through a log.
 
     Attributes:
         state: The state that the table's rows come from; None if no commit of ours led to them.
@@ -106,7 +107,7 @@ def standing(
     *,
     whole: bool = True,
 ) -> Standing:
-    """Walks back from the last commit to the commit of this package that the table's content comes from.
+    """Searches backwards from the last commit for the commit of this package from which the table's content comes.
 
     Args:
         commits: The log, the last commit first.
@@ -136,7 +137,8 @@ def standing(
 
 
 def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
-    """Returns the foreign commit that replaced the rows while our commit was being written.
+    """Returns the foreign commit that replaced the table's rows while our ``commit`` was being written; None if there
+    is none.
 
     Delta silently places an append on top of such a commit.
     """
@@ -152,7 +154,7 @@ def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
 def _restored(
     commit: Commit, commits: Sequence[Commit], version_at: Callable[[Commit, Sequence[Commit]], int | None]
 ) -> int:
-    """Returns the version that a restore brought back; -1 if it is unknown."""
+    """Returns the version that the restore ``commit`` brought back; -1 if the version is unknown."""
     version = commit.parameters.get("version")
     target = int(version) if version is not None else version_at(commit, commits)
     if target is None or target >= commit.version:
@@ -161,7 +163,7 @@ def _restored(
 
 
 def _target(commit: Commit) -> str:
-    """Returns the name of the version that a restore brought back."""
+    """Returns a phrase that names the version that the restore ``commit`` brought back."""
     version = commit.parameters.get("version")
     if version is not None:
         return f"version {version}"

@@ -1,4 +1,5 @@
-"""The layout of Delta tables: SQL, generated columns, and the differences between a table and its definition.
+"""The layout of Delta tables: SQL statements, generated columns, and the differences between a table and its
+definition.
 
 A time transform becomes a generated column: ``day(at)`` is ``at_day DATE GENERATED ALWAYS AS (CAST(at AS DATE))``.
 Delta computes this column, and translates filters on ``at`` into filters on partitions. A table property lists the
@@ -20,7 +21,9 @@ from dagster_smt.tables.sinks.replaced_rows import packed, unpacked
 from dagster_smt.tables.sql import literal
 
 ANY_PROPERTY = {"spark.databricks.delta.allowArbitraryProperties.enabled": "true"}
-"""Lets a table set ``delta.targetFileSize``, which Delta on Spark does not know but other writers read."""
+"""A session setting that lets a table set ``delta.targetFileSize``. Delta on Spark does not know this property, but
+other writers read it.
+"""
 GENERATED = f"{OWN_PREFIX}generated"
 """The table property that stores the generated columns with their spelling in ``partition_by``, as packed JSON."""
 TARGET_SIZE = "delta.targetFileSize"
@@ -30,15 +33,15 @@ _EXPRESSIONS = {
     "day": ("DATE", "CAST({} AS DATE)"),
     "hour": ("STRING", "DATE_FORMAT({}, 'yyyy-MM-dd-HH')"),
 }
-"""Maps each transform to the type and the expression of its generated column. Delta derives filters on partitions from
-these expressions.
+"""Maps each time transform to the type and the expression of its generated column. Delta can derive partition filters
+from these expressions.
 """
 _OF_DELTA = ("delta.minReaderVersion", "delta.minWriterVersion", "delta.columnMapping.maxColumnId", "delta.feature.")
 REDACTED = "*********(redacted)"
 
 
 def generated_columns(layout: Layout) -> dict[str, str]:
-    """Returns the names of the generated columns, with their spelling in ``partition_by``."""
+    """Maps the name of each generated column of ``layout`` to its spelling in ``partition_by``."""
     columns = {}
     for field in layout.partition_by:
         if field.transform:
@@ -47,7 +50,7 @@ def generated_columns(layout: Layout) -> dict[str, str]:
 
 
 def partition_columns(layout: Layout) -> list[str]:
-    """Returns the names of the partition columns in their order."""
+    """Returns the names of the partition columns of ``layout`` in their order."""
     columns = []
     for field in layout.partition_by:
         columns.append(added_name(field) if field.transform else field.path[0])
@@ -55,7 +58,7 @@ def partition_columns(layout: Layout) -> list[str]:
 
 
 def layout_properties(layout: Layout) -> dict[str, str]:
-    """Returns the properties that a layout gives a table."""
+    """Returns the table properties that ``layout`` requires."""
     properties = dict(layout.properties)
     if layout.target_file_size:
         properties[TARGET_SIZE] = str(layout.target_file_size)
@@ -65,7 +68,9 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 
 def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, str], *, replace: bool) -> str:
-    """Returns the statement that creates a table from the rows of a view, without generated columns."""
+    """Returns the statement that creates ``table`` from the rows of ``view``. The layout must not need generated
+    columns.
+    """
     clauses = ["CREATE OR REPLACE TABLE" if replace else "CREATE TABLE", table, "USING delta"]
     if layout.partition_by:
         clauses.append(f"PARTITIONED BY ({', '.join(map(quoted, partition_columns(layout)))})")
@@ -82,7 +87,7 @@ def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, st
 
 
 def pairs(properties: Mapping[str, str]) -> str:
-    """Formats properties as SQL lists them."""
+    """Formats ``properties`` as a list of pairs in SQL."""
     texts = []
     for name, value in properties.items():
         texts.append(f"{literal(name)} = {literal(value)}")
@@ -92,8 +97,8 @@ def pairs(properties: Mapping[str, str]) -> str:
 def create_generated(
     session: SparkSession, place: tuple[str, str], columns: StructType, layout: Layout, properties: Mapping[str, str]
 ) -> None:
-    """Creates an empty table with generated columns. SQL cannot create such a table, so this function calls Delta's own
-    builder.
+    """Creates an empty table with generated columns. The function uses Delta's own builder, because SQL cannot create
+    such a table.
 
     Args:
         session: A classic session.
@@ -134,7 +139,7 @@ def create_generated(
 
 
 def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns the generated columns that a table's properties name, with their spelling in ``partition_by``."""
+    """Maps each generated column in a table's properties to its spelling in ``partition_by``."""
     text = properties.get(GENERATED)
     if not text:
         return {}
@@ -146,7 +151,7 @@ def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_generated(columns: StructType, properties: Callable[[], Mapping[str, str]]) -> StructType:
-    """Returns the columns that runs write, without the generated columns.
+    """Returns ``columns`` without the generated columns, which runs do not write.
 
     The function reads the properties only if the names suggest generated columns.
     """
@@ -158,9 +163,7 @@ def without_generated(columns: StructType, properties: Callable[[], Mapping[str,
 
 
 def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns the properties that stay when a table is replaced: the properties that neither Delta nor this package
-    sets.
-    """
+    """Returns those properties that neither Delta nor this package sets. They stay when the table is replaced."""
     others = {}
     for name, value in properties.items():
         if not name.startswith((OWN_PREFIX, *_OF_DELTA)) and value != REDACTED:
@@ -169,8 +172,8 @@ def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> list[str]:
-    """Returns the differences between a table and its definition. Each difference names the table's layout first, then
-    the definition's layout.
+    """Returns texts for the differences between a table and its definition. Each text names the table's layout first,
+    and then the definition's layout.
 
     Args:
         layout: The layout of the definition.
@@ -199,7 +202,7 @@ def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> l
 
 
 def different_properties(layout: Layout, properties: Mapping[str, str]) -> list[str]:
-    """Returns the names of properties that differ between a table and its layout, without their values."""
+    """Returns the names of properties that differ between a table and ``layout``. The values are not returned."""
     names = []
     for name, value in layout.properties.items():
         if properties.get(name) not in (value, REDACTED):

@@ -1,7 +1,7 @@
 """Reads the last commit of a Delta table with Delta's own log reader.
 
-``DESCRIBE HISTORY`` returns the same, but needs a plan and two Spark jobs, the first of them with a task for each core
-of the cluster. A run reads the last commit three times.
+``DESCRIBE HISTORY`` returns the same information, but needs a plan and two Spark jobs, the first of them with a task
+for each core of the cluster. A run reads the last commit three times.
 """
 
 import json
@@ -13,7 +13,7 @@ from dagster_smt.tables.sinks.delta_history import Commit
 
 
 def last_commit(session: SparkSession, path: str, table: str | None) -> Commit | None:
-    """Returns the last commit.
+    """Returns the last commit of a Delta table.
 
     Args:
         session: A classic session with Delta. The classes that this function calls exist since Delta 3.
@@ -41,8 +41,9 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
 
 
 def checkpoint(session: SparkSession, path: str, table: str | None) -> int | None:
-    """Writes a checkpoint of the current version, and returns the version. For the arguments and the result None, see
-    ``last_commit``.
+    """Writes a checkpoint of the table's current version, and returns the version.
+
+    For the arguments, and for the result None, see ``last_commit``.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
@@ -56,11 +57,10 @@ def checkpoint(session: SparkSession, path: str, table: str | None) -> int | Non
 
 
 def note_vacuum(session: SparkSession, path: str, table: str | None, version: int) -> None:
-    """Records that ``VACUUM`` has removed the files of all versions up to ``version``, in the same way as Delta records
-    it.
+    """Records in Delta's own form that ``VACUUM`` has removed the files of all versions up to ``version``.
 
-    ``VACUUM … LITE`` rejects a table whose log does not go back to the next version. For the other arguments, see
-    ``last_commit``. If the session cannot record this, the function does nothing.
+    Without this record, ``VACUUM … LITE`` rejects a table whose log does not go back to the next version. If the
+    session cannot record the version, the function does nothing. For the other arguments, see ``last_commit``.
     """
     try:
         jvm = session._jvm
@@ -74,8 +74,9 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
 
 
 def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame | None:
-    """Returns the files of the current version, with a column ``size``. For the arguments and the result None, see
-    ``last_commit``.
+    """Returns the files of the table's current version, with a column ``size``.
+
+    For the arguments, and for the result None, see ``last_commit``.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
@@ -87,7 +88,7 @@ def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame
 
 
 def _identifier(session: SparkSession, table: str) -> Any:
-    """Returns the name of a table in the session's own catalog, because Delta's log reader knows no other catalog.
+    """Returns the identifier of ``table`` in the session's own catalog. Delta's log reader knows no other catalog.
 
     Raises:
         LookupError: The table is in another catalog.

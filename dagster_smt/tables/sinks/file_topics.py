@@ -1,4 +1,4 @@
-"""File topics as sinks. Records are written to the topics that the chain's routers choose.
+"""File topics as sinks. Each record is written to the topic that the chain's routers choose.
 
 File topics have no transactions. The progress is a file of the consumer group next to the topics, which is written
 after the records. If a run crashes between these two steps, the topics contain records beyond the end offsets in the
@@ -37,7 +37,7 @@ _ORDER = ("source_topic", "source_partition", "offset")
 
 
 class _Progress(msgspec.Struct):
-    """The content of a group's progress file."""
+    """The content of the file that stores a group's progress."""
 
     state: str
     ends: dict[str, int]
@@ -45,7 +45,7 @@ class _Progress(msgspec.Struct):
 
 @dataclass(frozen=True)
 class FileTopicsTable(RecordTable):
-    """File topics: see ``Table``.
+    """File topics, opened as a sink: see ``Table``.
 
     Attributes:
         session: The Spark session.
@@ -87,7 +87,9 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._unreadable(error)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """See ``Table``. The commit is at least once; after a crash it is exactly once."""
+        """See ``Table``. Each record is written at least once, and exactly once if the run is repeated after a
+        crash.
+        """
         assert not replaced, "runs refuse that: see replaceable"
         local.make_folder(self._file.parent)
         try:
@@ -99,7 +101,7 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._other_run_committed()) from None
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``. The file is written only if the state has changed."""
+        """See ``Table``. The progress file is written only if the state has changed."""
         if state == self.state():
             return
         try:
@@ -131,7 +133,7 @@ class FileTopicsTable(RecordTable):
         return NewCommit(appended.count, len(ends), 0)
 
     def beside_source(self) -> bool:
-        """Returns True if the records come from this folder of topics, however its path is spelled."""
+        """Returns True if the source is the folder of these topics, even if its path is spelled differently."""
         if not isinstance(self.source, FileTopics):
             return False
         return local.local_folder(self.source.root).resolve() == local.local_folder(self.topics.root).resolve()
@@ -142,7 +144,9 @@ class FileTopicsTable(RecordTable):
         return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
-        """Returns the records in the form that ``append_frame`` accepts."""
+        """Returns the records of ``frame`` in the form that ``append_frame`` accepts, with their source in the
+        headers.
+        """
         rows = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
         rows = rows.withColumn("source_partition", F.col("partition"))
         if TARGET in rows.columns:

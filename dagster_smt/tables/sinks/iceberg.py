@@ -71,8 +71,8 @@ logger = logging.getLogger(__name__)
 
 
 class IcebergTable(IcebergStates):
-    """An Iceberg table: see ``Table``. By path, it needs a file system with atomic renames, as Iceberg's Hadoop catalog
-    does.
+    """An Iceberg table: see ``Table``. A table by path needs a file system with atomic renames, because Iceberg's
+    Hadoop catalog does.
 
     Raises:
         UnsupportedError: SMT560, the session has no Iceberg; SMT664, Spark 3.5 cannot commit to a table of this name;
@@ -105,8 +105,8 @@ class IcebergTable(IcebergStates):
         frame.writeTo(self.name).append()
 
     def _creates(self, frame: DataFrame) -> bool:
-        """Creates the table from the frame if it does not exist. Returns False if it exists, even if another writer has
-        just created it.
+        """Creates the table from ``frame`` if it does not exist. Returns False if the table exists, even if another
+        writer has just created it.
         """
         if self._properties() is not None:
             return False
@@ -122,8 +122,8 @@ class IcebergTable(IcebergStates):
         return True
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``. Writes to a branch from the snapshot that was searched. The branch becomes ``main`` only if
-        ``main`` has not moved.
+        """See ``Table``. The rows are written to a branch that starts at the snapshot that has been searched for these
+        rows. The branch becomes ``main`` only if ``main`` has not moved.
         """
         if self._creates(frame):
             return
@@ -215,7 +215,7 @@ class IcebergTable(IcebergStates):
         return self._publish(base, state, columns, lambda branch: self._write(frame, branch, replaced))
 
     def _create(self, frame: DataFrame, state: TableState) -> NewCommit:
-        """Creates the table with its first rows."""
+        """Creates the table with the rows of ``frame`` and with ``state``."""
         try:
             self._new(frame, state).create()
         except Exception:  # raised by PySpark or by Py4J, depending on the session
@@ -226,7 +226,7 @@ class IcebergTable(IcebergStates):
         return self._finish(state)
 
     def _laid_out(self, columns: StructType) -> dict[str, str]:
-        """Creates an empty table with its layout, and returns its properties.
+        """Creates an empty table with the columns ``columns`` and with its layout, and returns the table's properties.
 
         Raises:
             TableError: SMT528, another writer has created the table first.
@@ -251,8 +251,7 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", None)
 
     def _lay_out(self, properties: dict[str, str], base: str, *, made_by_us: bool) -> None:
-        """Gives an existing table the layout of its definition. The layout applies to rows that are written from now
-        on.
+        """Applies the layout of the definition to an existing table. Rows that are written later get this layout.
 
         A table without a snapshot has this layout already, unless one of our runs died while it created the table.
         """
@@ -265,7 +264,7 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", base)
 
     def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> NewCommit:
-        """Replaces the table, including its columns.
+        """Replaces the rows and the columns of the table.
 
         Iceberg replaces whatever the table contains at that moment. So the run first adds an empty snapshot.
         Runs that have already begun then notice that ``main`` has moved. A run that begins and ends between this
@@ -282,8 +281,8 @@ class IcebergTable(IcebergStates):
         return written
 
     def _new(self, frame: DataFrame, state: TableState | None) -> DataFrameWriterV2:
-        """Returns a writer that creates a table. The table already has the state as a property, which cannot name the
-        snapshot yet.
+        """Returns a writer that creates a table from ``frame``. The table gets the state as a property, but the
+        property cannot name the snapshot yet.
         """
         layout = self.spec.layout
         own = {COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
@@ -299,7 +298,7 @@ class IcebergTable(IcebergStates):
         return writer
 
     def _finish(self, state: TableState) -> NewCommit:
-        """Records the snapshot of a table that was created with its state."""
+        """Stores the snapshot of a table that was created together with ``state``, and returns the commit."""
         where = f"summary['{MARK}'] = {text(_mark(state))}"
         snapshots = []
         for row in self._snapshots("snapshot_id", where):
@@ -316,7 +315,7 @@ class IcebergTable(IcebergStates):
         columns: dict[str, Any] | None,
         write: Callable[["_Branch"], None],
     ) -> NewCommit:
-        """Writes to a branch that starts at ``base``, and moves ``main`` to its end."""
+        """Calls ``write`` with a branch that starts at ``base``, and then moves ``main`` to the end of the branch."""
         mark = _mark(state) if state else ""
         branch = _Branch(f"smt_{int(time.time())}_{secrets.token_hex(8)}", base, mark)
         start = "" if base == NO_SNAPSHOT else f" AS OF VERSION {base}"
@@ -361,8 +360,8 @@ class IcebergTable(IcebergStates):
             writer.append()
 
     def _to(self, frame: DataFrame, branch: "_Branch") -> DataFrameWriterV2:
-        """Returns a writer to a branch. The writer addresses the branch by name, because Iceberg silently ignores the
-        option ``branch``.
+        """Returns a writer that writes ``frame`` to ``branch``. The writer addresses the branch by name, because
+        Iceberg silently ignores the option ``branch``.
         """
         writer = frame.writeTo(branch.of(self.name))
         if not branch.mark:
@@ -371,7 +370,9 @@ class IcebergTable(IcebergStates):
         return writer.option(f"snapshot-property.{MARK}", branch.mark)
 
     def _evolve(self, schema: StructType, base: str | None) -> None:
-        """Adds new columns and widens existing columns. Another run may be doing the same."""
+        """Adds columns of ``schema`` that the table lacks, and widens existing columns. Another run may make the same
+        change at the same time.
+        """
         for last in (False,) * (_TRIES - 1) + (True,):
             changes = sql.alterations(self.session.table(self.name).schema, schema)
             try:
@@ -386,7 +387,8 @@ class IcebergTable(IcebergStates):
                 time.sleep(0.05)
 
     def _keep(self, head: str, mark: str, columns: dict[str, Any] | None = None) -> bool:
-        """Stores the newest marker in a property, so that the marker outlives its snapshot.
+        """Stores the newest marker in a table property, so that the marker outlives its snapshot. Returns True if the
+        property has been written.
 
         Returns True if the property has been written.
         """
@@ -438,8 +440,8 @@ class IcebergTable(IcebergStates):
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
-        """Removes old states, including the states of runs that lost a race, and the states of a former table with the
-        same name.
+        """Removes old states from the properties. These include the states of runs that lost a race, and of a former
+        table with the same name.
         """
         numbers = {}
         for k in properties:
@@ -455,7 +457,9 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
-        """Changes metadata. Retries if another writer has committed meanwhile but ``main`` is unchanged."""
+        """Runs ``statement``, which changes metadata. If another writer has committed but ``main`` is unchanged, runs
+        the statement again.
+        """
         for last in (False,) * (_TRIES - 1) + (True,):
             try:
                 self.session.sql(statement).collect()
@@ -486,8 +490,8 @@ class IcebergTable(IcebergStates):
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
     def _written(self, head: str, base: str) -> NewCommit:
-        """Returns the additions of the snapshots after ``base``: the rows of the run, and the files, including
-        rewritten files.
+        """Returns what the snapshots after ``base`` have added: the rows of the run, and all files, including rewritten
+        files.
         """
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)
@@ -502,16 +506,18 @@ class IcebergTable(IcebergStates):
 
 
 def _mark(state: TableState) -> str:
-    """Returns the marker of a state, which consists of the state's number and the attempt that created the state."""
+    """Returns the marker of ``state``. It consists of the number of the state, and of the attempt that created the
+    state.
+    """
     return f"{state.number}.{re.sub(r'[^0-9A-Za-z]', '_', state.attempt)}"
 
 
 class _Branch:
-    """The branch of a run, the snapshot at which it starts, and the marker that its last snapshot carries."""
+    """The branch of a run: its name, the snapshot at which it starts, and the marker in its last snapshot."""
 
     def __init__(self, name: str, base: str, mark: str):
         self.name, self.base, self.mark = name, base, mark
 
     def of(self, table: str) -> str:
-        """Returns the branch in the form of a table name."""
+        """Returns the name with which SQL addresses this branch of ``table``."""
         return f"{table}.{quoted('branch_' + self.name)}"

@@ -1,4 +1,4 @@
-"""Finds our snapshot that the rows of an Iceberg table come from, by following parents back from ``main``.
+"""Finds our snapshot from which the rows of an Iceberg table come. The search follows parents back from ``main``.
 
 Other writers may have added snapshots after ours, or rolled the table back. An expired snapshot ends the search in the
 current metadata. Earlier metadata files of the table name the parents of such a snapshot, so the search then continues
@@ -16,17 +16,17 @@ from pyspark.sql import SparkSession
 from dagster_smt.tables.sinks.protocol import ForeignCommit
 
 MARK = "dagster_smt.commit"
-"""Property of a snapshot that holds the marker of its state, such as ``17.5f3a``."""
+"""The snapshot property that contains the marker of a state, such as ``17.5f3a``."""
 BASE = "dagster_smt.base"
-"""Property of a snapshot that names the snapshot at which the branch of its run began. The run has written all
-snapshots in between.
+"""The snapshot property that names the snapshot at which the branch of a run began. The run has written all snapshots
+in between.
 """
 COLUMNS = "snapshot_id, parent_id, operation, summary, unix_millis(committed_at) AS millis"
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One snapshot.
+    """One snapshot of an Iceberg table.
 
     Attributes:
         id, parent: The ids of the snapshot and of the snapshot before it.
@@ -47,7 +47,7 @@ class Snapshot:
         return self.summary.get(MARK, "")
 
     def with_mark(self, mark: str) -> "Snapshot":
-        """Returns the same snapshot with a marker from a property of the table."""
+        """Returns the same snapshot with the marker ``mark``, which comes from a table property."""
         return replace(self, summary={**self.summary, MARK: mark})
 
     def _count(self, name: str) -> int:
@@ -55,13 +55,13 @@ class Snapshot:
 
     @property
     def _leaves_nothing(self) -> bool:
-        """True if the snapshot keeps no earlier data file."""
+        """True if no earlier data file is left in the snapshot."""
         gone = self._count("deleted-records") > 0 and "total-records" in self.summary
         return gone and self._count("total-records") == self._count("added-records")
 
     @property
     def replaces(self) -> bool:
-        """True if the snapshot certainly leaves no earlier row."""
+        """True if the snapshot certainly contains no earlier row."""
         if self.operation == "replace" or not self._leaves_nothing:
             return False
         return self._count("added-records") == 0 or self.summary.get("replace-partitions") == "true"
@@ -70,7 +70,7 @@ class Snapshot:
     def may_replace(self) -> bool:
         """True if the snapshot rewrote all rows and changed their number.
 
-        An overwrite leaves no earlier row. A DELETE of single rows in a table's only file may look the same.
+        An overwrite leaves no earlier row. However, a DELETE of single rows in a table's only file may look the same.
         """
         if self.operation != "overwrite" or self.replaces or not self._leaves_nothing:
             return False
@@ -83,13 +83,13 @@ class Snapshot:
 
 
 def snapshot_of(row: Any) -> Snapshot:
-    """Returns a snapshot from a row with ``COLUMNS``."""
+    """Returns the snapshot that ``row`` describes. The row has the columns in ``COLUMNS``."""
     parent = None if row.parent_id is None else str(row.parent_id)
     return Snapshot(str(row.snapshot_id), parent, row.operation or "", dict(row.summary or {}), int(row.millis))
 
 
 def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Snapshot]]:
-    """Yields the snapshots in earlier metadata files of a table, the latest file first. Stops at the first missing
+    """Yields the snapshots in earlier metadata files of ``table``, the latest file first. Stops at the first missing
     file.
 
     Args:
@@ -111,8 +111,8 @@ def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Sna
 
 
 def _readable(file: str) -> str:
-    """Returns the path in the form that Spark accepts. In a plain path, Spark would read braces and stars as a
-    pattern.
+    """Returns the path ``file`` in a form in which Spark reads braces and stars as plain characters. Otherwise Spark
+    would read them as a pattern.
     """
     special = "\\{}[]*?,"
     texts = []
@@ -151,7 +151,7 @@ class WayBack:
 
 
 def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
-    """Searches backwards from a snapshot to the newest snapshot with a marker."""
+    """Searches backwards from the snapshot ``head`` for the newest snapshot with a marker."""
     passed: list[Snapshot] = []
     at = head
     while at is not None and at in known:
@@ -163,7 +163,9 @@ def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
 
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
-    """Returns the commits of other writers that may have changed rows. Expired snapshots are not included."""
+    """Returns the commits of other writers that may have changed rows, searched from the snapshot ``head`` backwards.
+    Expired snapshots are not included.
+    """
     commits: list[ForeignCommit] = []
     at = head
     while at is not None and at in known:

@@ -1,4 +1,4 @@
-"""SQL for the layout of Iceberg tables, and the differences between a table and its definition."""
+"""SQL for the layout of Iceberg tables. Also finds the differences between a table and its definition."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _PARTITIONING = ("# Partitioning", "# Partition Information")
 
 @dataclass(frozen=True)
 class TableLayout:
-    """The current layout of a table.
+    """The layout that an existing table has now.
 
     Attributes:
         partition_by: The partition fields. A field that this package does not know is a string.
@@ -46,12 +46,12 @@ class TableLayout:
 
 
 def column_sql(path: Path) -> str:
-    """Returns a path as SQL."""
+    """Returns the column path ``path`` as SQL."""
     return ".".join(map(quoted, path))
 
 
 def transform_sql(field: PartitionField) -> str:
-    """Returns a partition field as Iceberg's SQL spells it: ``days(`at`)``."""
+    """Returns ``field`` as Iceberg's SQL spells partition fields, such as ``days(`at`)``."""
     if field.transform in NUMBERED:
         return f"{field.transform}({field.number}, {column_sql(field.path)})"
     if field.transform in TIMES:
@@ -60,7 +60,7 @@ def transform_sql(field: PartitionField) -> str:
 
 
 def transform_columns(layout: Layout) -> list[Column]:
-    """Returns the partition fields for PySpark's writer, which does not support ``truncate``."""
+    """Returns the partition fields of ``layout`` as PySpark columns. PySpark's writer does not support ``truncate``."""
     times = {
         "year": partition_functions().years,
         "month": partition_functions().months,
@@ -80,7 +80,7 @@ def transform_columns(layout: Layout) -> list[Column]:
 
 
 def layout_properties(layout: Layout) -> dict[str, str]:
-    """Returns the properties that a layout gives a table, including the comment."""
+    """Returns the table properties that ``layout`` requires, including the comment."""
     properties = dict(layout.properties)
     if layout.target_file_size:
         properties[TARGET_SIZE] = str(layout.target_file_size)
@@ -90,7 +90,7 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 
 def pairs(properties: Mapping[str, str]) -> str:
-    """Formats properties as SQL lists them."""
+    """Formats ``properties`` as a list of pairs in SQL."""
     texts = []
     for name, value in properties.items():
         texts.append(f"{literal(name)} = {literal(value)}")
@@ -98,7 +98,7 @@ def pairs(properties: Mapping[str, str]) -> str:
 
 
 def create_statement(table: str, columns: str, layout: Layout, properties: Mapping[str, str]) -> str:
-    """Returns the statement that creates an empty table.
+    """Returns the statement that creates an empty Iceberg table.
 
     Args:
         table: The table's name as SQL.
@@ -113,7 +113,7 @@ def create_statement(table: str, columns: str, layout: Layout, properties: Mappi
 
 
 def order_changes(layout: Layout) -> Iterator[str]:
-    """Yields the ALTER TABLE clauses that give a table the sort order of a layout."""
+    """Yields the ALTER TABLE clauses that apply the sort order of ``layout`` to a table."""
     if not layout.cluster_by:
         return
     yield f"WRITE ORDERED BY {', '.join(map(column_sql, layout.cluster_by))}"
@@ -122,7 +122,9 @@ def order_changes(layout: Layout) -> Iterator[str]:
 
 
 def changes(layout: Layout, now: TableLayout) -> Iterator[str]:
-    """Yields the ALTER TABLE clauses that give a table a layout. The layout applies to rows that are written later."""
+    """Yields the ALTER TABLE clauses that change a table with the layout ``now`` to the layout ``layout``. Rows that
+    are written later get the new layout.
+    """
     if layout.places_rows:
         fields = set(layout.partition_by)
         for field in now.partition_by:
@@ -140,7 +142,7 @@ def changes(layout: Layout, now: TableLayout) -> Iterator[str]:
 
 
 def current_layout(session: SparkSession, table: str, properties: Mapping[str, str]) -> TableLayout:
-    """Returns the current layout of a table."""
+    """Returns the layout that ``table`` has now."""
     rows = session.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
     comment = ""
     details = False
@@ -152,8 +154,8 @@ def current_layout(session: SparkSession, table: str, properties: Mapping[str, s
 
 
 def _fields(rows: list[Any]) -> Iterator[PartitionField | str]:
-    """Yields the partition fields in the output of ``DESCRIBE``. It shows transforms as numbered parts, and plain
-    fields as columns.
+    """Yields the partition fields in ``rows``, the output of ``DESCRIBE``. In this output, transforms are numbered
+    parts, and plain fields are columns.
     """
     section = ""
     for row in rows:
@@ -179,8 +181,8 @@ def _read(text: str) -> PartitionField | str:
 
 
 def differences(layout: Layout, now: TableLayout) -> list[str]:
-    """Returns the differences between a table and its definition. Each difference names the table's layout first, then
-    the definition's layout.
+    """Returns texts for the differences between a table and its definition. Each text names the table's layout first,
+    and then the definition's layout.
     """
     texts = []
     if layout.places_rows:

@@ -1,5 +1,5 @@
-"""SQL for Iceberg tables: names, literals, conditions and changes of columns. Also finds the types that these tables
-cannot hold.
+"""SQL for Iceberg tables: names, literals, conditions and changes of columns. The module also finds types that these
+tables cannot hold.
 """
 
 import hashlib
@@ -57,7 +57,8 @@ _METADATA = "connect"
 
 
 def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
-    """Returns a sink's catalog and its table's full name, both as SQL. Sets up the catalog of tables by path.
+    """Returns the catalog of ``sink`` and the full name of its table, both as SQL. For a table by path, the function
+    also sets up the catalog.
 
     Raises:
         UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is not an Iceberg catalog.
@@ -84,7 +85,7 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
 
 
 def _uncached(session: SparkSession, catalog: str) -> str:
-    """Returns a copy of the catalog that does not cache tables.
+    """Returns the name of a copy of ``catalog`` that does not cache tables.
 
     The runs of one Java process would share a cached table and its view of the metadata. Iceberg reads the metadata
     twice when a change begins. If another run commits in between, its commit is lost, or both commits succeed.
@@ -117,7 +118,7 @@ def _uncached(session: SparkSession, catalog: str) -> str:
 
 
 def no_iceberg(session: SparkSession, place: str, catalog: str = "") -> UnsupportedError:
-    """Returns the error of a session that cannot write Iceberg tables."""
+    """Returns the error for a session that cannot write the Iceberg table ``place``."""
     if catalog:
         statement = f"the catalog {catalog} of this Spark session is not an Iceberg catalog"
         hint = f"set spark.sql.catalog.{catalog} to {CATALOG_CLASS}, or name a table in such a catalog"
@@ -128,7 +129,7 @@ def no_iceberg(session: SparkSession, place: str, catalog: str = "") -> Unsuppor
 
 
 def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
-    """Returns the catalog's warehouse and the name of a table at a path.
+    """Returns two strings for a table at ``path``: the warehouse of its catalog, and the name of the table.
 
     Iceberg's Hadoop catalog joins its warehouse and a table's name. If the warehouse is the root of a file system, the
     name is therefore a path.
@@ -163,7 +164,9 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
 
 
 def held_type(kind: DataType) -> DataType:
-    """Returns the type in which Iceberg stores the given Spark type. Iceberg has no integers of less than 32 bits."""
+    """Returns the type in which Iceberg stores the Spark type ``kind``. Iceberg has no integers of less than 32
+    bits.
+    """
     if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
         return IntegerType()
     if type(kind).__name__ in ("CharType", "VarcharType"):
@@ -172,7 +175,8 @@ def held_type(kind: DataType) -> DataType:
 
 
 def alterations(old: DataType, new: DataType) -> list[str]:
-    """Returns the ALTER TABLE clauses that change a table so that it holds the columns of both schemas.
+    """Returns the ALTER TABLE clauses that change a table with the columns ``old`` so that it can hold the columns of
+    both schemas.
 
     The clauses for new columns come first, then those for wider types.
     """
@@ -186,7 +190,7 @@ def alterations(old: DataType, new: DataType) -> list[str]:
 
 
 def column_list(columns: StructType) -> str:
-    """Formats the columns of a table as CREATE TABLE lists them."""
+    """Formats ``columns`` as the column list of a CREATE TABLE statement."""
     return ", ".join(_column(quoted(field.name), field) for field in columns.fields)
 
 
@@ -216,7 +220,9 @@ def keeps(old: DataType, new: DataType) -> bool:
 
 
 def _differences(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType, DataType | StructField]]:
-    """Yields new fields, and parts whose types differ, with their paths in ALTER TABLE."""
+    """Yields the new fields of ``new``, and the parts whose types differ from ``old``, with their paths for ALTER
+    TABLE.
+    """
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = types_by_name(old)
         for column in new.fields:
@@ -256,7 +262,7 @@ def _type(kind: DataType) -> str:
 
 
 def all_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:
-    """Yields every field of a schema with its path, the outermost first."""
+    """Yields every field of ``kind`` with its path, the outermost fields first."""
     for step, child in _children(kind):
         if isinstance(child, StructField):
             yield (*path, step), child
@@ -275,7 +281,7 @@ def _children(kind: DataType) -> list[tuple[str, DataType | StructField]]:
 
 
 def column_metadata(schema: StructType) -> dict[str, Any]:
-    """Returns Connect's metadata by the path of each field. Iceberg cannot store this metadata."""
+    """Maps the path of each field to Connect's metadata of the field. Iceberg cannot store this metadata."""
     results = {}
     for path, f in all_fields(schema):
         if _METADATA in f.metadata:
@@ -284,7 +290,7 @@ def column_metadata(schema: StructType) -> dict[str, Any]:
 
 
 def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] = ()) -> Any:
-    """Returns the type with the metadata that ``column_metadata`` has collected from it."""
+    """Returns the type ``kind`` with the metadata that ``column_metadata`` has collected earlier."""
     if isinstance(kind, StructType):
         fields = []
         for f in kind.fields:
@@ -303,7 +309,7 @@ def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] 
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Returns a problem for each name and type that an Iceberg table cannot hold."""
+    """Returns a problem for each name and type in ``schema`` that an Iceberg table cannot hold."""
     rename = "rename the field with ReplaceField"
     problems = nul_names(schema, "an Iceberg table")
     fields = list(all_fields(schema))
@@ -329,7 +335,9 @@ def refused(schema: StructType) -> list[Problem]:
 
 
 def _parts(kind: DataType) -> Iterator[DataType]:
-    """Yields the innermost types inside arrays and maps. The fields of structs are checked separately."""
+    """Yields the innermost types of ``kind`` inside arrays and maps. Structs are left out, because their fields are
+    checked separately.
+    """
     if isinstance(kind, StructType):
         return
     inner = []
@@ -343,7 +351,7 @@ def _parts(kind: DataType) -> Iterator[DataType]:
 
 
 def _structs(kind: DataType) -> Iterator[DataType]:
-    """Yields the struct itself, or the structs that are the elements of an array or map."""
+    """Yields ``kind`` if it is a struct. For an array or a map, yields the structs among its elements."""
     if isinstance(kind, StructType):
         yield kind
     else:

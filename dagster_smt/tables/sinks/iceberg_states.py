@@ -26,14 +26,14 @@ from dagster_smt.tables.sinks.protocol import (
 from dagster_smt.tables.sinks.replaced_rows import procedure_argument, replaced_rows, unpacked
 
 STATE = "dagster_smt.state."
-"""Prefix of a table property that holds a state, packed. The state's marker follows the dot."""
+"""The prefix of table properties that contain a state in packed form. The state's marker follows the prefix."""
 NEWEST = "dagster_smt.newest"
-"""Table property that holds the id of the newest snapshot with a marker, and the marker."""
+"""The table property that contains the id of the newest snapshot with a marker, and the marker."""
 COLUMNS = "dagster_smt.columns"
-"""Table property that holds column metadata which Iceberg cannot store elsewhere, as packed JSON."""
+"""The table property for column metadata that Iceberg cannot store elsewhere, as packed JSON."""
 MOST_STATES = 5
-"""The number of states that stay, in case somebody rolls the table back. Up to twice as many exist, so that few runs
-have to remove states.
+"""The number of old states that stay in the properties, so that somebody can roll the table back. Up to twice as many
+states may exist, so that few runs have to remove any.
 """
 NO_SNAPSHOT = "none"
 HEAD = "current-snapshot-id"
@@ -43,7 +43,7 @@ _NO_CLASS = re.compile(r"Cannot find catalog plugin class|ClassNotFoundException
 
 
 class IcebergStates:
-    """The part of ``IcebergTable`` that reads."""
+    """The part of ``IcebergTable`` that reads states and snapshots."""
 
     def __init__(self, session: SparkSession, spec: IcebergSink):
         self.session, self.spec, self.seen = session, spec, False
@@ -74,7 +74,7 @@ class IcebergStates:
         return self._state(properties, settle=settle)
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``. The attempt also distinguishes two states with the same number."""
+        """See ``Table``. Two states may have the same number, but the attempt distinguishes them."""
         if before is not None:
             return before.number + 1
         states = []
@@ -91,7 +91,7 @@ class IcebergStates:
         return foreign_of(properties[HEAD], self._all_snapshots())[:MOST_FOREIGN]
 
     def _properties(self) -> dict[str, str] | None:
-        """Returns the current properties of the table, and the current snapshot of ``main``; None if there is no
+        """Returns the properties of the table together with the current snapshot of ``main``; None if there is no
         table.
         """
         try:
@@ -117,8 +117,8 @@ class IcebergStates:
         return schema
 
     def _state(self, properties: dict[str, str], *, settle: bool = False) -> TableState | None:
-        """Returns the state. If the newest marker belongs to the current snapshot, the function does not read the list
-        of snapshots.
+        """Returns the current state. If the newest marker belongs to the current snapshot, the list of snapshots is not
+        read.
         """
         head, _, mark = properties.get(NEWEST, "").partition(" ")
         if head == properties[HEAD]:
@@ -130,13 +130,15 @@ class IcebergStates:
         return state
 
     def _refuse_replaced(self, state: TableState, passed: Sequence[Snapshot]) -> None:
-        """Raises an error if another writer has replaced or removed all rows of the state."""
+        """Raises an error if another writer has replaced or removed all rows of ``state`` in one of the snapshots
+        ``passed``.
+        """
         for snapshot in passed:
             if snapshot.replaces or (snapshot.may_replace and self._lacks_window(state)):
                 raise replaced_by_others(self.spec.place, snapshot.foreign)
 
     def _lacks_window(self, state: TableState) -> bool:
-        """Returns True if the table contains none of the rows that the last commit added."""
+        """Returns True if the table contains none of the rows that the commit of ``state`` added."""
         columns = self.spec.coordinates
         if columns is None or not state.window.ranges or not state.report.get("records_out"):
             return False
@@ -144,7 +146,7 @@ class IcebergStates:
         return self.session.table(self.name).where(added).isEmpty()
 
     def _marked(self, properties: dict[str, str], mark: str) -> TableState | None:
-        """Returns the state that belongs to a marker; None for an empty marker."""
+        """Returns the state in ``properties`` that belongs to the marker ``mark``; None for an empty marker."""
         if not mark:
             return None
         text = properties.get(STATE + mark)
@@ -156,8 +158,8 @@ class IcebergStates:
         return state
 
     def _newest(self, properties: dict[str, str]) -> tuple[str, str, Sequence[Snapshot]]:
-        """Returns the newest marked snapshot at or before the current one, its marker, and the foreign snapshots since
-        then.
+        """Returns three items: our newest snapshot up to the current one, its marker, and later snapshots of other
+        writers.
 
         The result is empty if there is no such snapshot. Other writers may have rolled the table back. If the search
         ends at an expired snapshot, there are three possibilities to continue: the property names this snapshot, older
@@ -195,8 +197,10 @@ class IcebergStates:
     def _refuse_undecided(
         self, known: Mapping[str, Snapshot], passed: list[str], properties: dict[str, str], newest: int
     ) -> None:
-        """Raises an error if a run died around its ``fast_forward``, and the snapshots that show whether it happened
-        have expired.
+        """Raises an error if it is unknown whether a run that died has published its commit.
+
+        This is the case if a run died around its ``fast_forward``, and the snapshots that would show the result have
+        expired.
         """
         for name, head in self._branches().items():
             if head in known and BRANCH.fullmatch(name):
@@ -247,7 +251,7 @@ class IcebergStates:
 
 
 def number_of(mark: str) -> int:
-    """Returns the number in a mark; 0 without a mark."""
+    """Returns the number in the marker ``mark``; 0 for an empty marker."""
     match = re.match(r"\d+", mark)
     if match:
         return int(match[0])

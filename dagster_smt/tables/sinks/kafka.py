@@ -1,9 +1,10 @@
-"""Topics of a Kafka cluster as sinks. Records are written to the topics that the chain's routers choose, at least once.
+"""Topics of a Kafka cluster as sinks. Each record is written at least once, to the topic that the chain's routers
+choose.
 
-The progress is the committed offsets of a consumer group on the source's cluster, so Kafka's tools can show it. A run
-writes the records first and commits the offsets second. If a run crashes in between, the next run writes its records
-again; the headers of each record name its source. The offsets are committed in a transaction, so if two runs use the
-same group, one of them fails.
+The progress is the committed offsets of a consumer group on the source's cluster, so Kafka's tools can show the
+progress. A run writes the records first and commits the offsets second. If a run crashes in between, the next run
+writes the same records again. The headers of each record name its source, so consumers can recognize the copies. The
+offsets are committed in a transaction, so if two runs use the same group, one of them fails.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,12 +40,12 @@ from dagster_smt.tables.topic_table import SourceSpec
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _ORDER = ("source_topic", "partition", "offset")
 _TRANSACTION = 10_000
-"""The time limit in milliseconds of a transaction that commits nothing but offsets."""
+"""The time limit in milliseconds of a transaction that only commits offsets."""
 
 
 @dataclass(frozen=True)
 class Measures:
-    """The sizes and keys of a topic's records.
+    """Measures of the records for one topic: their size, and whether they have keys.
 
     Attributes:
         longest: The size of the longest record, in bytes.
@@ -57,7 +58,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class KafkaTable(RecordTable):
-    """Topics of a Kafka cluster: see ``Table``.
+    """Topics of a Kafka cluster, opened as a sink: see ``Table``.
 
     Attributes:
         session: The Spark session.
@@ -114,7 +115,9 @@ class KafkaTable(RecordTable):
         return NewCommit(rows, topics, 0)
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``. Brokers forget offsets that have not been committed for ``offsets.retention.minutes``."""
+        """See ``Table``. Brokers forget the group's offsets unless they are committed again within
+        ``offsets.retention.minutes``.
+        """
         commits = self._commits(state)
         with self._committing() as commit:
             check_expected(self.state, state, Replaced(), self._name)
@@ -133,7 +136,8 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT589", str(error), statement, hint)) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:
-        """Writes the records. The records of each source partition are written in their order.
+        """Writes the records of ``frame``, and returns two counts. The records of each source partition are written in
+        their order.
 
         Spark caches the rows of a run, so counting them first costs little. A copy of the rows would cost more.
         """
@@ -170,7 +174,7 @@ class KafkaTable(RecordTable):
 
     @contextmanager
     def _committing(self) -> Iterator[Any]:
-        """Fences earlier runs of the group, and yields a function that commits offsets. The function fails if a later
+        """Fences earlier runs of the group, and yields a function that commits offsets. This function fails if a later
         run has begun.
 
         Raises:
@@ -207,12 +211,16 @@ class KafkaTable(RecordTable):
             consumer.close()
 
     def sizes(self, prefix: str = "") -> Column:
-        """Returns the size in bytes of each record as written. ``prefix`` is the prefix of the record's columns."""
+        """Returns a column with the size in bytes of each record as written. ``prefix`` is the prefix of the record's
+        columns.
+        """
         headers = headers_with_source(self.spec.group, prefix)
         return size_column(F.col(f"{prefix}key"), F.col(f"{prefix}value"), headers)
 
     def measure(self, frame: DataFrame, prefix: str = "") -> dict[str, Measures]:
-        """Returns the measures of records by topic. No written record is longer. ``prefix`` is as in ``sizes``."""
+        """Returns the measures of the records in ``frame``, by topic. The sizes are upper bounds. ``prefix`` is as in
+        ``sizes``.
+        """
         largest = F.max(self.sizes(prefix)).alias("longest")
         keyless = F.bool_or(F.col(f"{prefix}key").isNull()).alias("keyless")
         rows = frame.groupBy(F.col(f"{prefix}topic").alias("topic")).agg(largest, keyless).collect()
@@ -224,11 +232,11 @@ class KafkaTable(RecordTable):
 
     @cached_property
     def _measured(self) -> dict[str, Measures]:
-        """The result of ``measure``, by topic."""
+        """The measures that ``measure`` has returned so far, by topic."""
         return {}
 
     def _longest(self, frame: DataFrame, topics: Sequence[str]) -> int:
-        """Returns the size of the longest record.
+        """Returns the size in bytes of the longest record in ``frame``.
 
         The run has measured the records, and has rejected those above a limit.
         """

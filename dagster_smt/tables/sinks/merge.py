@@ -18,7 +18,7 @@ from dagster_smt.spark.versions import missing, settings_of
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
-"""Held while a session has the settings of one ``MERGE``."""
+"""The lock that a thread holds while a session has the settings of one ``MERGE``."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Clause:
 
 
 def merge_statement(table: str, changes: str, merge: Merge) -> str:
-    """Returns the statement.
+    """Returns the ``MERGE`` statement for the changes in a view.
 
     Args:
         table: The table's name as SQL.
@@ -66,7 +66,7 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
 
 
 def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: Merge) -> None:
-    """Merges changes into an Iceberg table.
+    """Merges ``changes`` into an Iceberg table.
 
     Args:
         session: The Spark session.
@@ -91,12 +91,12 @@ def can_merge_frames() -> bool:
 
 
 def row_name(table: str) -> str:
-    """Returns the name with which ``merge_frame`` refers to a row of a table: the last part of the table's name."""
+    """Returns the name by which ``merge_frame`` refers to a row of ``table``: the last part of the table's name."""
     return _PART.findall(table)[-1]
 
 
 def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Sequence[Clause]) -> None:
-    """Merges a frame into a table without a view.
+    """Merges the frame ``source`` into a table without registering a view.
 
     Args:
         table: The table's name as SQL.
@@ -122,7 +122,7 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
 
 
 def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
-    """Returns the condition that matches a change to its row, and the clauses that the changes need."""
+    """Returns the condition that matches a change to its row, and the ``MERGE`` clauses that the changes need."""
     matches = " AND ".join(f"{now}.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
     names = merge.columns.names
     clauses = [
@@ -154,7 +154,9 @@ def _clause_text(clause: Clause) -> str:
 
 @contextmanager
 def view_of(changes: DataFrame) -> Iterator[str]:
-    """Registers changes as a view for SQL, in all sessions of the application."""
+    """Registers ``changes`` as a view while the block runs, and yields the view's name. All sessions of the application
+    can read the view.
+    """
     name = f"dagster_smt_{secrets.token_hex(8)}"
     changes.createOrReplaceGlobalTempView(name)
     try:
@@ -187,7 +189,7 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
 
 @contextmanager
 def undisturbed(session: SparkSession) -> Iterator[None]:
-    """Protects another write of the same session from the settings of ``session_with``."""
+    """Keeps the settings of ``session_with`` away from another write in the same session while the block runs."""
     if not is_connect(session):
         yield
         return
@@ -197,8 +199,8 @@ def undisturbed(session: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def standard_assignment(session: SparkSession) -> Iterator[None]:
-    """Lets a session that uses Hive's rules for assigning values merge into an Iceberg table. Spark rejects such a
-    merge otherwise.
+    """Switches a session from Hive's rules for assigning values to the standard rules while the block runs. With Hive's
+    rules, Spark rejects a merge into an Iceberg table.
 
     The columns of a merge have the types of the table, so both sets of rules store the same values. A separate session
     would have its own catalog, and the catalog of the run would not see the commit.

@@ -1,5 +1,5 @@
-"""Warns about tables in object stores in which two drivers that commit at the same time may overwrite each other's
-commits.
+"""Warns about tables in object stores where two drivers may overwrite each other's commits if they commit at the same
+time.
 """
 
 import re
@@ -12,11 +12,11 @@ from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 _S3 = re.compile(r"(s3|s3a|s3n)://")
 _ONE_DRIVER = "io.delta.storage.S3SingleDriverLogStore"
 _DATABRICKS = "spark.databricks.clusterUsageTags.clusterId"
-"""A setting of Databricks' own Spark. On Databricks, a service orders the commits to Delta tables."""
+"""A setting that only Spark on Databricks has. There, a service orders the commits to Delta tables."""
 
 
 def commit_warnings(session: Any, *places: object) -> list[Problem]:
-    """Returns a warning for each table in S3 whose commits are not atomic if several drivers write (SMT660).
+    """Returns a warning (SMT660) for each table in S3 in which several drivers cannot commit safely.
 
     Args:
         session: The Spark session.
@@ -37,8 +37,8 @@ def commit_warnings(session: Any, *places: object) -> list[Problem]:
 
 
 def _delta_hint(session: Any, path: str) -> str:
-    """Returns the hint for a Delta table. The hint is empty if commits are safe, or if the session's settings say how
-    to commit.
+    """Returns the hint for a Delta table at ``path``. The hint is empty if commits are safe, or if the session's
+    settings determine how to commit.
     """
     match = _S3.match(path)
     if match is None or session.conf.get(_DATABRICKS, None):
@@ -53,7 +53,7 @@ def _delta_hint(session: Any, path: str) -> str:
 
 
 def _iceberg_hint(session: Any, sink: IcebergSink) -> str:
-    """Returns the hint for an Iceberg table. The hint is empty unless the table commits by renaming a file."""
+    """Returns the hint for the Iceberg table ``sink``. The hint is empty unless commits to the table rename a file."""
     if sink.table:
         key = f"spark.sql.catalog.{sink.table.partition('.')[0]}"
         is_hadoop = str(session.conf.get(f"{key}.type", "")).lower() == "hadoop"

@@ -1,4 +1,6 @@
-"""The protocol between a run and a sink. Each sink has a module next to this one, and ``open_table`` chooses it."""
+"""The protocol between a run and a sink. Each kind of sink has its own module, and ``open_table`` chooses the
+module.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -34,9 +36,9 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class NewCommit:
-    """The table format's information about a commit.
+    """The facts about a commit that the table format reports.
 
-    It contains the number of added rows (None if unknown), the number of added files, and their bytes.
+    These facts are the number of added rows (None if unknown), the number of added files, and the bytes in these files.
     """
 
     rows: int | None
@@ -64,13 +66,13 @@ class ForeignCommit:
 
     @property
     def text(self) -> str:
-        """Formats the commit: ``version 7 (DELETE, 2026-01-31T12:00:00Z)``."""
+        """Returns the commit as text, such as ``version 7 (DELETE, 2026-01-31T12:00:00Z)``."""
         moment = datetime.fromtimestamp(self.millis / 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         return f"{self.version} ({self.operation}, {moment})"
 
 
 def same_state(one: TableState | None, other: TableState | None) -> bool:
-    """Returns True if two states belong to the same commit, or if both are None."""
+    """Returns True if ``one`` and ``other`` belong to the same commit, or if both are None."""
     if one is None or other is None:
         return one is other
     return (one.number, one.attempt) == (other.number, other.attempt)
@@ -79,7 +81,8 @@ def same_state(one: TableState | None, other: TableState | None) -> bool:
 def check_expected(
     now: Callable[[], TableState | None], expected: TableState | None, replaced: Replaced, place: str
 ) -> None:
-    """Raises an error if another run has committed since this run began.
+    """Raises an error if the current state differs from ``expected`` because another run has committed since this run
+    began.
 
     A run that starts over ignores an unreadable state.
 
@@ -97,26 +100,30 @@ def check_expected(
 
 
 def other_run_committed(place: str) -> TableError:
-    """Returns the error of a commit that came after another run's commit."""
+    """Returns the error for a commit that failed because another run committed first."""
     statement = "another run committed to this table first; no row of this run was written"
     return TableError(Problem("SMT528", place, statement, "run again: the next run reads the new records"))
 
 
 def append_only(place: str) -> TableError:
-    """Returns the error of a run that replaces or changes rows of a table that accepts only new rows."""
+    """Returns the error for a run that replaces or changes rows, although the table ``place`` accepts only new rows."""
     statement = "the table accepts only new rows (delta.appendOnly), and this run changes rows; no row was written"
     hint = "remove the property: ALTER TABLE ... UNSET TBLPROPERTIES ('delta.appendOnly'), or write to another table"
     return TableError(Problem("SMT707", place, statement, hint))
 
 
 def always_changed(place: str, tries: int) -> TableError:
-    """Returns the error of a commit for which another writer's commit came first in every attempt."""
+    """Returns the error for a commit that failed in all ``tries`` attempts, because another writer's commit came first
+    each time.
+    """
     statement = f"others changed the table {tries} times while this run was about to commit; no row was written"
     return TableError(Problem("SMT557", place, statement, "run again when compaction or other changes have paused"))
 
 
 def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
-    """Returns the error of a foreign commit that replaced or removed all rows, which makes our last state wrong."""
+    """Returns the error for a table whose rows were replaced or removed by ``commit``, a foreign commit. Our last state
+    no longer describes the table.
+    """
     statement = f"another writer has replaced all rows since our last commit: {commit.text}"
     hint = (
         "restore the table to an earlier version; or launch once with window.settle: true to keep the current rows and "
@@ -126,7 +133,7 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """Returns the error of a table whose history no longer contains the commit that the table's rows come from."""
+    """Returns the error for a table whose history no longer contains the commit from which its rows come."""
     statement = f"the table was restored to {what}, and nothing shows the offsets of its rows"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
     return TableError(Problem("SMT555", place, statement, hint))
@@ -136,9 +143,9 @@ class Table(Protocol):
     """A sink, opened with a session. The table need not exist yet."""
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """Returns the state in our commit that the table's content comes from; None without such a commit.
+        """Returns the state in our commit from which the table's content comes; None if there is no such commit.
 
-        This is the latest commit, unless somebody has restored the table or rolled it back.
+        This commit is our latest commit, unless somebody has restored the table or rolled it back.
 
         Args:
             settle: True to accept a foreign commit that replaced all rows. The state of the commit before it then stays
@@ -151,11 +158,11 @@ class Table(Protocol):
         ...
 
     def schema(self) -> StructType | None:
-        """Returns the table's columns with comments and metadata; None if there is no table."""
+        """Returns the table's columns with their comments and metadata; None if the table does not exist."""
         ...
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the commit after a state.
+        """Returns the number of the commit that follows the state ``before``.
 
         No other commit has this number, not even one that a restore removed.
 
@@ -164,22 +171,26 @@ class Table(Protocol):
         ...
 
     def foreign(self) -> list[ForeignCommit]:
-        """Returns the latest commits of other writers that may have changed rows, the last one first.
+        """Returns the latest commits of other writers that may have changed rows, the newest commit first.
 
         The list has at most ``MOST_FOREIGN`` commits.
         """
         ...
 
     def holds_rows(self) -> bool:
-        """Returns True if the table has any row. Runs ask this only if the table has no state of ours."""
+        """Returns True if the table has at least one row. Runs call this method only if the table has no state of this
+        package.
+        """
         ...
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """Returns names and types that this table format cannot hold, with the remedy."""
+        """Returns a problem for each name and type in ``schema`` that the table format cannot hold. The problem
+        includes the remedy.
+        """
         ...
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """Writes rows and state as one atomic commit, and creates the table or its new columns.
+        """Writes rows and state in one atomic commit. The commit also creates the table, or adds new columns.
 
         Args:
             frame: The rows, possibly none. They have all of the table's columns, and perhaps new columns. If the commit
@@ -209,7 +220,8 @@ class Table(Protocol):
         ...
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends the rows that the table does not have yet, without a state, such as dead letters.
+        """Appends those rows of ``frame`` that the table does not contain yet, without a state. Dead letters are such
+        rows.
 
         Other runs may append at the same time.
 
@@ -223,12 +235,12 @@ class Table(Protocol):
         ...
 
     def read(self) -> DataFrame:
-        """Returns the committed rows."""
+        """Returns all rows that have been committed."""
         ...
 
 
 def other_layout(place: str, differences: Sequence[str]) -> Problem:
-    """Returns the warning about a table whose layout differs from its definition."""
+    """Returns the warning that the layout of the table ``place`` differs from its definition."""
     statement = f"the table keeps the layout that it was made with: {'; '.join(differences)}"
     hint = "start the table over with window.rebuild: true, or change the definition"
     return Problem("SMT506", place, statement, hint)
@@ -239,7 +251,8 @@ class LaidOutTable(Table, Protocol):
     """A sink whose table has a layout."""
 
     def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
-        """Returns the differences between the table and its definition (SMT506); none if there is no table.
+        """Returns warnings (SMT506) about differences between the table's layout and its definition. If there is no
+        table, returns an empty list.
 
         Args:
             rebuild: True if the run replaces everything, so that the table gets the layout of its definition.
@@ -255,7 +268,7 @@ class MergingTable(Table, Protocol):
     """A sink that can have keys."""
 
     def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
-        """Writes the changes of a table with keys, and the state, as one atomic commit.
+        """Writes the changes of a table with keys and the state in one atomic commit.
 
         Args:
             changes: A row for each change: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_actions``).

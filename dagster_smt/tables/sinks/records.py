@@ -18,7 +18,7 @@ GROUP_HEADER = "dagster_smt.group"
 
 
 class RecordTable:
-    """The common part of sinks that write topics; see ``Table``."""
+    """The base class of sinks that write topics; see ``Table``."""
 
     def beside_source(self) -> bool:
         """Returns True if the target topics are on the same cluster, or in the same folder, as the source topics."""
@@ -55,12 +55,14 @@ class RecordTable:
 
 
 def with_source(frame: DataFrame, group: str) -> DataFrame:
-    """Returns records with two more headers: their source, and the group that writes them."""
+    """Returns the records of ``frame`` with two more headers, which name the source of the record and ``group``."""
     return frame.withColumn("headers", headers_with_source(group))
 
 
 def headers_with_source(group: str, prefix: str = "") -> Column:
-    """Returns the headers of a record as they will be written. ``prefix`` is the prefix of the record's columns."""
+    """Returns a column with the headers that a record will have when ``group`` writes it. ``prefix`` is the prefix of
+    the record's columns.
+    """
     topic, partition, offset, own = (F.col(prefix + c) for c in ("source_topic", "partition", "offset", "headers"))
     place = F.concat(topic, F.lit("-"), partition, F.lit("@"), offset)
     texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
@@ -71,8 +73,8 @@ def headers_with_source(group: str, prefix: str = "") -> Column:
 
 
 def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
-    """Raises an error if a run would create more than ``max_topics`` topics. A router may take the topic from any
-    field.
+    """Raises an error if ``written`` has more than ``most`` topics. A router may take the topic from an arbitrary
+    field, so a limit is necessary.
 
     Raises:
         TableError: SMT465.
@@ -84,7 +86,8 @@ def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
 
 
 def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
-    """Raises an error if the target of a record is a topic that the same table reads.
+    """Raises an error for each topic that is in both ``written`` and ``read``, because a run must not write to topics
+    that it reads.
 
     Raises:
         TableError: SMT575, for each such topic.
@@ -95,7 +98,7 @@ def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
 
 
 def own_topic(topic: str) -> Problem:
-    """Returns the problem of records whose target is a topic that the same table reads."""
+    """Returns the problem of records that would be written to ``topic``, which the same table reads."""
     hint = "route the records to other topics, write to another place, or narrow the pattern of the topic table"
     statement = "the records would go to a topic that the table reads, and come back"
     return Problem("SMT575", topic, statement, hint)

@@ -1,4 +1,4 @@
-"""Writes SQL for sinks: the condition for replaced rows, and strings in the form of table properties."""
+"""SQL for sinks: a condition that matches replaced rows, and an encoding for strings in table properties."""
 
 import zlib
 from typing import Any
@@ -11,11 +11,12 @@ from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sql import literal
 
 _ESCAPES = "spark.sql.parser.escapedStringLiterals"
-"""A setting that turns a backslash in a literal into an ordinary character."""
+"""The setting with which Spark treats a backslash in a literal as an ordinary character."""
 
 
 def procedure_argument(session: Any, value: str) -> str:
-    """Returns a string as an argument of ``CALL``. Iceberg for Spark 3.5 accepts only literals there, not expressions.
+    """Returns ``value`` as a string argument for ``CALL``. In Spark 3.5, Iceberg accepts only literals as arguments,
+    not expressions.
 
     Raises:
         UnsupportedError: SMT664, no literal of Spark 3.5 can express this string with the settings of the session.
@@ -32,9 +33,9 @@ def procedure_argument(session: Any, value: str) -> str:
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
-    """Returns the SQL condition for the rows that a commit removes.
+    """Returns the SQL condition that matches the rows that a commit removes.
 
-    Its depth grows with the logarithm of the number of ranges.
+    The depth of the condition grows with the logarithm of the number of ranges.
 
     Args:
         replaced: The replaced rows, without ``everything``.
@@ -62,9 +63,9 @@ def _any_of(parts: list[str]) -> str:
 
 
 def packed(plain: str) -> str:
-    """Encodes a string as a table property stores it.
+    """Encodes the string ``plain`` for a table property.
 
-    Spark redacts plain properties that contain words such as ``url``.
+    Spark would redact a plain property that contains words such as ``url``.
     """
     return zlib.compress(plain.encode()).hex()
 

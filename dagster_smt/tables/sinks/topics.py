@@ -1,4 +1,6 @@
-"""Topics of files and of clusters as targets: lists their ranges, reads them, and appends records."""
+"""Topics of files and of clusters as targets. The code lists the ranges of topics, reads records and appends
+records.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +29,7 @@ from dagster_smt.tables.topic_table import FileTopics
 
 Say = Callable[[str], None]
 _PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20
-"""The largest number of rows, and of bytes, that the driver receives at a time."""
+"""The largest number of rows, and the largest number of bytes, that the driver receives at a time."""
 _REQUEST = 64 * 2**20
 _TUNED = {
     "kafka.linger.ms": "20",
@@ -59,9 +61,9 @@ class Topics(Protocol):
     def alone(
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
     ) -> AbstractContextManager["Topics"]:
-        """Returns the same topics for exclusive use by one owner.
+        """Returns the same topics, for exclusive use by the writer ``owner``.
 
-        Any other run of this owner has appended its records before, or can no longer append records.
+        Any earlier run of this owner has either appended its records, or can no longer append records.
 
         Args:
             owner: The name of the writer.
@@ -74,13 +76,13 @@ class Topics(Protocol):
         """
 
     def there(self, topics: Sequence[str]) -> list[Range]:
-        """Returns the ranges of the topics that exist."""
+        """Returns the ranges of those ``topics`` that exist."""
 
     def read(self, window: Window) -> DataFrame:
-        """Returns records, with Kafka's columns."""
+        """Returns the records in ``window`` as rows with Kafka's columns."""
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """Appends records.
+        """Appends the records of ``frame`` to their topics.
 
         Args:
             frame: The records, with the columns ``key, value, topic, headers``. For topics of a cluster, also
@@ -120,14 +122,16 @@ class FilePlace:
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``. Appends all records or none."""
+        """See ``Topics``. Either all records are appended or none."""
         ranges = append_frame(self.spec, frame, order, say)
         return Appended(ranges, number_of_records(ranges))
 
 
 @dataclass(frozen=True)
 class KafkaPlace:
-    """Topics of a cluster; see ``Topics``. The brokers set the timestamps, because Spark's writer cannot."""
+    """Topics of a Kafka cluster; see ``Topics``. Brokers set the timestamps of new records, because Spark's writer
+    cannot.
+    """
 
     session: SparkSession
     spec: KafkaTopics
@@ -138,12 +142,12 @@ class KafkaPlace:
 
     @cached_property
     def _demands(self) -> dict[str, Demands | None]:
-        """The requirements of the topics, as reported by the brokers."""
+        """The requirements of topics that brokers have reported so far."""
         return {}
 
     def demands(self, topics: Iterable[str]) -> dict[str, Demands]:
-        """Returns the requirements of topics; see ``KafkaClient.demands``. Asks the brokers only once for each
-        topic.
+        """Returns the requirements of each topic in ``topics``; see ``KafkaClient.demands``. Brokers are asked only
+        once for each topic.
         """
         topics = {*topics}
         unknown = topics - {*self._demands}
@@ -152,7 +156,9 @@ class KafkaPlace:
         return {topic: demands for topic in topics if (demands := self._demands[topic]) is not None}
 
     def limits(self, topics: Iterable[str]) -> dict[str, int]:
-        """Returns the largest record size in bytes by topic, for topics whose limit the brokers report."""
+        """Returns the largest size of a record in bytes for each topic in ``topics``. Topics without a known limit are
+        left out.
+        """
         demands = self.demands(topics)
         results = {}
         for topic, of in demands.items():
@@ -179,7 +185,7 @@ class KafkaPlace:
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``. Appends at least once."""
+        """See ``Topics``. Each record is appended at least once."""
         counts = {}
         for row in frame.groupBy("topic").count().collect():
             counts[row["topic"]] = row["count"]
@@ -202,8 +208,8 @@ class KafkaPlace:
         return Appended(ranges, sum(counts.values()))
 
     def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
-        """Raises an error for partitions that the topics do not have. A producer would wait for them until its time
-        limit.
+        """Raises an error if a partition in ``chosen`` does not exist. A producer would wait for the partition until a
+        time limit.
 
         Raises:
             TableError: SMT579, for each such topic.
@@ -220,10 +226,10 @@ class KafkaPlace:
             raise TableError([Problem("SMT579", topic, statement, hint) for topic in wrong])
 
     def write(self, frame: DataFrame, topics: Sequence[str], longest: int = 0) -> None:
-        """Writes records through Spark's writer: ``key, value, topic, headers``, and ``target_partition`` if the frame
-        has it.
+        """Writes the records of ``frame`` through Spark's writer.
 
-        A null partition leaves the choice to the producer.
+        The columns are ``key``, ``value``, ``topic``, ``headers`` and, if the frame has it, ``target_partition``. For a
+        null partition, the producer chooses the partition.
 
         Args:
             frame: The records.
@@ -248,15 +254,15 @@ class KafkaPlace:
 
 @dataclass(frozen=True)
 class _OnePlace(KafkaPlace):
-    """Topics of a cluster, for one owner. Appended records become visible to readers of committed records, or they
-    never become visible.
+    """Topics of a cluster for a single owner. Readers of committed records see either all appended records or none of
+    them.
     """
 
     producer: Transactions
     identity: Sequence[str]
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``.
+        """See ``Topics``. The records are sent in transactions.
 
         The driver collects the rows part by part, because a transaction belongs to one producer.
         """
@@ -286,8 +292,8 @@ class _OnePlace(KafkaPlace):
 
 
 def _at_least(option: str, needed: int) -> str:
-    """Returns the greater of an option and a number. An option that is not a number is passed to Kafka, which rejects
-    it.
+    """Returns the greater of ``option`` and ``needed`` as a string. If ``option`` is not a number, it is returned
+    unchanged, and Kafka rejects it.
     """
     if option.strip().isdecimal():
         return str(max(int(option), needed))
@@ -301,16 +307,14 @@ def _at_most(option: str, limits: Iterable[int]) -> str:
 
 
 def _bytes(value: bytes | bytearray | None) -> bytes | None:
-    """Converts a value to bytes for the client, which does not accept ``bytearray``. Spark may return a
-    ``bytearray``.
-    """
+    """Converts ``value`` to ``bytes``. Spark may return a ``bytearray``, which the Kafka client does not accept."""
     if value is None:
         return None
     return bytes(value)
 
 
 def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
-    """Opens topics for appending."""
+    """Opens the topics at ``place``, so that records can be appended."""
     if isinstance(place, FileTopics):
         return FilePlace(session, place)
     return KafkaPlace(session, place)

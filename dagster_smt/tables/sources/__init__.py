@@ -1,4 +1,4 @@
-"""Opens sources of records. Each kind of source has a module, and all modules implement one protocol.
+"""Opens sources of records. Each kind of source has its own module, and all of them implement the protocol ``Source``.
 
 A new source consists of a module with a class that has the methods of ``Source``, its plain data in
 ``tables.topic_table``, and a line in ``open_source``. To run the conformance suite on the source, add one line to the
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """An opened source: a specification, bound to a Spark session.
+    """An opened source, which is a source specification with a Spark session.
 
     A run verifies what it has read: if ``verify`` finds a problem, the run commits nothing. If a source finds a wrong
     record while Spark reads, the source leaves the record out. The number of records is then too small, and ``verify``
@@ -30,12 +30,10 @@ class Source(Protocol):
     """
 
     knows_times: bool
-    """True if ``offsets_at`` works without reading the records."""
+    """True if ``offsets_at`` can answer without reading records."""
 
     lacks_offsets: bool
-    """True if the source may have only some offsets of a range now and the others later, like a table that is being
-    filled.
-    """
+    """True if some offsets of a range may be missing now and appear later, as in a table that is being filled."""
 
     def topics(self) -> list[str]:
         """Returns the names of all topics, sorted."""
@@ -57,65 +55,67 @@ class Source(Protocol):
         """
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
-        """Returns the ranges, and everything else that is known about the topics' end offsets.
+        """Returns the ranges of ``topics``, and all other facts about the ends of these topics.
 
         Raises:
             TableError: See ``ranges``.
         """
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Returns True if two identities belong to the same topic."""
+        """Returns True if the identities ``before`` and ``now`` belong to the same topic."""
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Returns the partitions that have lost records before these positions since they were read.
+        """Returns the first lost offset of each partition that has lost records before its position in ``positions``.
 
         The value for each partition is its first lost offset.
         """
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns the offsets among ``offsets`` that the source has."""
+        """Returns those ``offsets`` for which the source has a record."""
 
     def ahead(self) -> list[Problem]:
-        """Returns the problems of records with future timestamps that ``offsets_at`` found.
+        """Returns a problem for each record with a future timestamp that ``offsets_at`` has met.
 
         Time windows end at such a record. The list is empty if the source does not check timestamps.
         """
 
     def changed(self, window: Window) -> list[Problem]:
-        """Returns the changes of a window's topics since the window was fixed, as far as they explain a failed
-        reading.
+        """Returns the changes to the topics of ``window`` since the window was fixed. Only changes that explain a
+        failed reading are returned.
         """
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns the result of Kafka's ``offsetsForTimes``.
-
-        For each topic-partition, this is the first offset whose timestamp is ``millis`` or later.
+        """Returns the first offset of each topic-partition whose timestamp is ``millis`` or later, as Kafka's
+        ``offsetsForTimes`` does.
 
         If there is no such record, the result is the end of the partition.
         """
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """Returns ``offsets_at`` for several times. A source that has to read its records reads them only once."""
+        """Returns the result of ``offsets_at`` for each time in ``moments``. A source that has to read its records
+        reads them only once.
+        """
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
-        """Returns the stored bytes of each topic; None if the source would have to read records to find out."""
+        """Returns the stored bytes of each topic. Returns None if the source would have to read records to find out."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """Returns the offsets that a consumer group has committed, by topic-partition.
+        """Returns the offsets that the consumer group ``group`` has committed, by topic-partition.
 
         Raises:
             UnsupportedError: SMT585, the source has no such groups.
         """
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
-        """Sets a consumer group's offsets to a table's progress, for other tools.
+        """Sets the committed offsets of the consumer group ``group`` to ``ends``, a table's progress, so that other
+        tools can show it.
 
         Raises:
             UnsupportedError: SMT585, the source has no such groups.
         """
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """Returns the records of a window, with Kafka's columns (``KAFKA_COLUMNS``).
+        """Returns the records of ``window`` as rows with Kafka's columns (``KAFKA_COLUMNS``).
 
         A timestamp that Spark cannot hold is null, with the type ``UNREADABLE_TIMESTAMP``.
 
@@ -129,18 +129,19 @@ class Source(Protocol):
         """
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """Reads like ``read``, with a column ``leaderEpoch``: the epoch of the leader that wrote the record's batch.
+        """Reads as ``read`` does, and adds the column ``leaderEpoch``, the epoch of the leader that wrote the record's
+        batch.
 
         The epoch is null if the source has no leaders. A source may need a slower reading method for this column.
         """
 
     def count(self, window: Window) -> dict[str, int] | None:
-        """Returns the number of records of each topic in a window; None if the source would have to read the
-        records.
+        """Returns the number of records of each topic in ``window``. Returns None if the source would have to read the
+        records to find out.
         """
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """Returns problems if the run cannot have read all records of a window.
+        """Returns problems if the numbers in ``read`` show that the run has not read all records of ``window``.
 
         Args:
             window: The window.
@@ -150,7 +151,7 @@ class Source(Protocol):
 
 
 def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Source:
-    """Opens a source.
+    """Opens the source that ``spec`` describes.
 
     Args:
         spec: The source.
@@ -172,7 +173,7 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
 
 def measured_topics(source: Source, topics: Sequence[str]) -> tuple[TopicEnds, dict[str, list[Problem]]]:
-    """Measures the topics that a source can measure. Returns the measures, and the problems of the other topics.
+    """Measures those ``topics`` that the source can measure. Returns their ends, and the problems of the other topics.
 
     Raises:
         TableError: The source can measure none of the topics.

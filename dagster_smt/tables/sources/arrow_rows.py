@@ -1,4 +1,4 @@
-"""Builds Arrow columns of records in the form that Spark reads: bytes, timestamps in microseconds, headers."""
+"""Builds Arrow columns of records in the form that Spark reads. For example, timestamps are in microseconds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ SCHEMA = pa.schema(list(zip(KAFKA_COLUMNS, _TYPES, strict=True)))
 
 
 def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any]:
-    """Returns the columns ``timestamp`` and ``timestampType``.
+    """Returns the Arrow columns ``timestamp`` and ``timestampType`` for the times in ``counts``.
 
     A timestamp that Spark cannot hold becomes null, with a special timestamp type.
 
@@ -37,12 +37,14 @@ def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any
 
 
 def headers(lengths: Any, keys: Any, values: Any) -> Any:
-    """Returns the column ``headers``, from the number of headers of each record and a flat list of all headers."""
+    """Returns the Arrow column ``headers``. ``lengths`` holds the number of headers of each record, and ``keys`` and
+    ``values`` list all headers.
+    """
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     pairs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
     return pa.ListArray.from_arrays(pa.array(offsets), pairs)
 
 
 def batch(columns: Sequence[Any]) -> pa.RecordBatch:
-    """Returns a batch of Kafka's columns."""
+    """Returns a record batch of ``columns``, which are Kafka's columns in their order."""
     return pa.RecordBatch.from_arrays(list(columns), schema=SCHEMA)

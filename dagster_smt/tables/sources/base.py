@@ -1,5 +1,4 @@
-"""Contains the common part of most sources, which have no leaders, no transactions, and no offsets that appear
-later."""
+"""The base class of most sources. Such sources have no leaders and no transactions, and no offsets appear later."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BaseSource:
-    """The defaults for a ``Source``."""
+    """A base class with defaults for the methods of ``Source``."""
 
     lacks_offsets = False
 
@@ -24,7 +23,7 @@ class BaseSource:
         raise NotImplementedError
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
-        """See ``Source``. Returns only the ranges."""
+        """See ``Source``. The result contains only ranges."""
         return TopicEnds(self.ranges(topics))
 
     def same_topic(self, before: str, now: str) -> bool:

@@ -1,5 +1,5 @@
-"""Reads records of a cluster with Kafka's Python client, if Spark's own reader fails or does not return the leader
-epochs.
+"""Reads records of a cluster with Kafka's Python client. Runs use this client if Spark's own reader fails, or if they
+need leader epochs.
 
 The client runs on Spark's executors, between the same offsets. Spark's reader fails at a timestamp that Spark cannot
 hold. From the first such record of a partition onwards, this client reads the rest of the window. Spark's reader also
@@ -20,13 +20,16 @@ from dagster_smt.tables.sources import arrow_rows
 
 _BATCH = 1_000
 _SECONDS = 0.1
-"""The time in seconds for which the client waits until a batch is full, including the last batch of each range."""
+"""The time in seconds for which the client waits for a full batch. The last batch of each range also waits for this
+time.
+"""
 _RECORDS_OF_A_TASK = 250_000
 
 
 @dataclass(frozen=True)
 class ReadByClient:
-    """A picklable function for ``DataFrame.mapInArrow`` that turns numbers of ranges into the records of these ranges.
+    """A picklable function for ``DataFrame.mapInArrow``. It receives the numbers of ranges, and returns the records of
+    these ranges.
 
     Attributes:
         ranges: The ranges.
@@ -68,7 +71,7 @@ class ReadByClient:
 
 
 def in_pieces(ranges: Iterable[Range]) -> list[Range]:
-    """Returns the ranges, split into pieces that are short enough for one task each."""
+    """Splits ``ranges`` into pieces that are short enough for one task each."""
     pieces = list[Range]()
     for r in ranges:
         starts = range(r.start, r.end, _RECORDS_OF_A_TASK)
@@ -81,7 +84,9 @@ _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
 
 
 def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
-    """Returns the records before an offset, and True if no more such records can follow."""
+    """Returns those ``messages`` that are before the offset ``end``. The second item is True if no more such messages
+    can follow.
+    """
     from confluent_kafka import KafkaError, KafkaException
 
     records = list[Any]()
@@ -121,6 +126,6 @@ def _batch(records: Sequence[Any]) -> pa.RecordBatch:
 
 
 def _epochs(records: Sequence[Any]) -> pa.Array:
-    """Returns the leader epochs, which are null for records in an older format."""
+    """Returns the leader epochs of ``records`` as an Arrow array. The epoch is null for a record in an older format."""
     epochs = (record.leader_epoch() for record in records)
     return pa.array([None if epoch is None or epoch < 0 else epoch for epoch in epochs], pa.int32())

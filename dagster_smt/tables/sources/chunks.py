@@ -36,8 +36,9 @@ FOUND_SCHEMA = "`topic` STRING, `partition` INT, `moment` INT, `offset` BIGINT"
 
 @dataclass(frozen=True)
 class ReadChunks:
-    """A picklable function for ``DataFrame.mapInArrow`` that turns numbers of chunks into the records of these
-    chunks."""
+    """A picklable function for ``DataFrame.mapInArrow``. It receives the numbers of chunks, and returns the records of
+    these chunks.
+    """
 
     chunks: Sequence[Chunk]
 
@@ -48,8 +49,8 @@ class ReadChunks:
 
 @dataclass(frozen=True)
 class FirstAt:
-    """A picklable function for ``DataFrame.mapInArrow`` that returns the first offset of each chunk at or after some
-    times.
+    """A picklable function for ``DataFrame.mapInArrow``. It returns, for each chunk and each time, the first offset at
+    or after the time.
 
     Attributes:
         chunks: The chunks.
@@ -77,7 +78,9 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 
 
 def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
-    """Yields the batches of a chunk. The last batch is withheld until it is certain that no surplus row follows."""
+    """Yields the record batches of ``chunk``. The last batch is withheld until it is certain that no surplus row
+    follows.
+    """
     held = None
     try:
         for rows in parquet_batches(chunk) if chunk.parquet else _line_batches(chunk):
@@ -93,7 +96,7 @@ def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
 
 
 def _line_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
-    """Yields batches of records, and ``None`` for lines that are not the expected records."""
+    """Yields the records of ``chunk`` in batches. A line that is not the expected record yields ``None``."""
     at = chunk.start
     for lines in _blocks(chunk):
         rows = _decoded(lines, decode_rows, decode_row)
@@ -105,7 +108,7 @@ def _line_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
 
 
 def _blocks(chunk: Chunk) -> Iterator[bytes]:
-    """Yields blocks of whole lines, each of a few hundred kilobytes."""
+    """Yields the lines of ``chunk`` in blocks of a few hundred kilobytes. Each block contains only whole lines."""
     rest, left = b"", chunk.last - chunk.first
     with open(chunk.path, "rb") as file:
         file.seek(chunk.first)
@@ -121,8 +124,8 @@ def _blocks(chunk: Chunk) -> Iterator[bytes]:
 
 
 def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Callable[[bytes], Any]) -> Any:
-    """Returns one row for each line, or None. Decodes all lines at once if a line cannot be mistaken for several
-    lines.
+    """Returns one row for each line in ``lines``, or None if a line is invalid. If no line can be mistaken for several
+    lines, all lines are decoded at once.
     """
     count = lines.count(b"\n") + (not lines.endswith(b"\n"))
     try:
@@ -177,7 +180,7 @@ def _headers(rows: list[list[HeaderRow]]) -> Any:
 
 
 class _Moment(msgspec.Struct, gc=False):
-    """The fields of a line that ``offsets_at`` reads."""
+    """The only fields of a line that ``offsets_at`` reads."""
 
     timestamp: int
 
@@ -186,7 +189,7 @@ _moments = msgspec.json.Decoder(_Moment)
 
 
 def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns the same numbers as ``late_rows``. Lines that are not records have no time."""
+    """Returns the same numbers as ``late_rows``, for a chunk of JSON lines. Lines that are not records have no time."""
     number, numbers = 0, list[int]()
     for lines in _blocks(chunk):
         stamps = _decoded(lines, _moments.decode_lines, _moments.decode)

@@ -1,7 +1,9 @@
-"""File topics: topics as folders of segment files. A writer with a lock assigns dense offsets.
+"""File topics, which are topics as folders of segment files. A writer assigns offsets without gaps while it holds the
+topic's lock.
 
-``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``), rows with Kafka's columns, see ``segments``.
-A segment never changes once it has its name. The driver only locates the records; executors read and check them.
+``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``) is a segment, whose rows have Kafka's columns; see
+``segments``. A segment never changes once it has its name. The driver only locates the records; executors read and
+check them.
 """
 
 import difflib
@@ -36,11 +38,11 @@ Listing = dict[int, list[Segment]]
 
 
 def nothing() -> None:
-    """Does nothing. Serves as a beat if the caller does not pass one."""
+    """Does nothing. Callers without a beat of their own pass this function."""
 
 
 class FileTopicsSource(BaseSource):
-    """Opened file topics. The class lists each topic once, and again when it needs the topic's ranges."""
+    """Opened file topics. The object lists each topic's folder once, and again whenever it needs the topic's ranges."""
 
     knows_times = False
 
@@ -51,7 +53,7 @@ class FileTopicsSource(BaseSource):
         self._listings: dict[str, Listing] = {}
 
     def topics(self) -> list[str]:
-        """Returns the sorted topics under the root. Folders whose names cannot be topics are skipped.
+        """Returns the sorted names of the topics under the root. A folder whose name cannot be a topic is skipped.
 
         Raises:
             TableError: SMT500, the root is missing.
@@ -66,7 +68,7 @@ class FileTopicsSource(BaseSource):
             return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity that the topic's writer has stored.
+        """Returns the identity of each topic, which the topic's writer has stored.
 
         The identity of a topic that was written by hand comes from its first segment.
         """
@@ -102,7 +104,7 @@ class FileTopicsSource(BaseSource):
             return results
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the offsets of each partition. Reads only the last segment of each partition.
+        """Returns the offsets of each partition of ``topics``. Only the last segment of each partition is read.
 
         Raises:
             TableError: SMT500: the root does not exist; SMT501: the topic does not exist; SMT502: a file is not a
@@ -163,7 +165,7 @@ class FileTopicsSource(BaseSource):
         return map_in_arrow(self._numbers(chunks), ReadChunks(chunks), KAFKA_SCHEMA)
 
     def _numbers(self, chunks: "list[Chunk]") -> "DataFrame":
-        """Returns a row per chunk.
+        """Returns a data frame with a row for each chunk, which contains the number of the chunk.
 
         Spark's default parallelism splits the rows evenly, unless there are very few or very many.
         """
@@ -196,9 +198,9 @@ class FileTopicsSource(BaseSource):
         return self.explain(window, beat)
 
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Returns the reasons for a wrong number of records.
+        """Returns the reasons why a run has read a wrong number of records from ``window``.
 
-        Reads line by line, and names the file and line of each fault.
+        The method reads line by line, and names the file and line of each fault.
 
         Returns:
             SMT503: not a record; SMT504: a different topic or partition; SMT505: a gap or duplicate; SMT544: no fault
@@ -212,7 +214,7 @@ class FileTopicsSource(BaseSource):
             return list(error.problems)
 
     def check(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Reads the window line by line, and returns its problems; see ``explain``."""
+        """Reads ``window`` line by line, and returns the problems of its records; see ``explain``."""
         _, problems = self._chunks(window, beat)
         if problems:
             return problems
@@ -272,7 +274,7 @@ class FileTopicsSource(BaseSource):
 
 
 class _Part(NamedTuple):
-    """The part of a segment that a range requests, and the offset at which the next segment begins."""
+    """The part of a segment that belongs to a range, with the offset at which the next segment begins."""
 
     segment: Segment
     start: int
@@ -289,7 +291,7 @@ def _overlapping(segments: list[Segment], range_: Range) -> Iterator[_Part]:
 
 
 def _split(part: _Part, beat: Callable[[], None]) -> Iterator[Chunk]:
-    """Splits a part of a segment into chunks of a few megabytes.
+    """Splits ``part``, a part of a segment, into chunks of a few megabytes.
 
     Raises:
         TableError: SMT503, SMT505 or SMT541.
@@ -343,7 +345,8 @@ def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) ->
 
 
 def check_segment(segment: Segment, start: int, end: int, beat: Callable[[], None] = nothing) -> list[Problem]:
-    """Reads the rows with the offsets ``start`` to ``end`` of a segment one by one, and returns their problems.
+    """Reads the rows of ``segment`` from the offset ``start`` up to ``end`` one by one, and returns the problems of
+    these rows.
 
     Returns:
         The first problems: SMT503 not a record, SMT504 a different topic or partition, SMT505 a gap or duplicate.

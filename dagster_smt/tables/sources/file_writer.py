@@ -1,5 +1,5 @@
-"""Appends records to file topics under a topic's lock. A segment appears as a whole, and contains only records that can
-be read.
+"""Appends records to file topics while holding the topic's lock. A segment appears as a whole, and contains only
+records that can be read.
 """
 
 import os
@@ -35,12 +35,12 @@ Say = Callable[[str], None]
 
 
 def silent(line: str) -> None:
-    """Does nothing. Serves as a beat if the caller does not pass one."""
+    """Does nothing. Callers that show no progress pass this function."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewRecord:
-    """A record to append. ``timestamp`` is in milliseconds; ``None`` is the current time."""
+    """A record to append. Its ``timestamp`` is in milliseconds; ``None`` stands for the current time."""
 
     key: bytes | None
     value: bytes | None
@@ -52,7 +52,7 @@ class NewRecord:
 def append_records(
     source: FileTopics, topic: str, records: Iterable[NewRecord], partition: int = 0, say: Say = silent
 ) -> Range:
-    """Appends records to a topic-partition, as one new segment that appears as a whole or not at all.
+    """Appends ``records`` to a topic-partition, as one new segment that appears as a whole or not at all.
 
     Creates the root, the topic and the partition if they are missing. Waits for other writers of the topic.
 
@@ -69,7 +69,7 @@ def append_records(
 
 
 def check_place(topic: str, partition: int) -> None:
-    """Raises an error for an invalid topic-partition.
+    """Raises an error if ``topic`` or ``partition`` is not a valid name or number.
 
     Raises:
         TableError: SMT507.
@@ -82,7 +82,7 @@ def check_place(topic: str, partition: int) -> None:
 
 
 def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
-    """Returns the record as a line.
+    """Returns ``record`` as a line of a segment.
 
     Raises:
         ValueError: A reader would reject the record. The message contains the reason, without any value.
@@ -110,20 +110,20 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
 
 
 def refused(place: str, why: str) -> Problem:
-    """Returns the problem of a record that a reader would reject."""
+    """Returns the problem of a record that a reader would reject for the reason ``why``."""
     return Problem("SMT543", place, f"a record cannot be appended: {why}", "nothing was appended: fix the record")
 
 
 @dataclass(frozen=True)
 class TopicWriter:
-    """A writer of one topic, which holds the topic's lock. ``writing`` creates it."""
+    """A writer of one topic, which holds the topic's lock. The function ``writing`` creates the writer."""
 
     root: Path
     topic: str
     segments: dict[int, list[Segment]] = field(default_factory=dict)
 
     def end(self, partition: int = 0) -> int:
-        """Returns the next offset.
+        """Returns the offset that the next record of ``partition`` will get.
 
         Raises:
             TableError: SMT541, the last segment cannot be read.
@@ -161,7 +161,7 @@ class TopicWriter:
             raise TableError(refused(place, str(error))) from None
 
     def publish(self, file: Path, range_: Range) -> None:
-        """Makes a finished file of JSON lines the next segment of a partition."""
+        """Makes the finished file ``file``, with JSON lines for ``range_``, the next segment of its partition."""
         folder = self.root / self.topic / str(range_.partition)
         local.make_folder(folder)
         local.sync(file)
@@ -172,10 +172,10 @@ class TopicWriter:
 
 @contextmanager
 def writing(source: FileTopics, topic: str, say: Say = silent) -> Iterator[TopicWriter]:
-    """Holds a topic's lock during the block, after other writers have released it.
+    """Holds the lock of ``topic`` while the block runs, and yields a writer. Waits until other writers have released
+    the lock.
 
-    Removes the unfinished files of killed writers. This is safe, because nobody else can be writing while this lock is
-    held.
+    Unfinished files of killed writers are removed. This is safe, because nobody else can write while this lock is held.
 
     Args:
         source: The topics.
@@ -205,7 +205,9 @@ def _holder() -> str:
 
 
 def _name(folder: Path) -> None:
-    """Gives a new topic an identity, which distinguishes it from earlier and later topics with the same name."""
+    """Stores an identity in ``folder``, the folder of a new topic. The identity distinguishes the topic from earlier
+    and later topics with the same name.
+    """
     temporary = folder / f"{ID}.tmp"
     temporary.write_text(secrets.token_hex(16), encoding="utf-8")
     local.sync(temporary)
@@ -214,7 +216,7 @@ def _name(folder: Path) -> None:
 
 @contextmanager
 def staging(root: Path, say: Say = silent) -> Iterator[Path]:
-    """Yields a folder under the root for unfinished files. Folders of dead writers are removed first.
+    """Yields a folder under ``root`` for unfinished files. Folders of dead writers are removed first.
 
     A writer holds the lock of its folder while it lives, so a folder whose lock is free belongs to a dead writer.
     """

@@ -1,4 +1,4 @@
-"""Appends a Spark DataFrame to file topics: Spark writes the lines, and the driver only names the files.
+"""Appends a Spark DataFrame to file topics. Spark writes the lines, and the driver only names the files.
 
 Spark computes the frame once, and stages its rows as lines without offsets. The counts of these lines determine the
 topics to lock and the new end of each partition. While the locks are held, Spark adds the offsets to the lines, and the
@@ -40,7 +40,7 @@ _ROW = {"topic": T.StringType(), "partition": T.IntegerType(), "rest": T.StringT
 
 
 def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say: Say = silent) -> list[Range]:
-    """Appends the rows of a frame, as one new segment per topic-partition. Each segment appears as a whole or not at
+    """Appends the rows of ``frame``, as one new segment per topic-partition. Each segment appears as a whole or not at
     all.
 
     The result is the same as the result of ``append_records``. The driver receives no rows. The function waits for
@@ -81,7 +81,7 @@ def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say
 
 @dataclass(frozen=True)
 class _EncodeRows:
-    """A picklable function for ``DataFrame.mapInArrow`` that returns the part of each line after the offset."""
+    """A picklable function for ``DataFrame.mapInArrow``. It returns the part of each line that follows the offset."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -106,7 +106,9 @@ def _encoded(
     kind: int | None,
     headers: list[dict[str, Any]] | None,
 ) -> tuple[str | None, str | None]:
-    """Returns the part of a line after the offset, or the reason why the record cannot be a line."""
+    """Returns two items, one of which is None: the part of a record's line after the offset, and the reason why the
+    record cannot be a line.
+    """
     if topic is None or partition is None:
         return None, "it has no topic or no partition"
     pairs = tuple((header["key"], header["value"]) for header in headers or ())
@@ -125,7 +127,9 @@ def _encoded(
 def _stage(
     frame: DataFrame, order: Sequence[str], folder: Path, say: Say
 ) -> tuple[DataFrame, dict[tuple[str, int], int]]:
-    """Writes all lines without their offsets. Returns these lines, and their number by topic-partition."""
+    """Writes all lines of ``frame`` without their offsets into ``folder``. Returns the lines, and the number of lines
+    by topic-partition.
+    """
     say("staging records")
     order_columns = []
     for n, name in enumerate(order):
@@ -149,7 +153,7 @@ def _stage(
 
 
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
-    """Writes one file of complete lines for each topic-partition."""
+    """Writes a file of complete lines for each topic-partition. The offsets begin at the numbers in ``starts``."""
     known = []
     for place, start in starts.items():
         known.append((*place, start))

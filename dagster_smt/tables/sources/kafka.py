@@ -1,7 +1,8 @@
-"""Topics of a Kafka cluster. The client asks for topics and offsets, and Spark's own source reads the records.
+"""Topics of a Kafka cluster as a source. A client asks for topics and offsets, and Spark's own Kafka source reads the
+records.
 
-The offsets of a topic are not dense: compaction, aborted transactions and the markers of all transactions leave holes.
-A window is a range of offsets. Its records are the records that a reader with the topics' isolation level can see.
+The offsets of a topic have holes, because of compaction, aborted transactions and the markers of all transactions. A
+window is a range of offsets. Its records are the records that a reader with the topics' isolation level can see.
 """
 
 import json
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _FEW_TASKS = 16
 _AHEAD = 24 * 3600 * 1000
-"""The number of milliseconds by which a record's timestamp may be ahead of this machine's clock."""
+"""The number of milliseconds by which the timestamp of a record may be later than this machine's clock."""
 _RECORDS_OF_A_TASK = 100_000
 _TUNED = {
     "kafka.fetch.max.wait.ms": "50",  # by default, a reader waits half a second at the end of each partition
@@ -38,11 +39,11 @@ _TUNED = {
 
 
 def nothing() -> None:
-    """Does nothing. Used as a beat that never stops the work."""
+    """Does nothing. Callers without a beat of their own pass this function."""
 
 
 class KafkaReader(BaseSource):
-    """Opened topics of a cluster.
+    """Topics of a cluster, opened as a source.
 
     Args:
         spec: The topics.
@@ -104,7 +105,7 @@ class KafkaReader(BaseSource):
         return problems
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """See ``Source``. The sizes are unknown."""
+        """See ``Source``. The sizes are unknown, so the result is None."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
@@ -121,8 +122,8 @@ class KafkaReader(BaseSource):
         self.client.commit(group, positions)
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """See ``Source``. Uses Spark's ``kafka`` source between explicit offsets. If records have been lost, the
-        reading fails.
+        """See ``Source``. Spark's ``kafka`` source reads between explicit offsets, and fails if records have been
+        lost.
         """
         assert self.session is not None
         beat()
@@ -145,8 +146,8 @@ class KafkaReader(BaseSource):
         return self._read_by_client(in_pieces(sorted(window.ranges)), epochs=True)
 
     def _split(self, window: Window) -> tuple[Window, list[Range]]:
-        """Returns the ranges that Spark's reader can read, and the ranges that begin with a timestamp that Spark cannot
-        hold.
+        """Splits ``window`` into two parts: the ranges that Spark's reader can read, and the ranges that begin with a
+        timestamp that Spark cannot hold.
         """
         places = sorted({(r.topic, r.partition) for r in window.ranges})
         firsts = {}
@@ -167,8 +168,10 @@ class KafkaReader(BaseSource):
         return map_in_arrow(numbers, read, EPOCH_SCHEMA if epochs else KAFKA_SCHEMA)
 
     def client_reading(self, ranges: Sequence[Range], *, epochs: bool) -> ReadByClient:
-        """Returns a function for Spark that reads ranges with confluent-kafka's client. With ``epochs``, the result
-        contains the leader epochs."""
+        """Returns a function with which Spark reads ``ranges`` by means of confluent-kafka's client.
+
+        With ``epochs``, the result contains the leader epochs.
+        """
         config = self.client.consumer_config(
             "dagster_smt.records",
             **{

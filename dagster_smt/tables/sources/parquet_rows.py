@@ -1,4 +1,4 @@
-"""Parquet segments: the permitted column types, and the conversion of rows into Kafka's columns."""
+"""Parquet segments: checks of column types, and the conversion of rows into Kafka's columns."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,12 +17,14 @@ _COORDINATES = ("topic", "partition", "offset")
 
 
 def open_parquet(path: Any) -> pq.ParquetFile:
-    """Opens a file. Spark writes timestamps of 96 bits, which may not fit into nanoseconds."""
+    """Opens the Parquet file ``path``. Timestamps are read in microseconds, because Spark writes 96 bits, which may not
+    fit into nanoseconds.
+    """
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
 
 def schema_problem(schema: pa.Schema) -> str:
-    """Returns the problem with the columns of a segment; an empty string if there is none."""
+    """Returns the problem with the columns of a Parquet segment; an empty string if there is none."""
     checks = {
         "key": _is_side,
         "value": _is_side,
@@ -73,7 +75,7 @@ def _is_headers(kind: pa.DataType) -> bool:
 
 
 def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
-    """Yields batches of a chunk's records; ``None`` at a row that is not the expected record."""
+    """Yields the records of ``chunk`` in batches. A row that is not the expected record yields ``None``."""
     at = chunk.start
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start):
@@ -86,7 +88,9 @@ def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
 
 
 def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yields the rows ``first`` to ``first + count`` of a file. Reads only the row groups that contain these rows."""
+    """Yields ``count`` rows of ``file``, beginning with the row ``first``. Only the row groups that contain these rows
+    are read.
+    """
     sizes = []
     for n in range(file.metadata.num_row_groups):
         sizes.append(file.metadata.row_group(n).num_rows)
@@ -104,7 +108,7 @@ def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | N
 
 
 def convert(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Converts rows with a valid schema into Kafka's columns.
+    """Converts ``rows``, which have a valid schema, into Kafka's columns.
 
     Raises:
         pa.ArrowInvalid: A value does not fit, such as a partition of more than 32 bits.
@@ -158,8 +162,8 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns, for each time in order, the number of the first row at or after that time. Times that the chunk does not
-    reach are left out.
+    """Returns, for each time in ``moments``, the number of the first row of ``chunk`` at or after that time. Times that
+    are later than all rows are left out.
     """
     number, numbers = 0, list[int]()
     with open_parquet(chunk.path) as file:
@@ -186,7 +190,7 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
 
 
 def checked_rows(segment: Segment, first: int, count: int) -> RowsOrProblems:
-    """Checks rows of a Parquet segment one by one."""
+    """Checks ``count`` rows of a Parquet segment one by one, beginning with the row ``first``."""
     with open_parquet(segment.path) as file:
         problem = schema_problem(file.schema_arrow)
         if problem:

@@ -1,7 +1,7 @@
-"""Finds the positions of records in a segment's file without decoding them: their number, and their bytes or row
-groups.
+"""Finds the position of records in a segment's file without decoding records. A position is a byte or a row group.
 
-A process counts each file only once, although a run first needs the end of a segment, and later the windows inside it.
+A process counts the records of each file only once, although a run first needs the end of a segment, and later the
+windows inside it.
 """
 
 import bisect
@@ -21,7 +21,7 @@ _MOST_FILES = 10_000  # files; about a thousand bytes each
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a file.
+    """The positions of the lines in a file.
 
     Attributes:
         path: The file.
@@ -36,7 +36,7 @@ class Lines:
     newlines: "array[int]"
 
     def position(self, line: int) -> int:
-        """Returns the byte at which a line begins. Lines are counted from 0."""
+        """Returns the number of the byte at which the line ``line`` begins. Lines are counted from 0."""
         if line <= 0 or line >= self.records:
             if line > 0:
                 return self.size
@@ -54,7 +54,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The rows of a Parquet file: the number of rows up to the end of each row group, and the schema."""
+    """The row groups of a Parquet file: the number of rows up to the end of each group, and the schema."""
 
     ends: tuple[int, ...]
     schema: Any
@@ -82,14 +82,14 @@ def _remembered(
 
 
 def lines_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> Lines:
-    """Returns the lines of a JSON segment."""
+    """Returns the positions of the lines in ``segment``, a JSON segment."""
     lines = _remembered(segment.path, _count_lines, beat)
     assert isinstance(lines, Lines)
     return lines
 
 
 def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> RowGroups:
-    """Returns the row groups of a Parquet segment.
+    """Returns the row groups of ``segment``, a Parquet segment.
 
     Raises:
         TableError: SMT541, the file cannot be read.
@@ -107,7 +107,7 @@ def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> 
 
 
 def count_records(segment: Segment, beat: Callable[[], None] = lambda: None) -> int:
-    """Counts the records without reading them.
+    """Returns the number of records in ``segment``, without decoding the records.
 
     Raises:
         TableError: SMT541, the segment cannot be read.

@@ -1,4 +1,4 @@
-"""Segment files of file topics: names, rows and problems.
+"""Segment files of file topics: their names, their rows, and the problems of rows.
 
 A line of a ``.jsonl`` segment is an object with Kafka's columns. ``key``, ``value`` and the value of a header are
 strings, ``null``, or bytes as ``{"base64": "..."}``. ``timestamp`` is in milliseconds.
@@ -57,12 +57,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode_row(row: SegmentRow) -> bytes:
-    """Returns the row as a line."""
+    """Returns ``row`` as a line of a segment."""
     return _encode(row) + b"\n"
 
 
 def to_bytes(side: str | Tagged | None) -> bytes | None:
-    """Converts a key, a value or a header's value from the form in a line into bytes."""
+    """Converts ``side``, which is a key, a value or a header's value as a line spells it, into bytes."""
     if isinstance(side, Tagged):
         return side.base64
     if side is None:
@@ -71,7 +71,7 @@ def to_bytes(side: str | Tagged | None) -> bytes | None:
 
 
 def to_text(data: bytes | None) -> str | Tagged | None:
-    """Converts bytes into their form in a line: a string if they are UTF-8."""
+    """Converts ``data`` into the spelling of a line: a string if the bytes are UTF-8, and base64 otherwise."""
     if data is None:
         return None
     try:
@@ -82,7 +82,7 @@ def to_text(data: bytes | None) -> str | Tagged | None:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A file with the records of one topic-partition from ``base`` on."""
+    """A file with the records of one topic-partition, beginning with the offset ``base``."""
 
     base: int
     path: Path
@@ -91,17 +91,17 @@ class Segment:
 
     @property
     def place(self) -> str:
-        """The name in messages: ``orders/0/00000000000000000000.jsonl``."""
+        """The name of the segment in messages, such as ``orders/0/00000000000000000000.jsonl``."""
         return f"{self.topic}/{self.partition}/{self.path.name}"
 
     @property
     def parquet(self) -> bool:
-        """True if the segment is a Parquet file, not JSON lines."""
+        """True if the segment is a Parquet file; False if it consists of JSON lines."""
         return self.path.suffix == PARQUET
 
 
 def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
-    """Returns the segment with the given file name; None if the file is not a segment."""
+    """Returns the segment for the file ``path``. If its name is not the name of a segment, returns None."""
     match = _NAME.fullmatch(path.name)
     if match:
         return Segment(int(match[1]), path, topic, partition)
@@ -109,7 +109,7 @@ def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
 
 
 def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
-    """Returns the segments of a topic by partition, in the order of their offsets.
+    """Returns the segments of ``topic``, by partition and in the order of their offsets.
 
     Raises:
         TableError: SMT502: a file is not a segment; SMT542: two segments begin at one offset.
@@ -157,7 +157,7 @@ def _doubles(segments: list[Segment]) -> list[Problem]:
 
 
 def read_rows(segment: Segment) -> Iterator[SegmentRow]:
-    """Reads the rows of a JSON segment without checks."""
+    """Yields the rows of ``segment``, a JSON segment, without checks."""
     with segment.path.open("rb") as file:
         yield from map(decode_row, file)
 
@@ -166,13 +166,13 @@ Coordinates = tuple[str, int, int]
 """The topic, the partition and the offset of a record."""
 
 RowsOrProblems = Iterator[tuple[str, Coordinates | str]]
-"""Yields a pair for each row of a segment: the row's location, and either its coordinates or its problem."""
+"""An iterator with a pair for each row of a segment: the row's location, and either its coordinates or its problem."""
 
 
 def check_rows(
     rows: RowsOrProblems, segment: Segment, start: int, beat: Callable[[], None] = lambda: None
 ) -> list[Problem]:
-    """Returns the problems of a segment's rows.
+    """Returns the problems of those ``rows`` that are not the expected records of ``segment``.
 
     Args:
         rows: The rows.
@@ -212,7 +212,7 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
 
 
 def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOrProblems:
-    """Checks rows of a JSON segment one by one.
+    """Checks ``count`` rows of a JSON segment one by one, beginning at a given position.
 
     Args:
         segment: The segment.
@@ -236,7 +236,9 @@ def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOr
 
 
 def _why(error: Exception) -> str:
-    """Returns the decoder's message without the name of an unknown field, because that name may be data."""
+    """Returns the message of the decoder error ``error``, without the name of an unknown field. That name may be
+    data.
+    """
     if isinstance(error, UnicodeDecodeError):
         return "the line is not UTF-8"
     text = str(error)
@@ -247,7 +249,7 @@ def _why(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a segment.
+    """A part of a segment, which one task reads.
 
     Attributes:
         path: The file.

@@ -1,4 +1,4 @@
-"""Reads tables with Kafka's columns by offsets as if they were topics, such as a lake's bronze table."""
+"""Reads a table with Kafka's columns as if it were its topics, by offsets. An example is a lake's bronze table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -37,9 +37,10 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 
 
 class TableReader(BaseSource):
-    """An opened table.
+    """A table with Kafka's columns, opened as a source.
 
-    Each call reads the current version of the table, but a frame keeps the version from which it was created.
+    Each call reads the current version of the table. A data frame, however, keeps the version from which it was
+    created.
     """
 
     knows_times = False
@@ -50,7 +51,7 @@ class TableReader(BaseSource):
         self.session = session
 
     def topics(self) -> list[str]:
-        """Returns the topics with records in the table."""
+        """Returns the topics of which the table contains records."""
         rows = self._frame().select("topic").distinct().collect()
         names = []
         for row in rows:
@@ -59,15 +60,15 @@ class TableReader(BaseSource):
         return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of the table for each topic. Delta and Iceberg tables have an id, and Parquet tables
-        have no id.
+        """Returns the identity of the table for each topic in ``topics``. Delta and Iceberg tables have an id, but
+        Parquet tables have none.
         """
         topics = self._existing(topics)
         identity = self._delta_id() or self._iceberg_id()
         return dict.fromkeys(topics, identity)
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """See ``Source``. A range extends from the smallest offset to the greatest.
+        """See ``Source``. A range extends from the smallest offset of a partition to the greatest.
 
         Raises:
             TableError: SMT501: the table does not have a topic; SMT546: the table does not exist; SMT547: the columns
@@ -130,7 +131,7 @@ class TableReader(BaseSource):
         return offsets_by_moment
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> DataFrame:
-        """See ``Source``. Searches the coordinates for duplicates first.
+        """See ``Source``. The coordinates are searched for duplicates first.
 
         Raises:
             TableError: SMT546: the table does not exist; SMT547: the columns are wrong; SMT548: an offset occurs twice
@@ -180,7 +181,7 @@ class TableReader(BaseSource):
         return topics
 
     def _frame(self) -> DataFrame:
-        """Returns the table with Kafka's columns and their types."""
+        """Returns the rows of the table, converted into Kafka's columns and their types."""
         reader = self.session.read
         try:
             if self.spec.name:
@@ -241,7 +242,7 @@ class TableReader(BaseSource):
         return self._first(lambda: self.session.sql(f"DESCRIBE DETAIL {table}").select("id"))
 
     def _iceberg_id(self) -> str:
-        """Returns the table's identity from its latest metadata file."""
+        """Returns the id of the Iceberg table, read from its latest metadata file."""
         if not self.spec.name and self.spec.format != "iceberg":
             return ""
         reader = self.session.read
@@ -259,7 +260,7 @@ class TableReader(BaseSource):
         return ""
 
     def _first(self, frame: Callable[[], DataFrame]) -> str:
-        """Returns the first value; an empty string if the table does not have it."""
+        """Returns the first value of ``frame``; an empty string if there is no such table or value."""
         try:
             row = frame().first()
         except (AnalysisException, PySparkException):

@@ -14,7 +14,7 @@ _MANY = 50  # ranges: from this number on, a broadcast join is faster than compa
 
 
 def within(frame: DataFrame, window: Window) -> DataFrame:
-    """Returns the rows whose coordinates are in a window."""
+    """Returns the rows of ``frame`` whose coordinates are in ``window``."""
     topics, ranges = window.topics, window.ranges
     if not ranges:
         return frame.where(F.lit(False))
@@ -36,7 +36,7 @@ Group = tuple[tuple[str, ...], tuple[int, ...], int, int]
 
 
 def _grouped(ranges: Sequence[Range]) -> list[Group]:
-    """Groups ranges with equal bounds: topics, partitions, start, end."""
+    """Groups ``ranges`` with equal bounds. Each group lists the topics, the partitions, the start and the end."""
     partitions: dict[tuple[str, int, int], list[int]] = {}
     for r in sorted(ranges):
         partitions.setdefault((r.topic, r.start, r.end), []).append(r.partition)

@@ -17,7 +17,9 @@ from dagster_smt.values.text_rules import CaseOfText, ChangeCase
 
 @dataclass(frozen=True)
 class CaseField(FieldRule):
-    """Changes the case of strings. Without a schema, other values are converted to strings first."""
+    """A rule that changes the case of strings. Without a schema, values of other types are converted to strings
+    first.
+    """
 
     name = "case"
     upper: bool

@@ -20,7 +20,7 @@ _PLAIN = '{"schema":{"type":"string","optional":false},"payload":"%s"}'
 
 @dataclass(frozen=True)
 class HashField(FieldRule):
-    """Replaces a string with its digest.
+    """A rule that replaces a string with its digest.
 
     Attributes:
         function: ``md5``, ``sha1`` or ``sha256``.

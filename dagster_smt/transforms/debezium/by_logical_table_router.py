@@ -104,11 +104,13 @@ class ByLogicalTableRouter(CodeTransform):
         return (Code(tuple(entries), frozenset({"key", "value"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the topic, because schemas are named after it."""
+        """Returns the topic of ``record``, because schemas are named after the topic."""
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the variant of a null value that has the schema of an event. The schema has no row to name."""
+        """Returns the variant of a null value with the schema of an event. Such a value has no row whose schema would
+        get a name.
+        """
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)
         return None
@@ -127,7 +129,7 @@ class ByLogicalTableRouter(CodeTransform):
         return self._renamed(replace(record, topic=routed), origin, new, at)
 
     def _known(self, variant: Hashable, topic: Expr) -> str | None:
-        """Returns the topic of the record, or None if planning does not know it."""
+        """Returns the topic for ``variant``. If planning does not know the topic, returns None."""
         if isinstance(variant, _NullEvent):
             return variant.topic
         if isinstance(variant, str):

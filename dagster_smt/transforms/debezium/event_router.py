@@ -168,7 +168,9 @@ class EventRouter(CodeTransform):
         )
 
     def _name(self, option: str, names: Collection[str]) -> str:
-        """Returns the column that an option names. The column of a default may also be in upper case."""
+        """Returns the name of the column for an option. If the option has its default, the column may also be in upper
+        case.
+        """
         name: str = getattr(self, option)
         upper = name not in names and option not in self.model_fields_set and name.upper() in names
         if upper:
@@ -180,7 +182,9 @@ class EventRouter(CodeTransform):
         return ExpandJson(name, nulls, self.field_name_adjustment_mode)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the values that a record's schema depends on: the envelope's topic and version, and the payload."""
+        """Returns those values of ``record`` that determine its output schema: the envelope's topic and version, and
+        the payload.
+        """
         schema = record.value_schema
         if (
             schema is None
@@ -209,7 +213,9 @@ class EventRouter(CodeTransform):
         return outbox.EnvelopeVariant.of(route, version, payload)
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for deleted and updated rows. They need no columns, because they result in no message."""
+        """Returns a variant for events of deleted and updated rows. Such an event needs no columns, because it results
+        in no message.
+        """
         return outbox.no_message(record, self.table_op_invalid_behavior == "fatal")
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -262,6 +268,6 @@ class EventRouter(CodeTransform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         def keep(value: Any, record: Record) -> None:
-            """Leaves the value alone: without a schema, it is not a change event."""
+            """Does nothing. A value without a schema is not a change event, so it stays as it is."""
 
         return keep

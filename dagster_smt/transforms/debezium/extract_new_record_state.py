@@ -120,7 +120,7 @@ class ExtractNewRecordState(CodeTransform):
 
     @property
     def rewrites(self) -> bool:
-        """True if the rows of deletions stay, rewritten."""
+        """True if deleted rows stay, with the additional field ``__deleted``."""
         return self.mode.startswith("rewrite")
 
     @property
@@ -163,14 +163,16 @@ class ExtractNewRecordState(CodeTransform):
         return change_states.DropHeader(self.drop_fields_header_name, self.drop_fields_keep_schema_compatible)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the fields that a header drops from the record, and True if the row was deleted."""
+        """Returns the fields of ``record`` that a header drops, and True if the row was deleted."""
         if not self.drop_fields_header_name or record.value is None or not is_change_event(record.value_schema):
             return ((), False)
         deleted, gone = change_states.without_row(record, self.mode)
         return () if gone else self._dropper.names(record), deleted
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the state of an event that needs at most one of its rows."""
+        """Returns the state of an event that can be planned with at most one of its rows. For other events, returns
+        None.
+        """
         return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -202,7 +204,7 @@ class ExtractNewRecordState(CodeTransform):
         )
 
     def _planned(self, record: PlanRecord, event: Group, images: tuple[Group, Group], at: Planning) -> PlanRecord:
-        """Returns the record with the event's row and topic, and without the fields that a header drops."""
+        """Returns ``record`` with the row and the topic of its event. The fields that a header drops are left out."""
         after, before = images
         row, topic = self._row(after, before, at), record.topic
         other_entries = iter(range(len(self._headers) + len(self._fields), len(self.ledger())))
@@ -238,9 +240,9 @@ class ExtractNewRecordState(CodeTransform):
         return without_fields(struct_of(node, self.purpose), names, self.drop_fields_keep_schema_compatible)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Returns the function for values without a schema.
+        """Returns the function that transforms values without a schema.
 
-        The function only adds ``op`` headers to tombstones that pass through.
+        The function only adds the header ``op`` to tombstones that pass through.
         """
         op_headers = []
         for reference, bit in zip(self._headers, bits, strict=False):

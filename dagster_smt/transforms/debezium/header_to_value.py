@@ -41,12 +41,12 @@ _Fields = dict[str, Node]
 _SCHEMAS = {kind.value: Schema(kind) for kind in (Type.STRING, Type.INT64, Type.FLOAT64, Type.BOOLEAN)}
 _NULL = "null"
 _NO_SCHEMA = Schema(Type.STRING, name="none")
-"""The placeholder for the schema of a null, an array or an object without a schema. No field has it."""
+"""The placeholder for the schema of a null, an array or an object without a schema. No field has this schema."""
 
 
 @dataclass(frozen=True)
 class _Header:
-    """A header for a field.
+    """A header whose value becomes a field.
 
     Attributes:
         key: The name of the header.
@@ -105,7 +105,9 @@ class HeaderToValue(CodeTransform):
 
     @cached_property
     def _field_of(self) -> dict[str, tuple[int, tuple[str, ...]]]:
-        """The number and path of the field of each header. If a header is listed twice, the first entry applies."""
+        """Maps each header to the number and the path of its field. If a header is listed twice, the first entry
+        applies.
+        """
         pairs = enumerate(zip(self.headers, self.fields, strict=True))
         fields = {}
         for n, (header, field) in reversed(list(pairs)):
@@ -125,7 +127,9 @@ class HeaderToValue(CodeTransform):
         return (Code((*added, *dropped), frozenset({"value", "headers"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the position, name and schema of each listed header. A header without a schema has a kind instead."""
+        """Returns the position, the name and the schema of each listed header in ``record``. For a header without a
+        schema, a kind takes the place of the schema.
+        """
         variant = []
         for position, header in enumerate(record.headers):
             if header.key in self._field_of:
@@ -171,14 +175,16 @@ class HeaderToValue(CodeTransform):
 
 
 def _kind(value: Any) -> str:
-    """Returns the kind of a value without a schema."""
+    """Returns the kind of ``value``, which has no schema."""
     if value is None:
         return _NULL
     return kind_of(value)
 
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
-    """Returns a struct after headers have been put into its fields. The paths begin in this struct."""
+    """Returns the struct ``group`` after headers have been put into its fields. The paths in ``entries`` begin in this
+    struct.
+    """
     fields: _Fields = {}
     for name, child in group.fields:
         below = []
@@ -212,7 +218,7 @@ def _opened(name: str, child: Node) -> Group:
 
 
 def _copied(name: str, child: Node, group: Group) -> Node:
-    """Returns a copied field. An optional field that is null gets its default.
+    """Returns a copy of the field ``child``. If an optional field is null, the copy gets the field's default.
 
     Debezium does not check whether a required field is null.
     """
@@ -223,7 +229,7 @@ def _copied(name: str, child: Node, group: Group) -> Node:
 
 
 def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
-    """Returns a header as a field. An existing field keeps its schema."""
+    """Returns the field ``name`` with the value of ``header``. An existing field (``old``) keeps its schema."""
     cell = header.cell
     if old is None and header.kind:
         value = "is null" if header.kind == _NULL else f"is {header.kind}"
@@ -240,7 +246,7 @@ def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
 
 
 def _required(name: str, cell: Cell, may_be_null: bool, group: Group) -> Cell:
-    """Returns a field that rejects null if its schema requires a value."""
+    """Returns ``cell`` as the field ``name``. If its schema requires a value, a null is rejected."""
     if cell.schema.optional or not may_be_null:
         return cell
     return replace(cell, expr=Call(Required(name), (cell.expr, presence(group))))

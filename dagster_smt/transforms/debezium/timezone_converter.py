@@ -147,7 +147,7 @@ class TimezoneConverter(CodeTransform):
         return replace(record, value=with_fields(event, fields, event.schema))
 
     def _converted(self, name: str, block: Group, event: Group, topic: Cell, at: Planning) -> Group:
-        """Returns a row, or the source of an event, with converted times."""
+        """Returns the struct ``block`` of the event with converted times. The struct is a row or ``source``."""
         fields: list[tuple[str, Node]] = []
         touched: list[Expr] = []
         for field, node in block.fields:
@@ -181,14 +181,14 @@ class TimezoneConverter(CodeTransform):
         return replace(node, expr=Call(rule, args), copied=False)
 
     def _check(self, block: Group, field: str, kind: str, node: Node) -> None:
-        """Rejects a field whose type does not fit the name of its schema."""
+        """Rejects the field ``field`` if its type does not fit the name of its schema."""
         if kind in _TEXTS:
             text_field(block, field)
         elif node.schema.logical != "Timestamp":
             whole_number(block, field, Type.INT64)
 
     def _report(self, blocks: dict[str, Group], at: Planning) -> None:
-        """Reports the fields of ``include.list`` that no event of this schema has."""
+        """Reports each field in ``include.list`` that no event with this schema contains."""
         names = {}
         for name, block in blocks.items():
             names[name] = block.by_name
@@ -206,13 +206,15 @@ class TimezoneConverter(CodeTransform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         def keep(value: Any, record: Record) -> None:
-            """Leaves the value as it is. Without a schema, the value is not a change event."""
+            """Does nothing. A value without a schema is not a change event, so it stays as it is."""
 
         return keep
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
-    """Returns a field whose type does not fit the name of its schema. A null stays; any other value is rejected."""
+    """Returns ``node``, a field whose type does not fit the name of its schema. A null stays, and any other value is
+    rejected with ``error``.
+    """
     if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
         raise error
     problem = error.problems[0]
@@ -222,7 +224,7 @@ def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
 
 
 def _kind(block: str, field: str, node: Node) -> str:
-    """Returns the kind of a field for ``InZone``; empty for a field that is not converted."""
+    """Returns the kind of a field for ``InZone``. If the field is not converted, returns an empty string."""
     name = node.schema.name
     if name is None:
         if block == SOURCE and field in EPOCHS:
@@ -234,7 +236,7 @@ def _kind(block: str, field: str, node: Node) -> str:
 
 
 def _table(event: Group) -> Expr:
-    """Returns the table of an event, or null if the event does not name the table."""
+    """Returns an expression for the name of an event's table. It is null if the event does not name its table."""
     source = event.by_name.get(SOURCE)
     if source is not None and source.schema.type is Type.STRUCT:
         fields = struct_of(source, SOURCE).by_name

@@ -24,7 +24,9 @@ _TYPES = {t.name: t for t in TARGETS}
 
 
 def _spec(value: Any) -> Any:
-    """Returns the pairs of ``field:type`` items. In the pair of a bare type, for the whole value, the field is None."""
+    """Converts ``field:type`` items into pairs. A bare type applies to the whole value, so the field of its pair is
+    None.
+    """
     items = pair_items(value, "field:type")
     if not items:
         raise ValueError("the list is empty; it needs at least one field or type")
@@ -52,7 +54,7 @@ Spec = Annotated[tuple[tuple[str | None, Type], ...], BeforeValidator(_spec), Af
 
 @dataclass(frozen=True)
 class CastField(FieldRule):
-    """Casts a value to another primitive type."""
+    """A rule that casts a value to another primitive type."""
 
     name = "cast"
     target: Type
@@ -120,7 +122,9 @@ def _change(path: FieldPath, target: Type) -> Change:
 
 
 def _without_logical(schema: Schema) -> Schema:
-    """Returns a schema that is no longer a date or Decimal (difference D2: in Kafka the new type keeps the name)."""
+    """Returns ``schema`` without the logical type that makes it a date or a Decimal (difference D2: in Kafka, the new
+    type keeps the name).
+    """
     if schema.logical is None:
         return schema
     others = []
@@ -132,7 +136,9 @@ def _without_logical(schema: Schema) -> Schema:
 
 
 def _cast(node: Node, target: Type, keep: bool = False, field: str = "") -> Node:
-    """Returns a cast node. With ``keep``, the whole key or value keeps its name, version, doc and parameters."""
+    """Returns ``node`` cast to the type ``target``. With ``keep``, the whole key or value keeps its name, version, doc
+    and parameters.
+    """
     schema, kind = node.schema, kind_of_schema(node.schema)
     if schema.default is not None and kind not in CASTABLE:
         raise refuse("SMT204", f"the default value is of type {kind}, which cannot be cast", "drop the default")

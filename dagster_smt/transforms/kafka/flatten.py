@@ -63,7 +63,9 @@ class Flatten(CodeTransform):
     def _collect(
         self, group: Group, prefix: str, optional: bool, defaults: dict[str, Any] | None, leaves: dict[str, Node]
     ) -> None:
-        """Adds the leaves of a struct to ``leaves``. ``defaults`` is the default of the struct."""
+        """Adds the leaves of the struct ``group`` to ``leaves``, under their new names. ``defaults`` is the default of
+        the struct.
+        """
         for name, child in group.fields:
             full = self._joined(prefix, name)
             schema = child.schema
@@ -100,7 +102,7 @@ class Flatten(CodeTransform):
         return flatten
 
     def _collect_values(self, fields: dict[str, Any], prefix: str, flat: dict[str, Any]) -> bool:
-        """Adds the leaves of an object to ``flat``. Returns True if the object contains an object."""
+        """Adds the leaves of an object to ``flat``. Returns True if the object contains another object."""
         nested = False
         for name, child in fields.items():
             full = self._joined(prefix, name)

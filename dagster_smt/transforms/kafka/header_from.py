@@ -47,7 +47,7 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The pairs (field, header), in the order of the options."""
+        """The pairs of a field and its header, in the order of the options."""
         return tuple(zip(self.fields, self.headers, strict=True))
 
     def effects(self) -> tuple[Effect, ...]:

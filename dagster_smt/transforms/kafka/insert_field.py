@@ -74,7 +74,9 @@ class InsertField(NullDefaults, NestedPaths, Transform):
 
     @cached_property
     def inserted(self) -> tuple[tuple[Source, str, bool], ...]:
-        """Triples (source, field name, required), one for each new field, in order."""
+        """A triple for each new field, in order: the source of its value, its name, and True if the field is
+        required.
+        """
         inserts = []
         for source in _SOURCES:
             text = getattr(self, f"{source}_field")

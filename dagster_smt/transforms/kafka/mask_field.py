@@ -15,7 +15,7 @@ from dagster_smt.values.mask import mask_value
 
 @dataclass(frozen=True)
 class Mask(FieldRule):
-    """Replaces a value with the zero of its type, or with a configured replacement."""
+    """A rule that replaces a value with the zero of its type, or with the configured replacement."""
 
     name = "mask"
     replacement: str | None

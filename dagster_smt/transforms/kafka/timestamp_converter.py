@@ -23,7 +23,7 @@ _KINDS = {"int64": "unix", "string": "string", "Timestamp": "Timestamp"}
 
 @dataclass(frozen=True)
 class ConvertField(FieldRule):
-    """Converts a timestamp to another type."""
+    """A rule that converts a timestamp to another type."""
 
     name = "time"
     target_type: str
@@ -37,7 +37,7 @@ class ConvertField(FieldRule):
         return self._from(_KINDS[kind])
 
     def on_node(self, target: Target) -> Node:
-        """Returns the converted field. A field of a null struct is not rejected."""
+        """Returns the field at ``target`` after the conversion. A field of a null struct is not rejected."""
         node = target.node
         source = _source(node.schema)
         schema = TARGETS[self.target_type].with_(optional=node.schema.optional)
@@ -114,7 +114,9 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
 
 
 def _source(schema: Schema) -> str | None:
-    """Returns the kind of a schema's values for ``ConvertTime``; None for other types."""
+    """Returns the kind of time that ``ConvertTime`` reads from values of ``schema``; None for a type that is not a
+    time.
+    """
     if schema.logical:
         if schema.logical in TARGETS:
             return schema.logical

@@ -35,7 +35,7 @@ _MOST_DECIMALS = 8
 
 @dataclass(frozen=True)
 class CoarseField(FieldRule):
-    """Makes values coarser, by a rule for each kind of value.
+    """A rule that makes values coarser. Each kind of value has its own rules.
 
     Attributes:
         sort: A name in ``KINDS``.

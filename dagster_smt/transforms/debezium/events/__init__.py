@@ -1,1 +1,3 @@
-"""Debezium's change events, for all Debezium transforms: shape, values, time types and examples."""
+"""Debezium's change events, with their shape, values, time types and examples. All Debezium transforms use this
+package.
+"""

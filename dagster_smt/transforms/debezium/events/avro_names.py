@@ -1,4 +1,6 @@
-"""Adjusts names to Avro's rules as Debezium does (``schema.`` and ``field.name.adjustment.mode``)."""
+"""Adjusts names to Avro's rules in the same way as Debezium's ``schema.name.adjustment.mode`` and
+``field.name.adjustment.mode``.
+"""
 
 import re
 from collections.abc import Callable
@@ -10,7 +12,7 @@ _IN_FIELD, _PLAIN_IN_FIELD = re.compile("[A-Za-z0-9_]"), re.compile("[A-Za-z0-9]
 
 
 def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
-    """Returns a schema name, adjusted according to the mode. With ``dots=False``, the name is a field name.
+    """Returns ``name`` adjusted to Avro's rules according to ``mode``. With ``dots=False``, the name is a field name.
 
     ``avro`` replaces a character that Avro does not allow with ``_``, and puts ``_`` before a leading digit.
     ``avro_unicode`` replaces the character with ``_u`` and its number in hex; ``_`` itself is then also replaced.
@@ -24,7 +26,9 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
-    """Replaces the UTF-16 units of a name that do not match. Java's characters are UTF-16 units."""
+    """Calls ``replaced`` for each UTF-16 unit of ``name`` that does not match its pattern, and returns the new name.
+    Java's characters are UTF-16 units.
+    """
     data = name.encode("utf-16-be", "surrogatepass")
     units = []
     for n in range(0, len(data), 2):

@@ -9,7 +9,9 @@ _NAME = "shop.public.orders"
 
 
 def event(op: str, before: Any, after: Any, name: str = _NAME) -> str:
-    """Returns a change event of a row with ``id`` and ``name`` in the table ``orders``, at a fixed time."""
+    """Returns a change event as JSON. The event changes a row with ``id`` and ``name`` in the table ``orders``, at a
+    fixed time.
+    """
     row = {"type": "struct", "name": f"{name}.Value", "optional": True, "fields": _FIELDS}
     source = {"type": "struct", "fields": [{"field": "ts_ms", **_NUMBER}, {"field": "table", **_TEXT}]}
     fields = [{"field": "before", **row}, {"field": "after", **row}, {"field": "source", **source}]
@@ -19,13 +21,13 @@ def event(op: str, before: Any, after: Any, name: str = _NAME) -> str:
 
 
 def row(payload: Any, name: str = f"{_NAME}.Value", **added: str) -> str:
-    """Returns a row as a value. ``added`` maps the names of additional optional fields to their types."""
+    """Returns a row as JSON with a schema. ``added`` maps the names of additional optional fields to their types."""
     fields = _FIELDS + [{"field": field, "type": kind, "optional": True} for field, kind in added.items()]
     return _text({"type": "struct", "name": name, "fields": fields}, payload)
 
 
 def outbox_event(op: str, payload: str | None) -> str:
-    """Returns a change event of an outbox table: the row of a new order, with a payload."""
+    """Returns a change event of an outbox table as JSON. Its row is a new order with ``payload``."""
     names = ("id", "aggregatetype", "aggregateid", "type")
     fields = [{"field": name, "type": "string"} for name in names] + [{"field": "payload", **_TEXT}]
     row = {"type": "struct", "name": "shop.Value", "optional": True, "fields": fields}
@@ -40,7 +42,9 @@ def outbox_event(op: str, payload: str | None) -> str:
 
 
 def zoned_event(created_at: str) -> str:
-    """Returns a change event with a new row of the table ``customers``. The row has a time with an offset."""
+    """Returns a change event for a new row of the table ``customers``. The row has a time with an offset,
+    ``created_at``.
+    """
     time = {"type": "string", "name": "io.debezium.time.ZonedTimestamp", "version": 1, "optional": True}
     row = {"type": "struct", "optional": True, "fields": [_FIELDS[0], {"field": "created_at", **time}]}
     source = {"type": "struct", "fields": [{"field": "table", **_TEXT}]}

@@ -1,4 +1,4 @@
-"""Plans the row of a change event, and the fields and headers that are added to the row."""
+"""Plans the row that a change event becomes, and the fields and headers that are added to the row."""
 
 from dataclasses import replace
 
@@ -26,7 +26,8 @@ _DELETED_ROW = Const("d", STRING)
 
 
 def latest_row(after: Group, before: Group, decides: Expr) -> Group:
-    """Returns the row after the change if there is one, else the row before it. Adds the field ``__deleted``.
+    """Returns the row after the change if there is such a row; otherwise the row before the change. Adds the field
+    ``__deleted``.
 
     ``decides`` is an expression that is null if there is no row after the change.
 
@@ -49,7 +50,9 @@ def latest_row(after: Group, before: Group, decides: Expr) -> Group:
 
 
 def _picked(one: Node, other: Node, decides: Expr) -> Node:
-    """Returns the first node if ``decides`` is not null, else the second. Both have the same schema."""
+    """Returns a node that is ``one`` if ``decides`` is not null, and ``other`` otherwise. Both nodes have the same
+    schema.
+    """
     nullable = one.nullable or other.nullable
     if isinstance(one, Cell) and isinstance(other, Cell):
         expr = Call(Pick(), (one.expr, other.expr, decides))
@@ -62,7 +65,9 @@ def _picked(one: Node, other: Node, decides: Expr) -> Node:
 
 
 def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
-    """Returns a required struct with copies of a row's fields. ``nullable`` is True if the struct can still be null."""
+    """Returns a required struct with copies of the fields of ``row``. ``nullable`` is True if the struct can still be
+    null.
+    """
     fields = copied_fields(row, replace_nulls, row.fields)
     if not nullable:
         children = []
@@ -73,9 +78,9 @@ def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
 
 
 def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) -> Group:
-    """Returns a struct without some fields.
+    """Returns ``group`` without the fields in ``names``.
 
-    If a field is dropped, the nulls of other fields become defaults, as in ReplaceField.
+    If a field is dropped, nulls in the other fields become defaults, as in ReplaceField.
     """
     if optional_only:
         optional_names = []
@@ -95,7 +100,7 @@ def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) ->
 
 
 def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...], at: Planning, first: int) -> Group:
-    """Returns a row to which fields of its event have been added. ``first`` is the ledger number of the first added
+    """Returns ``row`` with additional fields from its event. ``first`` is the ledger number of the first added
     field.
     """
     text_field(event, "op")  # Debezium fails without this field
@@ -112,9 +117,9 @@ def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...
 
 
 def _as_field(node: Node, row: Expr) -> Cell:
-    """Returns a value as a new, optional field of a row. The field has no default.
+    """Returns ``node`` as a new, optional field of ``row``. The field has no default.
 
-    Structs and maps are rejected unless they are null.
+    A struct or map is rejected unless it is null.
     """
     schema = node.schema.with_(optional=True, default=None)
     if schema.type not in (Type.STRUCT, Type.MAP):
@@ -127,7 +132,8 @@ def _as_field(node: Node, row: Expr) -> Cell:
 
 
 def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr) -> tuple[Cell, Expr]:
-    """Returns the topic from a field of the row, and an expression that is null if the topic stays as it is.
+    """Returns the topic that the field ``field`` of the row names, and an expression that is null if the topic stays as
+    it is.
 
     If there is no row after the change, the field is read from the row before the change.
     """
@@ -140,9 +146,9 @@ def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr
 def with_event_headers(
     record: PlanRecord, event: Group | None, references: tuple[Reference, ...], tombstones: bool, at: Planning
 ) -> Cell:
-    """Returns the headers, to which fields of the event have been added.
+    """Returns the headers of the record with additional headers from fields of the event.
 
-    Nulls that pass through (``tombstones``) only get the header ``op``.
+    A null that passes through (``tombstones``) gets only the header ``op``.
     """
     headers = nulls = record.headers
     value = NONE if record.value is None else presence(record.value)
@@ -160,13 +166,16 @@ def with_event_headers(
 
 
 def _with_delete_header(headers: Cell, key: str) -> Cell:
-    """Returns the headers of a null value, to which the header ``op`` with the value ``d`` has been added. This header
-    is a required string, unlike the header of an event field.
+    """Returns ``headers`` with the additional header ``op``, whose value is ``d``, for a null value.
+
+    The schema of this header is a required string, unlike the schema of a header for an event field.
     """
     return replace(headers, expr=Call(AppendHeader(key, STRING), (headers.expr, _DELETED_ROW)))
 
 
 def _appended(headers: Cell, key: str, node: Node) -> Cell:
-    """Returns the headers with one more header. The header is optional and lacks the default of its field."""
+    """Returns ``headers`` with one more header, whose value is ``node``. The header is optional, and lacks the default
+    of its field.
+    """
     call = Call(AppendHeader(key, node.schema.with_(optional=True, default=None)), (headers.expr, presence(node)))
     return Cell(headers.schema, call, headers.sources | all_sources(node))

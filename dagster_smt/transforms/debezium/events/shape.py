@@ -1,4 +1,6 @@
-"""Reads Debezium's change events during planning: the row before and after the change, and the other fields."""
+"""Reads Debezium's change events during planning. An event contains the row before the change, the row after the
+change, and other fields.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -68,15 +70,15 @@ def _struct(field: str) -> str | None:
 
 
 def no_variant(cause: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
-    """Returns the error that a plan raises if only schemas are known, for a stage whose output schema depends on each
-    record.
+    """Returns the error of a plan in which only schemas are known, although the output schema of the stage depends on
+    each record.
     """
     hint = f"write records in a format with a schema in each record (envelope, avro-confluent), or {instead}"
     return refuse("SMT476", f"the schema of each record depends on its {cause}", hint, "")
 
 
 def presence(node: Node) -> Expr:
-    """Returns an expression that is null if a node of the stage's input is null."""
+    """Returns an expression that is null if ``node``, a node of the stage's input, is null."""
     if isinstance(node, Cell):
         return node.expr
     if node.present is None:
@@ -85,7 +87,7 @@ def presence(node: Node) -> Expr:
 
 
 def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_ARGUMENT) -> Group:
-    """Returns the row before or after the change.
+    """Returns the row before or after the change, which is the field ``name`` of the event.
 
     Raises:
         PlanError: SMT470 if the event has no such field; SMT201 if the field is not a struct.
@@ -98,7 +100,7 @@ def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_AR
 
 
 def referenced_field(event: Group, reference: Reference, at: Planning) -> Node | None:
-    """Returns the field of a reference.
+    """Returns the field to which ``reference`` refers.
 
     The field is null if its struct is null. If the event does not have the field, the function reports the missing
     field and returns None.
@@ -122,18 +124,18 @@ def referenced_field(event: Group, reference: Reference, at: Planning) -> Node |
 
 
 def whole(group: Group) -> Cell:
-    """Returns a struct whose fields a stage has edited, as one value."""
+    """Returns ``group``, a struct whose fields a stage has edited, as a single cell."""
     return Cell(group.schema, presence(group), group.sources)
 
 
 def new_schema(struct: Group) -> Schema:
-    """Returns the schema of a new struct, with the attributes of an existing one (``SchemaUtil.copySchemaBasics``)."""
+    """Returns the schema of a new struct with the attributes of ``struct``, as ``SchemaUtil.copySchemaBasics`` does."""
     schema = struct.schema
     return Schema(Type.STRUCT, False, schema.name, schema.version, schema.doc, schema.parameters)
 
 
 def text_field(struct: Group, name: str) -> Cell:
-    """Returns a field that ``Struct.getString`` accepts."""
+    """Returns the field ``name`` of ``struct``. ``Struct.getString`` must accept its type."""
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not Type.STRING:
         raise refuse("SMT474", f"{_field_text(node, name)}, but it must be a string", _names(struct))
@@ -141,13 +143,15 @@ def text_field(struct: Group, name: str) -> Cell:
 
 
 def needed_value(expr: Expr, name: str, *around: Expr) -> Call:
-    """Returns a field that an event must have if no expression in ``around`` is null."""
+    """Returns an expression for the field ``name``. The field must not be null unless an expression in ``around`` is
+    null.
+    """
     hint = "check which topics the stage should transform"
     return Call(Needed("SMT483", f"the event has no '{name}'", hint, NULL_POINTER), (expr, *around))
 
 
 def whole_number(struct: Group, name: str, kind: Type) -> Cell:
-    """Returns a field that ``Struct.getInt32`` or ``getInt64`` accepts."""
+    """Returns the field ``name`` of ``struct``. ``Struct.getInt32`` or ``getInt64`` must accept its type."""
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not kind or node.schema.logical:
         raise refuse("SMT487", f"{_field_text(node, name)}, but it must be {kind.value}", _names(struct))

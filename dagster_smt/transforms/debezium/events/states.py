@@ -1,4 +1,6 @@
-"""States of change events: which row becomes the value, and which fields a header drops."""
+"""States of change events. A state determines which row becomes the value, and which fields are dropped because of a
+header.
+"""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ CHANGED_ROW = "changed"
 
 
 def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
-    """Returns the state of an event that can be planned with only a part of its schema; None for other events.
+    """Returns the state of an event that can be planned with only a part of its schema. For other events, returns None.
 
     Args:
         record: The record.
@@ -58,14 +60,14 @@ def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
 
 
 def without_row(record: Record, mode: str) -> tuple[bool, bool]:
-    """Returns two flags: True if the event has no row after the change, and True if it is dropped for this reason."""
+    """Returns two flags: the event has no row after the change; and the event is dropped for this reason."""
     deleted = record.value.get("after") is None
     return deleted, deleted and (mode == "drop" or record.value.get("before") is None)
 
 
 @dataclass(frozen=True)
 class DropHeader:
-    """The header that names the fields to drop.
+    """The record header that lists the fields to drop.
 
     Attributes:
         name: The name of the header; empty if no header is configured.
@@ -76,7 +78,9 @@ class DropHeader:
     compatible: bool
 
     def names(self, record: Record) -> tuple[str, ...] | None:
-        """Returns the fields to drop from a record; None if the header is not a list of names."""
+        """Returns the fields to drop from ``record``. Returns None if the value of the header is not a list of
+        names.
+        """
         header = None
         for h in record.headers:
             if h.key == self.name:
@@ -89,9 +93,10 @@ class DropHeader:
         return None
 
     def _names(self, items: list[Any]) -> tuple[str, ...] | None:
-        """Returns the names in a list.
+        """Returns the names in ``items``.
 
-        If required fields are also dropped, Debezium joins the names for ReplaceField.
+        With ``compatible``, items that are not strings are ignored. Otherwise such an item makes the result None, and
+        Debezium joins the names for ReplaceField.
         """
         if self.compatible:
             return tuple(item for item in items if isinstance(item, str))
@@ -100,7 +105,7 @@ class DropHeader:
         return None
 
     def planned(self, variant: Hashable, tombstones: bool) -> tuple[str, ...]:
-        """Returns the fields to drop in the plan of a variant: their names, and True if the row was deleted.
+        """Returns the names of the fields to drop in the plan of ``variant``.
 
         Args:
             variant: The variant.

@@ -1,4 +1,6 @@
-"""Debezium's time types, and their conversion to a time zone (``TimezoneConverter`` of Debezium 3.6.1)."""
+"""Debezium's time types, and the rule that converts their values to a time zone (``TimezoneConverter`` of Debezium
+3.6.1).
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,19 +26,22 @@ TIMESTAMP, MICRO_TIMESTAMP, NANO_TIMESTAMP = (f"{TIME}{unit}Timestamp" for unit 
 ZONED_TIMESTAMP, ZONED_TIME = f"{TIME}ZonedTimestamp", f"{TIME}ZonedTime"
 PRECISIONS = {TIMESTAMP: "milliseconds", MICRO_TIMESTAMP: "microseconds", NANO_TIMESTAMP: "nanoseconds"}
 EPOCHS = {"ts_ms": 1000, "ts_us": 1_000_000, "ts_ns": 1_000_000_000}
-"""Maps the times in an event's ``source`` whose schemas have no name to the number of their units per second."""
+"""Maps those times in an event's ``source`` whose schemas have no name to the number of their units per second."""
 _UNITS = {TIMESTAMP: 1000, MICRO_TIMESTAMP: 1_000_000, NANO_TIMESTAMP: 1_000_000_000, CONNECT_TIMESTAMP: 1000}
 _LONG = (-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class InZone(PythonRule):
-    """Converts a time to a zone if the second value is not null; otherwise the time stays. A null is read as its
-    default.
+    """A rule that converts a time to a zone if the second value is not null. Otherwise the time stays as it is. A null
+    is read as its default.
 
-    A number is read as local time and becomes the instant of that local time in the zone. A number of a field in
-    ``EPOCHS`` is an instant and becomes local time. A string keeps its instant. A time of day needs a date, which is
-    the third value in milliseconds since 1970, unless the zone is an offset.
+    A number is read as local time, and becomes the instant of that local time in the zone. A number of a field in
+    ``EPOCHS`` is an instant, and becomes local time. A string keeps its instant. Unless the zone is an offset, a time
+    of day needs a date, which is the third value in milliseconds since 1970.
+
+    Attributes: zone: The time zone. kind: The name of the value's schema, or of its field in ``EPOCHS``. default: The
+    default of the value's schema.
 
     Attributes:
         zone: The time zone.
@@ -52,7 +57,7 @@ class InZone(PythonRule):
     def may_fail(self) -> bool:  # type: ignore[override]
         """True if a string may not be a time, or if a number may overflow.
 
-        Only units below milliseconds wrap around, as in Java.
+        Numbers overflow only in units below milliseconds, where they wrap around as in Java.
         """
         return self.kind in (ZONED_TIMESTAMP, ZONED_TIME, TIMESTAMP, CONNECT_TIMESTAMP, "ts_ms")
 
@@ -115,7 +120,8 @@ class InZone(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(ValueRule):
-    """True for events of some topics and tables, else null. Also null if the third value, a struct, is null.
+    """A rule that returns True for events of certain topics and tables, else null. The result is also null if the third
+    value, a struct, is null.
 
     Attributes:
         cases: Triples of three items: True if the name is a topic, False if it is a table; the name; True if its events

@@ -1,4 +1,4 @@
-"""Value rules for Debezium's change events: the choice of the row, and the new topic."""
+"""Value rules for Debezium's change events. The rules choose the row of an event and its new topic."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,13 @@ _NOT_BLANK = r"[^\x00-\x20]"
 
 
 def is_change_event(schema: Schema | None) -> bool:
-    """Returns True if a schema's name is that of a change event (Debezium's ``SmtManager.isValidEnvelope``)."""
+    """Returns True if the name of ``schema`` is that of a change event (Debezium's ``SmtManager.isValidEnvelope``)."""
     return schema is not None and schema.name is not None and schema.name.endswith(ENVELOPE)
 
 
 @dataclass(frozen=True, slots=True)
 class Pick(ValueRule):
-    """Returns the first value if the third value is not null, else the second value."""
+    """A rule that returns the first value if the third value is not null, else the second value."""
 
     def python(self, value: Any, other: Any, decides: Any) -> Any:
         if decides is None:
@@ -33,7 +33,9 @@ class Pick(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AnyThere(ValueRule):
-    """Returns True if one of the values is not null, else null. A struct built from several structs is then present."""
+    """A rule that returns True if one of the values is not null, else null. It determines whether a struct that is
+    built from several structs is present.
+    """
 
     def python(self, *values: Any) -> bool | None:
         return any(value is not None for value in values) or None
@@ -51,7 +53,9 @@ def _any(values: tuple[Any, ...], F: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoneThere(ValueRule):
-    """Returns True if the first value, a change event, is not null, and all other values, its rows, are null."""
+    """A rule that returns True if the first value, a change event, is not null, and all other values, its rows, are
+    null.
+    """
 
     def python(self, event: Any, *images: Any) -> bool:
         return event is not None and all(image is None for image in images)
@@ -62,7 +66,9 @@ class NoneThere(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Deleted(ValueRule):
-    """Returns the string ``false`` if the row after the change is not null, else ``true``, as in Debezium."""
+    """A rule that returns the string ``false`` if the row after the change is not null, else ``true``, as Debezium
+    does.
+    """
 
     returns = STRING
 
@@ -77,7 +83,7 @@ class Deleted(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LogicalTopic(PythonRule):
-    """Returns the new topic, according to a regular expression.
+    """A rule that returns the new topic, which a regular expression determines.
 
     The topic stays if the expression does not match or if the new topic is empty. With ``strict``, a topic that does
     not change is rejected.
@@ -90,7 +96,7 @@ class LogicalTopic(PythonRule):
     returns = STRING
 
     def new_topic(self, topic: str | None) -> str | None:
-        """Returns the new topic; None if the topic does not change."""
+        """Returns the new topic for ``topic``. Returns None if the topic does not change."""
         matches = Matches(self.pattern).python(topic)
         if matches:
             return ReplaceIfMatches(self.pattern, self.replacement).python(topic) or None
@@ -112,7 +118,7 @@ class LogicalTopic(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Rerouted(LogicalTopic):
-    """Returns True if the topic changes, else null."""
+    """A rule that returns True if the topic changes, else null."""
 
     may_fail = False
     returns = BOOLEAN
@@ -123,7 +129,7 @@ class Rerouted(LogicalTopic):
 
 @dataclass(frozen=True, slots=True)
 class NotBlank(ValueRule):
-    """Returns a string, or null if the string is blank."""
+    """A rule that returns its string, or null if the string is blank."""
 
     reads_values = True
 

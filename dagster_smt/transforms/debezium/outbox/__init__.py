@@ -1,1 +1,1 @@
-"""The parts of EventRouter: the shape of an outbox table, its values and its JSON payload."""
+"""The parts of EventRouter: the columns of an outbox table, value rules, and the JSON payload."""

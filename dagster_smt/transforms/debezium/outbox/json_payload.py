@@ -1,4 +1,6 @@
-"""Converts a JSON string to a struct, with a schema inferred from its values (``JsonSchemaData`` of Debezium 3.6.1)."""
+"""Converts a JSON string into a struct. The schema is inferred from the values (``JsonSchemaData`` of Debezium
+3.6.1).
+"""
 
 import json
 from dataclasses import dataclass
@@ -19,7 +21,8 @@ class NoSchemaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ExpandJson(PythonRule):
-    """Returns the struct in a JSON string; null stays null. Only for strings for which ``schema`` returns a schema.
+    """A rule that converts a JSON string into a struct; null stays null. The rule accepts only strings for which
+    ``schema`` returns a schema.
 
     Attributes:
         name: The name of the schema, and the first part of the names of inner structs' schemas.
@@ -38,7 +41,9 @@ class ExpandJson(PythonRule):
         return self._value(tree, schema)
 
     def schema(self, text: str) -> Schema | None:
-        """Returns the schema of the object in a string; None if the string is not an object or has no schema."""
+        """Returns the schema of the JSON object in ``text``. Returns None if ``text`` is not an object, or if the
+        object has no schema.
+        """
         try:
             schema, tree = _read(self, text)
             self._value(tree, schema)  # an array's schema comes from its first element, so check the others
@@ -47,7 +52,7 @@ class ExpandJson(PythonRule):
             return None
 
     def inferred(self, key: str | None, value: Any) -> Schema | None:
-        """Returns the schema of a value, which is always optional; None if the value has no schema.
+        """Returns the schema of ``value``, which is always optional. Returns None if the value has no schema.
 
         Raises:
             NoSchemaError: The elements of an array have several kinds.
@@ -79,7 +84,7 @@ class ExpandJson(PythonRule):
         return adjusted_name(name, self.mode, dots=False)
 
     def _items(self, key: str | None, items: list[Any]) -> Schema:
-        """Returns the schema of the elements of an array. Objects may differ in their fields."""
+        """Returns one schema for all elements of the array ``items``. Objects among them may have different fields."""
         present = [item for item in items if item is not None]
         if len(set(map(_kind, present))) > 1:
             raise NoSchemaError("the elements of an array have several kinds")
@@ -92,7 +97,7 @@ class ExpandJson(PythonRule):
         return schema
 
     def _value(self, value: Any, schema: Schema) -> Any:
-        """Converts a value to a schema that has been inferred from a value of the same kind.
+        """Converts ``value`` to ``schema``, which was inferred from a value of the same kind.
 
         Raises:
             NoSchemaError: The value has a different kind.
@@ -115,7 +120,7 @@ class ExpandJson(PythonRule):
         return value
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-        """Returns an object as a struct.
+        """Converts the object ``value`` into a struct of ``schema``.
 
         If two fields get the same adjusted name, the field that already had the name wins, as in Debezium.
         """
@@ -135,10 +140,10 @@ def _unfit() -> NoReturn:
 
 
 def _joined(left: Schema, right: Schema) -> Schema:
-    """Returns one schema for a field that has two: the first schema, unless the second has more information.
+    """Returns one schema for a field with two schemas: ``left``, unless ``right`` has more information.
 
-    In Debezium the order of the two is that of a Java hash set. Additional fields of an inner struct in the second
-    schema are lost.
+    In Debezium, the order of a Java hash set determines which schema comes first. If the second schema is an inner
+    struct with additional fields, these fields are lost.
     """
     if left == right or right.type is Type.BYTES:
         return left
@@ -168,7 +173,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 @lru_cache(maxsize=1)
 def _read(rule: ExpandJson, text: str) -> tuple[Schema, Any]:
-    """Returns the schema and the content of a JSON string.
+    """Parses the JSON string ``text``, and returns its schema and its content.
 
     The result is cached, because each record needs two calls: one for the schema, one for the content.
     """
@@ -189,7 +194,7 @@ def _kind(value: Any) -> Any:
 
 
 def _simple(value: Any, huge: bool = True) -> Type:
-    """Returns the type of a string, boolean or number.
+    """Returns the type of ``value``, which is a string, a boolean or a number.
 
     With ``huge``, a whole number of more than 64 bits is a double.
     """

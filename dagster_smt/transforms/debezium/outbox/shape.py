@@ -1,4 +1,4 @@
-"""Plans where the columns of an outbox table appear in the message."""
+"""Plans where the columns of an outbox table go in the message."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ NO_MESSAGE = "no message"
 
 @dataclass(frozen=True)
 class Placement:
-    """An item of ``table.fields.additional.placement``: a column, its location in the message, and its name there."""
+    """An item of ``table.fields.additional.placement``: a column, where it goes in the message, and its name there."""
 
     column: str
     where: str
@@ -40,12 +40,12 @@ class Placement:
 
     @property
     def side(self) -> str:
-        """The side (key, value or headers) of the ledger entry."""
+        """The part of the record (key, value or headers) to which the ledger entry belongs."""
         return {ENVELOPE: "value", HEADER: "headers"}.get(self.where, "")
 
     @property
     def effect(self) -> Entry:
-        """The ledger entry."""
+        """The ledger entry of this placement."""
         if self.where == PARTITION:
             return Entry("extracted", self.column, "partition")
         return Entry("added", self.name, self.column, self.side)
@@ -68,13 +68,15 @@ class EnvelopeVariant(NamedTuple):
 
     @classmethod
     def of(cls, route: object, version: object, payload: Schema | None) -> "EnvelopeVariant":
-        """Returns the variant for columns of any type. The plan rejects columns of a wrong type."""
+        """Returns the variant for columns of any type, because only the plan rejects columns of a wrong type."""
         number = version if isinstance(version, int) else None
         return cls(route if isinstance(route, str) else None, number, payload)
 
 
 def no_message(record: Record, fatal: bool) -> str | None:
-    """Returns ``NO_MESSAGE`` for an event that deletes or updates a row. With ``fatal``, updated rows are rejected."""
+    """Returns ``NO_MESSAGE`` if ``record`` is an event that deletes or updates a row. With ``fatal``, an update is not
+    included, because it is rejected later.
+    """
     event = record.value if is_change_event(record.value_schema) else None
     op = None if event is None else event.get("op")
     if op == "d" or (op == "u" and not fatal):
@@ -83,7 +85,7 @@ def no_message(record: Record, fatal: bool) -> str | None:
 
 
 def placement_problems(items: Iterable[str]) -> Iterator[str]:
-    """Yields the problems of configured items."""
+    """Yields a problem for each of ``items`` that is not a valid placement."""
     for item in items:
         try:
             placement(item)
@@ -92,7 +94,7 @@ def placement_problems(items: Iterable[str]) -> Iterator[str]:
 
 
 def placement(item: str) -> Placement:
-    """Returns the placement of an item ``column:placement`` or ``column:placement:name``. A partition has no name.
+    """Parses ``item``, which is ``column:placement`` or ``column:placement:name``. A partition has no name.
 
     Raises:
         ValueError: The item has a different form or an unknown place.
@@ -109,17 +111,17 @@ def placement(item: str) -> Placement:
 
 
 def column(row: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
-    """Returns a column as ``Struct.get`` reads it."""
+    """Returns the column ``name`` of the row, as ``Struct.get`` reads it."""
     return with_default(field_of(row, name, missing_class), row)
 
 
 def put(row: Group, name: str, source: str) -> Node:
-    """Returns a column as a field of an envelope."""
+    """Returns the column ``source`` of the row as the field ``name`` of an envelope."""
     return _put(row, name, column(row, source, CONNECT_EXCEPTION))
 
 
 def _put(row: Group, name: str, node: Node) -> Node:
-    """Returns a value as a field or header. If the schema requires a value, null is rejected."""
+    """Returns ``node`` as the field or header ``name``. If its schema requires a value, null is rejected."""
     after = copied(name, node, row.present, True)
     if after.schema.optional:
         return after
@@ -127,7 +129,7 @@ def _put(row: Group, name: str, node: Node) -> Node:
 
 
 def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
-    """Returns the headers with one more header, which contains a column and has the column's schema."""
+    """Returns ``headers`` with one more header, whose value and schema are those of the column ``source``."""
     node = _put(row, name, column(row, source))
     call = Call(AppendHeader(name, node.schema), (headers.expr, presence(node)))
     return Cell(headers.schema, call, headers.sources | all_sources(node))
@@ -148,7 +150,9 @@ class Placed:
     partition: Cell = NO_TARGET
 
     def plus(self, item: Placement, row: Group) -> "Placed":
-        """Returns the parts with one more column. If several columns are partitions, the last one applies."""
+        """Returns the parts of the message with one more column, which ``item`` places. If several columns are
+        partitions, the last one applies.
+        """
         if item.where == PARTITION:
             return replace(self, partition=_partition(row, item.column))
         if item.where == ENVELOPE:
@@ -157,7 +161,7 @@ class Placed:
 
 
 class Placements(NamedTuple):
-    """Additional columns and their locations in the message.
+    """Additional columns, and where they go in the message.
 
     Attributes:
         items: Pairs of a placement's number in the ledger and the placement.
@@ -169,7 +173,7 @@ class Placements(NamedTuple):
 
 
 def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[Placements, Placements]:
-    """Returns the placements in the envelope, which Debezium handles first, and all others.
+    """Splits ``items`` into two groups: the placements in the envelope, which Debezium handles first, and all others.
 
     ``first`` is the number of the first placement in the ledger.
     """
@@ -188,7 +192,7 @@ def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[
 
 
 def placed(headers: Cell, row: Group, placements: Placements, at: Planning) -> Placed:
-    """Returns the parts of a message from columns of a row, with the existing headers."""
+    """Returns the parts of a message that come from columns of ``row``. New headers are appended to ``headers``."""
     parts = Placed(headers)
     for number, item in placements.items:
         if placements.may_lack and item.column not in row.by_name:
@@ -200,9 +204,9 @@ def placed(headers: Cell, row: Group, placements: Placements, at: Planning) -> P
 
 
 def _partition(row: Group, name: str) -> Cell:
-    """Returns a column as a partition number, as ``Struct.getInt32`` reads it.
+    """Returns the column ``name`` as the number of a partition, as ``Struct.getInt32`` reads it.
 
-    With null, the producer chooses the partition.
+    If the column is null, the producer chooses the partition.
     """
     field = with_default(whole_number(row, name, Type.INT32), row)
     assert isinstance(field, Cell)
@@ -210,14 +214,14 @@ def _partition(row: Group, name: str) -> Cell:
 
 
 def chosen_partition(cell: Cell) -> Cell:
-    """Returns the partition for the record's sink. Rejects a number that is not a valid partition."""
+    """Returns ``cell`` as the partition for the record's sink. A number that is not a valid partition is rejected."""
     if cell == NO_TARGET:
         return cell
     return replace(cell, expr=Call(ChosenPartition(), (cell.expr,)))
 
 
 def not_sent(event: Group, fatal: bool) -> Call:
-    """Returns the condition for events that result in no message. An event without a row fails.
+    """Returns a condition that is true for events that result in no message. An event without a row fails.
 
     With ``fatal``, events of updated rows also fail.
     """
@@ -228,14 +232,14 @@ def not_sent(event: Group, fatal: bool) -> Call:
 
 
 def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
-    """Returns the topic that a rule derives from a column."""
+    """Returns the topic that ``rule`` derives from the column ``name``."""
     field, hint = text_field(row, name), "drop such records first"
     known = Needed("SMT486", f"the field '{name}' is null, but the topic comes from it", hint, NULL_POINTER)
     return Cell(STRING, Call(rule, (Call(known, (field.expr, presence(row))),)), field.sources, marks=field.marks)
 
 
 def filled(payload: Node) -> Node:
-    """Returns the payload, or null if the message becomes a tombstone."""
+    """Returns ``payload`` as a node that is null if the message becomes a tombstone."""
     if isinstance(payload, Cell):
         return replace(payload, expr=_full(payload), nullable=True)
     return payload
@@ -255,7 +259,7 @@ def envelope(
     version: str | None,
     variant: EnvelopeVariant,
 ) -> Group:
-    """Returns the envelope: a struct of the payload and the additional columns.
+    """Returns the envelope, which is a struct of the payload and the additional columns.
 
     Args:
         row: The row.
@@ -279,9 +283,9 @@ def envelope(
 
 
 def _name(row: str | None, route: str | None) -> str | None:
-    """Returns the name of an envelope's schema.
+    """Returns the name of an envelope's schema, which is derived from the name of the row's schema.
 
-    The result is the name of the row's schema. If the topic is known, it is inserted before the last part of this name.
+    If the topic is known, it is inserted before the last part of the name.
     """
     if row is None or route is None:
         return route or row
@@ -290,7 +294,9 @@ def _name(row: str | None, route: str | None) -> str | None:
 
 
 def event_time(stamp: Cell, event: Group, row: Group, name: str | None) -> Cell:
-    """Returns the timestamp of a record: a column, or the event's own if no column is set or the column is null."""
+    """Returns the timestamp of a record. It comes from the column ``name``, or from the event if no column is set or
+    the column is null.
+    """
     own = whole_number(event, "ts_ms", Type.INT64)
     expr: Expr = Call(RecordTime("unix", "Timestamp"), (own.expr,))
     sources = own.sources

@@ -1,4 +1,4 @@
-"""Value rules for the events of an outbox table: the choice of events that become messages."""
+"""Value rules for the events of an outbox table. The rules determine which events become messages."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ _NOT_SENT = ("d", "u")
 
 @dataclass(frozen=True, slots=True)
 class NoUpdate(ValueRule):
-    """Returns the operation of an event. The update of a row is rejected."""
+    """A rule that returns the operation of an event. An event that updates a row is rejected."""
 
     may_fail = True
 
@@ -35,7 +35,7 @@ class NoUpdate(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NotSent(ValueRule):
-    """Returns True if an event deletes or updates a row.
+    """A rule that returns True if an event deletes or updates a row.
 
     The second value is the row, which every other event must have.
     """

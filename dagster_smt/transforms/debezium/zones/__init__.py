@@ -1,1 +1,1 @@
-"""The rules of TimezoneConverter."""
+"""Parses and applies the rules of TimezoneConverter."""

@@ -1,4 +1,4 @@
-"""Rules of TimezoneConverter: the topics, tables and fields whose times are converted."""
+"""Rules of TimezoneConverter. A rule names the topics, tables and fields whose times are converted."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,11 +25,12 @@ class ZoneRule:
     fields: frozenset[str]
 
     def fields_in(self, block: str) -> set[str]:
-        """Returns the rule's fields in one of ``BLOCKS``."""
+        """Returns the fields that the rule names in ``block``, one of ``BLOCKS``."""
         return {name_in(field, block) for field in self.fields} - {""}
 
     def chooses(self, block: str, field: str, exclude: bool) -> bool:
-        """Returns True if a field is converted.
+        """Returns True if the field ``field`` of ``block`` is converted. With ``exclude``, the fields of the rule stay
+        as they are.
 
         A field of ``source`` is converted only if the rule names a field of ``source``.
         """
@@ -42,9 +43,10 @@ class ZoneRule:
 
 
 def name_in(field: str, block: str) -> str:
-    """Returns the name of a rule's field in one of ``BLOCKS``, or an empty string.
+    """Returns the name of the rule's field ``field`` inside ``block``, one of ``BLOCKS``. If the field is in another
+    struct, returns an empty string.
 
-    A name without a struct is a field of the rows before and after the change.
+    A field without a struct is a field of the rows before and after the change.
     """
     head, _, rest = field.partition(".")
     if rest and head in BLOCKS:
@@ -57,7 +59,7 @@ def name_in(field: str, block: str) -> str:
 
 
 def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
-    """Returns the rules of a list, in the order in which they apply.
+    """Parses ``items``, and returns the rules in the order in which they apply.
 
     Rules for topics come first, then rules for tables, then rules without a prefix, which apply to topics and to
     tables. A prefix ``source`` or ``topic`` applies to its own rule and to all later rules.
@@ -77,7 +79,7 @@ def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
 
 
 def _parts(item: str) -> tuple[str, str, str]:
-    """Returns (prefix, name, field), with an empty string for a missing part."""
+    """Splits ``item`` into its prefix, its name and its field. A missing part is an empty string."""
     parts = item.split(":")
     if len(java_split(item, ":")) > 1 and parts[0].lower() in (SOURCE, TOPIC):
         prefix = parts[0]
@@ -92,7 +94,8 @@ def _parts(item: str) -> tuple[str, str, str]:
 
 
 def rule_of_field(rules: Iterable[ZoneRule], exclude: bool, others: bool, block: str, field: str) -> Chosen | None:
-    """Returns the value rule that chooses the events in which a field is converted; None if there are no such events.
+    """Returns the value rule that selects the events in which a field is converted. Returns None if there are no such
+    events.
 
     Args:
         rules: The rules, in order.
