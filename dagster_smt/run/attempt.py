@@ -1,6 +1,6 @@
 """Does the Spark work of a run once its window and its plan are known: evaluates once, counts, writes and commits."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -48,6 +48,7 @@ from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed
 from dagster_smt.tables.sink_options import TableSink
 from dagster_smt.tables.sinks.protocol import MergingTable, NewCommit, Table, check_expected, same_state
+from dagster_smt.tables.sinks.records import RecordTable, Target
 from dagster_smt.tables.sources import Source
 
 
@@ -114,11 +115,18 @@ class Attempt:
         """Commits the window, after the records that the chain sends to a forbidden topic have been marked as
         failed.
         """
-        with self.run_.timed("evaluate"):
-            problems = misrouted(result, self.spec, self.run_.table, self.draft.window.topics)
+        targets = self.targets(result)
+        problems = misrouted(targets, self.spec, self.run_.table, self.draft.window.topics)
         if problems:
             return self.without_misrouted(result, problems)
-        return self.commit_fitting(result)
+        return self.commit_fitting(result, targets)
+
+    def targets(self, result: EvaluatedWindow) -> list[Target]:
+        """Returns the targets of the records that passed through the chain. A table's rows have no targets."""
+        if not isinstance(self.run_.table, RecordTable):
+            return []
+        with self.run_.timed("evaluate"):
+            return self.run_.table.measure(result.rows_out(), "__out.")
 
     def without_misrouted(self, result: EvaluatedWindow, problems: Mapping[str, Problem]) -> RunReport:
         """Marks the records that the chain sends to a forbidden topic as failed, and commits the rest."""
@@ -126,17 +134,18 @@ class Attempt:
         if self.spec.errors_tolerance == "none" or not stages:
             raise TableError(problems.values())
         with replace(self, evaluated=refused(result.frame, problems, stages)).staged() as again:
-            return self.commit_fitting(again)
+            return self.commit_fitting(again, self.targets(again))
 
-    def commit_fitting(self, result: EvaluatedWindow) -> RunReport:
+    def commit_fitting(self, result: EvaluatedWindow, targets: Sequence[Target]) -> RunReport:
         """Commits the window, after the records that their topics would reject have been marked as failed."""
         table = self.run_.table
         with self.run_.timed("evaluate"):
-            refused_ones = unmet(result, table, tolerant=self.spec.errors_tolerance == "all")
+            refused_ones = unmet(targets, table, tolerant=self.spec.errors_tolerance == "all")
         if not refused_ones:
             return self.commit_ordered(result)
         fitting = without_unmet(result.frame, refused_ones, table, self.spec.chain)
         with replace(self, evaluated=fitting).staged() as again:
+            self.targets(again)
             return self.commit(again)
 
     def commit_ordered(self, result: EvaluatedWindow) -> RunReport:

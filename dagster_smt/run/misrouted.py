@@ -3,7 +3,7 @@ topic.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,16 +12,15 @@ from dagster_smt.errors import Problem
 from dagster_smt.run.letter_place import has_letters_in, letters_among_records
 from dagster_smt.run.rejects import with_failed
 from dagster_smt.run.run_spec import RunSpec
-from dagster_smt.run.staging import EvaluatedWindow
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.sinks.records import RecordTable, own_topic
+from dagster_smt.tables.sinks.records import RecordTable, Target, own_topic
 
 
-def misrouted(result: EvaluatedWindow, spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
+def misrouted(targets: Iterable[Target], spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
     """Returns a problem for each topic to which records must not be sent.
 
     Args:
-        result: The evaluated window.
+        targets: The targets of the window's records.
         spec: The run.
         table: The table or the topics that the run writes.
         read: The topics of the window.
@@ -31,10 +30,7 @@ def misrouted(result: EvaluatedWindow, spec: RunSpec, table: Table, read: Collec
     beside = table.beside_source()
     if not beside and not spec.dead_letter_topic:
         return {}
-    topics = []
-    for row in result.rows_out().select("__out.topic").distinct().collect():
-        topics.append(row[0])
-    written = sorted(topics)
+    written = sorted({target.topic for target in targets})
     own, pattern = {*spec.table.topics, *read}, spec.table.pattern
     problems = {}
     for topic in written:

@@ -2,7 +2,7 @@
 the run writes anything.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
@@ -11,10 +11,10 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem
 from dagster_smt.run.rejects import last_stage, with_failed
-from dagster_smt.run.staging import EvaluatedWindow
 from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sinks.protocol import Table
+from dagster_smt.tables.sinks.records import Target
 
 _TOO_LARGE = Problem(
     "SMT466",
@@ -63,54 +63,54 @@ class Unmet:
         return bool(self.limits or self.with_keys or self.absent or self.partitions)
 
 
-def unmet(result: EvaluatedWindow, table: Table, *, tolerant: bool) -> Unmet:
+def unmet(targets: Sequence[Target], table: Table, *, tolerant: bool) -> Unmet:
     """Returns the requirements that records of a window do not meet.
 
     Args:
-        result: The evaluated window.
+        targets: The targets of the window's records.
         table: The sink.
         tolerant: True if a record without a target becomes a dead letter. Otherwise, and if no target exists, the sink
             raises an error for the window.
     """
     if not isinstance(table, KafkaTable):
         return Unmet()
-    measured = table.measure(result.rows_out(), "__out.")
-    demands = table.place.demands(measured)
-    limits = {}
-    for topic, of in demands.items():
-        if of.longest is not None:
-            limits[topic] = of.longest
+    topics = {target.topic for target in targets}
+    demands = table.place.demands(topics)
     absent: set[str] = set()
     if tolerant and table.spec.topics.create is None:
-        absent = {*measured} - {*table.place.client.names()}
-    if len(absent) == len(measured):
+        absent = topics - {*table.place.client.names()}
+    if len(absent) == len(topics):
         absent = set()
-    too_long = {}
-    for topic, limit in limits.items():
-        if measured[topic].longest > limit:
-            too_long[topic] = limit
-    without_keys = []
-    for topic, of in demands.items():
-        if of.keys and measured[topic].keyless:
-            without_keys.append(topic)
+    too_long: dict[str, int] = {}
+    without_keys = set()
+    for target in targets:
+        of = demands.get(target.topic)
+        if of is None:
+            continue
+        if of.longest is not None and target.longest > of.longest:
+            too_long[target.topic] = of.longest
+        if of.keys and target.keyless:
+            without_keys.add(target.topic)
     return Unmet(
         too_long,
         tuple(sorted(without_keys)),
         tuple(sorted(absent)),
-        _last_partitions(result, table) if tolerant else {},
+        _last_partitions(targets, table) if tolerant else {},
     )
 
 
-def _last_partitions(result: EvaluatedWindow, table: KafkaTable) -> dict[str, int]:
+def _last_partitions(targets: Sequence[Target], table: KafkaTable) -> dict[str, int]:
     """Returns the last partition of each topic for which the chain chooses a higher partition."""
-    rows = result.rows_out().select("__out.*")
-    if TARGET not in rows.columns:
+    chosen: dict[str, int] = {}
+    for target in targets:
+        if target.last is not None:
+            chosen[target.topic] = max(target.last, chosen.get(target.topic, 0))
+    if not chosen:
         return {}
-    chosen = {row["topic"]: row["last"] for row in rows.groupBy("topic").agg(F.max(TARGET).alias("last")).collect()}
     there = {*table.place.client.names()}
     described = table.place.client.described(sorted(topic for topic in chosen if topic in there))
     lasts = {topic: partitions[-1] for topic, (_, partitions) in described.items()}
-    return {topic: last for topic, last in lasts.items() if chosen[topic] is not None and chosen[topic] > last}
+    return {topic: last for topic, last in lasts.items() if chosen[topic] > last}
 
 
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
@@ -118,7 +118,7 @@ def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) ->
     assert isinstance(table, KafkaTable)
     stage = last_stage(chain)
     if unmet.limits:
-        size = table.sizes("__out.")
+        size = F.expr(table.sizes("__out.").text)
         pairs = (F.lit(x) for pair in sorted(unmet.limits.items()) for x in pair)
         limit = F.create_map(*pairs)[F.col("__out.topic")]
         sizes = F.concat(F.lit(f"{_TOO_LARGE.statement}: "), size, F.lit(" bytes, it takes "), limit)

@@ -299,7 +299,17 @@ def call_function(name: str, *arguments: Operand) -> Column:
     return _called(name, *arguments)
 
 
-def _of_elements(name: str) -> Callable[[Column, Callable[..., Column]], Column]:
+def aggregate(container: Column, start: Operand, merge: Callable[[Column, Column], Column]) -> Column:
+    """Returns the result of merging the elements of an array one after the other. ``start`` is the first result."""
+    first = lit(start)
+    return _of_elements("aggregate", first.text)(container, merge)
+
+
+def _of_elements(name: str, *others: str) -> Callable[[Column, Callable[..., Column]], Column]:
+    """Returns a function over the elements of an array or a map. ``others`` are its arguments between the array and the
+    function, as SQL.
+    """
+
     def higher_order(container: Column, function: Callable[..., Column]) -> Column:
         variables = [f"_x{next(_numbers)}" for _ in inspect.signature(function).parameters]
         body = lit(function(*map(Column, variables)))
@@ -309,7 +319,8 @@ def _of_elements(name: str) -> Callable[[Column, Callable[..., Column]], Column]
             parameters = variables[0]
         else:
             parameters = f"({', '.join(variables)})"
-        return Column(f"{name}({container.text}, {parameters} -> {body.text})", container.needs)
+        arguments = ", ".join((container.text, *others, f"{parameters} -> {body.text}"))
+        return Column(f"{name}({arguments})", container.needs)
 
     return higher_order
 

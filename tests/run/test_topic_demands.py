@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from pyspark.sql import functions as F
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, TableError
 from dagster_smt.model.windows.window import Range
+from dagster_smt.spark import sql
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.demands import Demands
 from dagster_smt.tables.kafka.outgoing import LEFT_OUT, Outgoing, forms_of
@@ -83,7 +85,8 @@ def test_a_record_too_large_for_its_topic_is_a_dead_letter(world, monkeypatch):
     monkeypatch.setattr(KafkaClient, "demands", lambda client, names: demands(client, counted(names, asked)))
     monkeypatch.setattr(KafkaTable, "measure", lambda table, *of: jobs.append(1) or measure(table, *of))
     report = world.run(replace(spec, errors_tolerance="all", dead_letter_topic=dead))
-    assert (sorted(asked), len(jobs)) == ([clean, dead], 1)  # once each, however many steps want to know
+    assert sorted(asked) == [clean, dead]  # once each, however many steps want to know
+    assert len(jobs) == 2  # once before, and once after the failed records were left out
     assert (report.records_out, report.failed) == (3, 6)
     assert [source for _, source in world.written(clean)] == [f"{world.orders}-0@{n}" for n in (0, 3, 6)]
     letters = [(m.key(), m.value(), dict(m.headers())) for m in world.there.read(dead)]
@@ -362,6 +365,16 @@ def test_spark_measures_as_python_does(spark):
     lengths = (None, 0, 63, 64, 8191, 8192, 2**20 - 1, 2**20)
     rows = [(None if n is None else b"x" * n, None if n is None else b"y" * n, None) for n in lengths]
     rows += [(b"k", None, [("é" * 40, None)] * 70), (b"k", b"v", []), (None, b"v", [("", b""), ("h", b"z" * 64)])]
+    rows += [(None, None, [("h", b"")] * count) for count in (61, 62, 63, 64)]
     frame = spark.createDataFrame(rows, "key binary, value binary, headers array<struct<key: string, value: binary>>")
-    result = frame.select(size_column(frame["key"], frame["value"], frame["headers"]).alias("size")).collect()
+    columns = [sql.col(name) for name in ("key", "value", "headers")]
+    result = frame.select(F.expr(size_column(*columns).text).alias("size")).collect()
     assert [row["size"] for row in result] == [record_size(k, v, h or []) for k, v, h in rows]
+    for further in ({"é": "a" * 63, "source": "b" * 64}, {"group": ""}):
+        more = {name: sql.lit(content) for name, content in further.items()}
+        sizes = frame.select(F.expr(size_column(*columns, more).text).alias("size")).collect()
+        expected = []
+        for key, value, headers in rows:
+            headers = [*(headers or []), *((name, content.encode()) for name, content in further.items())]
+            expected.append(record_size(key, value, headers))
+        assert [row["size"] for row in sizes] == expected

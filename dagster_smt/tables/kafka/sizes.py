@@ -6,10 +6,10 @@ A batch of version 2 has 61 bytes before its records, and a record has varints b
 batch, so the same record could fit in one run but not in the next.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.sql import Column
 
 BATCH = 61
 ESTIMATED = 32
@@ -44,26 +44,36 @@ def _varint(length: int) -> int:
     return 1 + sum(length >= more for more in _VARINTS)
 
 
-def size_column(key: Column, value: Column, headers: Column) -> Column:
-    """Returns a Spark column with the size in bytes of a record, computed from the columns of its parts."""
+def size_column(key: Column, value: Column, headers: Column, more: Mapping[str, Column] | None = None) -> Column:
+    """Returns the size of a record as an expression.
+
+    Args:
+        key, value: The record's key and value, as bytes.
+        headers: The record's own headers.
+        more: The contents of further headers, by header name. They are measured without an array, because Spark
+            interprets functions over the elements of an array.
+    """
+    nothing = F.lit(0).cast("bigint")
+    further = more or {}
+    count = F.greatest(F.coalesce(F.size(headers), F.lit(0)), F.lit(0))  # settings may make the size of null -1
     of_headers = F.aggregate(
-        F.coalesce(headers, F.array()),
-        F.lit(0).cast("bigint"),
-        lambda sum_, header: sum_ + _part_column(header["key"]) + _part_column(header["value"]),
+        headers, nothing, lambda sum_, header: sum_ + _part_column(header["key"]) + _part_column(header["value"])
     )
-    count = F.coalesce(F.size(headers), F.lit(0))
-    none = F.greatest(count, F.lit(0))  # depending on its settings, Spark returns -1 for the size of null
-    body = F.lit(_FIRST) + _varint_column(none) + _part_column(key) + _part_column(value) + of_headers
-    return F.lit(BATCH) + _varint_column(body) + body
+    own = F.when(count > 0, of_headers).otherwise(nothing)
+    constant = _FIRST + sum(_part(name.encode()) for name in further)
+    body = own + constant + _varint_column(count + len(further)) + _part_column(key) + _part_column(value)
+    for content in further.values():
+        body = body + _part_column(content)
+    return _varint_column(body) + body + BATCH
 
 
 def _part_column(content: Column) -> Column:
-    length = F.octet_length(content).cast("bigint")
-    return F.coalesce(_varint_column(length) + length, F.lit(1).cast("bigint"))
+    length = F.octet_length(content)
+    return F.coalesce(_varint_column(length) + length, F.lit(1))
 
 
 def _varint_column(length: Column) -> Column:
-    more = []
-    for start in _VARINTS:
-        more.append((length >= F.lit(start)).cast("bigint"))
-    return sum(more, F.lit(1).cast("bigint"))
+    size = F.when(length < _VARINTS[0], 1)
+    for bytes_, limit in enumerate(_VARINTS[1:], 2):
+        size = size.when(length < limit, bytes_)
+    return size.otherwise(len(_VARINTS) + 1)

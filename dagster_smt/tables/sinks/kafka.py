@@ -7,19 +7,21 @@ writes the same records again. The headers of each record name its source, so co
 offsets are committed in a transaction, so if two runs use the same group, one of them fails.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
 from dagster_smt.model.topics.state import NewerState, TableState, remedy
 from dagster_smt.model.windows.window import Window, not_empty
+from dagster_smt.spark import sql
 from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
 from dagster_smt.tables.kafka.progress import from_commits, to_commits
@@ -29,9 +31,10 @@ from dagster_smt.tables.sink_options import KafkaSink
 from dagster_smt.tables.sinks.protocol import NewCommit, Replaced, check_expected, other_run_committed, same_state
 from dagster_smt.tables.sinks.records import (
     RecordTable,
-    headers_with_source,
+    Target,
     refuse_many_topics,
     refuse_own_topics,
+    source_headers,
     with_source,
 )
 from dagster_smt.tables.sinks.topics import KafkaPlace
@@ -41,19 +44,6 @@ _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRO
 _ORDER = ("source_topic", "partition", "offset")
 _TRANSACTION = 10_000
 """The time limit in milliseconds of a transaction that only commits offsets."""
-
-
-@dataclass(frozen=True)
-class Measures:
-    """Measures of the records for one topic: their size, and whether they have keys.
-
-    Attributes:
-        longest: The size of the longest record, in bytes.
-        keyless: True if a record has no key.
-    """
-
-    longest: int
-    keyless: bool
 
 
 @dataclass(frozen=True)
@@ -136,35 +126,38 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT589", str(error), statement, hint)) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:
-        """Writes the records of ``frame``, and returns two counts. The records of each source partition are written in
-        their order.
-
-        Spark caches the rows of a run, so counting them first costs little. A copy of the rows would cost more.
-        """
-        if TARGET in frame.columns:
-            chosen = F.col(TARGET)
-        else:
-            chosen = F.lit(None).cast("int")
-        task, target = F.spark_partition_id().alias("task"), chosen.alias("target")
-        places = frame.select("topic", "source_topic", "partition", task, target)
-        totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks"), F.max("target").alias("target")
-        counts = places.groupBy("topic", "source_topic", "partition").agg(*totals).collect()
-        topics = sorted({row["topic"] for row in counts})
-        if not counts:
+        """Writes the records. The records of each source partition are written in their order."""
+        targets = self._targets(frame, state.window.topics)
+        topics = sorted({target.topic for target in targets})
+        if not topics:
             return 0, 0
         refuse_many_topics(topics, self.spec.max_topics, self.spec.place)
         if self.beside_source():
             refuse_own_topics(topics, state.window.topics)
         self.place.client.make_missing(topics)
-        targets = []
-        for row in counts:
-            if row["target"] is not None:
-                targets.append((row["topic"], row["target"]))
-        self.place.refuse_partitions(targets)
-        if any(row["tasks"] > 1 for row in counts):
+        chosen = []
+        for target in targets:
+            if target.last is not None:
+                chosen.append((target.topic, target.last))
+        self.place.refuse_partitions(chosen)
+        if _is_scattered(targets):
             frame = frame.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
-        self.place.write(with_source(frame, self.spec.group), topics, self._longest(frame, topics))
-        return sum(row["rows"] for row in counts), len(topics)
+        self.place.write(with_source(frame, self.spec.group), topics, self._longest(targets))
+        return sum(target.records for target in targets), len(topics)
+
+    def _targets(self, frame: DataFrame, read: Collection[str]) -> list[Target]:
+        """Returns the targets of records. A run measures its records before it commits them, so that the records need
+        not be read again here.
+
+        Args:
+            frame: The records.
+            read: The topics of the window. The run may have left out other topics since it measured.
+        """
+        if not self._measured:
+            return self._measure(frame)
+        targets = [target for target in self._measured if target.source_topic in read]
+        self._measured.clear()
+        return targets
 
     def beside_source(self) -> bool:
         """See ``RecordTable``. Compares the ids of the clusters, because one cluster may have several addresses."""
@@ -210,45 +203,52 @@ class KafkaTable(RecordTable):
         finally:
             consumer.close()
 
-    def sizes(self, prefix: str = "") -> Column:
-        """Returns a column with the size in bytes of each record as written. ``prefix`` is the prefix of the record's
-        columns.
-        """
-        headers = headers_with_source(self.spec.group, prefix)
-        return size_column(F.col(f"{prefix}key"), F.col(f"{prefix}value"), headers)
+    def sizes(self, prefix: str = "") -> sql.Column:
+        """Returns the size in bytes of each record as written. ``prefix`` is the prefix of the record's columns."""
+        key, value, headers = (sql.col(prefix + name) for name in ("key", "value", "headers"))
+        return size_column(key, value, headers, source_headers(self.spec.group, prefix))
 
-    def measure(self, frame: DataFrame, prefix: str = "") -> dict[str, Measures]:
-        """Returns the measures of the records in ``frame``, by topic. The sizes are upper bounds. ``prefix`` is as in
-        ``sizes``.
+    def measure(self, frame: DataFrame, prefix: str = "") -> list[Target]:
+        """See ``RecordTable``. The next commit must write these records, without those of topics that the run leaves
+        out.
         """
-        largest = F.max(self.sizes(prefix)).alias("longest")
-        keyless = F.bool_or(F.col(f"{prefix}key").isNull()).alias("keyless")
-        rows = frame.groupBy(F.col(f"{prefix}topic").alias("topic")).agg(largest, keyless).collect()
-        measures = {}
-        for row in rows:
-            measures[row["topic"]] = Measures(row["longest"], row["keyless"])
-        self._measured.update(measures)
-        return measures
+        self._measured[:] = self._measure(frame, prefix)
+        return [*self._measured]
 
     @cached_property
-    def _measured(self) -> dict[str, Measures]:
-        """The measures that ``measure`` has returned so far, by topic."""
-        return {}
+    def _measured(self) -> list[Target]:
+        """The targets of the records that the next commit writes."""
+        return []
 
-    def _longest(self, frame: DataFrame, topics: Sequence[str]) -> int:
-        """Returns the size in bytes of the longest record in ``frame``.
+    def _measure(self, frame: DataFrame, prefix: str = "") -> list[Target]:
+        """Returns the targets of records.
+
+        All facts come from one pass over the records, because each further pass would read the cached window again.
+        """
+        last = "CAST(NULL AS INT)"
+        if TARGET in frame.select(f"{prefix}*").columns:
+            last = f"max({sql.col(prefix + TARGET).text})"
+        groups = {name: sql.col(prefix + name).text for name in ("topic", "source_topic", "partition")}
+        groups["task"] = "spark_partition_id()"
+        facts = {
+            "records": "count(1)",
+            "longest": f"max({self.sizes(prefix).text})",
+            "keyless": f"bool_or(isnull({sql.col(f'{prefix}key').text}))",
+            "last": last,
+        }
+        grouped = frame.groupBy(*(F.expr(f"{text} AS {name}") for name, text in groups.items()))
+        rows = grouped.agg(*(F.expr(f"{text} AS {name}") for name, text in facts.items())).collect()
+        return [Target(**row.asDict()) for row in rows]
+
+    def _longest(self, targets: Sequence[Target]) -> int:
+        """Returns the size of the longest record.
 
         The run has measured the records, and has rejected those above a limit.
         """
-        if not self._measured.keys() >= {*topics}:
-            self.measure(frame)
-        sizes = {}
-        for topic in topics:
-            sizes[topic] = self._measured[topic].longest
-        limits = self.place.limits(topics)
+        limits = self.place.limits({target.topic for target in targets})
         lengths = []
-        for topic, size in sizes.items():
-            lengths.append(min(size, limits.get(topic, size)))
+        for target in targets:
+            lengths.append(min(target.longest, limits.get(target.topic, target.longest)))
         return max(lengths)
 
     def append(self, frame: DataFrame) -> None:
@@ -259,3 +259,11 @@ class KafkaTable(RecordTable):
         """See ``Table``. Returns every record of every topic of the cluster."""
         ranges = self.place.there(self.place.client.names())
         return self.place.read(Window(tuple(not_empty(ranges))))
+
+
+def _is_scattered(targets: Sequence[Target]) -> bool:
+    """Returns True if several tasks hold records of one source partition that have the same target topic."""
+    tasks = defaultdict(set)
+    for target in targets:
+        tasks[(target.topic, target.source_topic, target.partition)].add(target.task)
+    return any(len(of) > 1 for of in tasks.values())

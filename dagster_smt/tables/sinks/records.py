@@ -1,13 +1,15 @@
 """Prepares records for topics: adds headers that name the source of each record, and checks the target topics."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.state import TableState
+from dagster_smt.spark import sql
 from dagster_smt.tables.sinks.protocol import ForeignCommit
 from dagster_smt.values.headers.fields import HEADERS_DDL, no_headers
 
@@ -17,8 +19,41 @@ GROUP_HEADER = "dagster_smt.group"
 """The header with the group that wrote the record."""
 
 
+@dataclass(frozen=True)
+class Target:
+    """Describes records of one window that have the same target topic.
+
+    A table of Kafka topics describes the records of each source partition and of each Spark task separately.
+
+    Attributes:
+        topic: The target topic.
+        source_topic, partition: The source of the records.
+        task: The number of the Spark task that holds the records.
+        records: The number of records.
+        longest: The size of the longest record as written, in bytes.
+        keyless: True if a record has no key.
+        last: The highest target partition that the chain chooses. None if the producer chooses the partitions.
+    """
+
+    topic: str
+    source_topic: str = ""
+    partition: int = 0
+    task: int = 0
+    records: int = 0
+    longest: int = 0
+    keyless: bool = False
+    last: int | None = None
+
+
 class RecordTable:
     """The base class of sinks that write topics; see ``Table``."""
+
+    def measure(self, frame: DataFrame, prefix: str = "") -> list[Target]:
+        """Returns the target topics of records. ``prefix`` is the prefix of the record's columns."""
+        topics = []
+        for row in frame.select(F.col(f"{prefix}topic").alias("topic")).distinct().collect():
+            topics.append(Target(row["topic"]))
+        return topics
 
     def beside_source(self) -> bool:
         """Returns True if the target topics are on the same cluster, or in the same folder, as the source topics."""
@@ -55,21 +90,24 @@ class RecordTable:
 
 
 def with_source(frame: DataFrame, group: str) -> DataFrame:
-    """Returns the records of ``frame`` with two more headers, which name the source of the record and ``group``."""
-    return frame.withColumn("headers", headers_with_source(group))
+    """Returns records with two more headers: their source, and the group that writes them."""
+    headers = []
+    for name, content in source_headers(group).items():
+        headers.append(sql.struct(sql.lit(name).alias("key"), content.cast("binary").alias("value")))
+    own = sql.coalesce(sql.col("headers"), no_headers(sql))
+    return frame.withColumn("headers", F.expr(sql.concat(own, sql.array(*headers).cast(HEADERS_DDL)).text))
 
 
-def headers_with_source(group: str, prefix: str = "") -> Column:
-    """Returns a column with the headers that a record will have when ``group`` writes it. ``prefix`` is the prefix of
-    the record's columns.
+def source_headers(group: str, prefix: str = "") -> dict[str, sql.Column]:
+    """Returns the contents of the two headers that a sink adds to each record, by header name.
+
+    Args:
+        group: The group that writes the records.
+        prefix: The prefix of the record's columns.
     """
-    topic, partition, offset, own = (F.col(prefix + c) for c in ("source_topic", "partition", "offset", "headers"))
-    place = F.concat(topic, F.lit("-"), partition, F.lit("@"), offset)
-    texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
-    source_headers = []
-    for k, v in texts.items():
-        source_headers.append(F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")))
-    return F.concat(F.coalesce(own, no_headers(F)), F.array(*source_headers).cast(HEADERS_DDL))
+    topic, partition, offset = (sql.col(prefix + name) for name in ("source_topic", "partition", "offset"))
+    place = sql.concat(topic, sql.lit("-"), partition, sql.lit("@"), offset)
+    return {GROUP_HEADER: sql.lit(group), SOURCE_HEADER: place}
 
 
 def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
