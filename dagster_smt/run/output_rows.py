@@ -1,13 +1,13 @@
 """Returns the rows of an evaluated window, in the form of the table."""
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.caseless import caseless
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.outcome_columns import TARGET
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sink_options import TableSink
 
 
@@ -37,5 +37,5 @@ def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
     columns = zip(("__topic", "__partition", "__offset"), coordinates.names, strict=True)
     named_columns = []
     for column, name in columns:
-        named_columns.append(F.col(column).alias(name))
-    return evaluated.select("__out.*", *named_columns)
+        named_columns.append(f"{column} AS {quoted(name)}")
+    return evaluated.selectExpr("__out.*", *named_columns)

@@ -148,6 +148,9 @@ def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
     columns = []
     for target in schema.fields:
         kind = have.get(target.name)
+        if kind is not None and nullable(kind) == nullable(target.dataType) and not target.metadata:
+            columns.append(F.col(quoted(target.name)))  # a cast and an alias would be some thirty calls into the JVM
+            continue
         if kind is None:
             column = F.lit(None)
         else:

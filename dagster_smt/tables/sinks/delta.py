@@ -31,7 +31,7 @@ from dagster_smt.tables.schemas import all_structs, case_twins, changed_types, n
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import delta_layout
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
-from dagster_smt.tables.sinks.delta_log import last_commit
+from dagster_smt.tables.sinks.delta_log import is_absent, last_commit
 from dagster_smt.tables.sinks.merge import Merge, merge_statement, session_with, undisturbed, view_of
 from dagster_smt.tables.sinks.protocol import (
     MOST_FOREIGN,
@@ -120,6 +120,8 @@ class DeltaTable:
 
     def schema(self) -> StructType | None:
         """See ``Table``."""
+        if self._is_absent():
+            return None
         try:
             return delta_layout.without_generated(self.read().schema, self._properties)
         except PySparkException as error:
@@ -244,6 +246,8 @@ class DeltaTable:
         """
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
+        if self._is_absent():
+            return []
         try:
             return self._described_history(limit)
         except PySparkException:
@@ -600,9 +604,17 @@ class DeltaTable:
                 else:
                     self.session.conf.set(_EMPTY_COMMITS, before)
 
+    def _is_absent(self) -> bool:
+        """Returns True if there is certainly no table, without the cost of an exception."""
+        return self._has_extension() and is_absent(self.session, str(self.spec.path), self.spec.table)
+
+    def _has_extension(self) -> bool:
+        extensions = str(self.session.conf.get("spark.sql.extensions", "") or "")
+        return SETTINGS["delta"]["spark.sql.extensions"] in extensions
+
     def _check_session(self) -> None:
         """Raises an error if the session lacks Delta. Without this check, the session would seem to find no table."""
-        if SETTINGS["delta"]["spark.sql.extensions"] in str(self.session.conf.get("spark.sql.extensions", "") or ""):
+        if self._has_extension():
             return
         try:
             self.session.read.format("delta").load(str(self.spec.path) or "/dagster_smt")

@@ -5,11 +5,15 @@ for each core of the cluster. A run reads the last commit three times.
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.tables.sinks.delta_history import Commit
+
+_PIECE = 4_000
+"""How many characters of a line are read at a time."""
 
 
 def last_commit(session: SparkSession, path: str, table: str | None) -> Commit | None:
@@ -30,14 +34,33 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         log_and_snapshot = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)
         log, snapshot = log_and_snapshot._1(), log_and_snapshot._2()
         version = snapshot.version()
+        if version < 0:  # there is no table
+            return None
         file = delta.util.DeltaCommitFileProvider.apply(snapshot).deltaFile(version)
         lines = log.store().readAsIterator(file, log.newDeltaHadoopConf())
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
         return None
     try:
-        return _commit(version, lines)
+        return _commit(version, _lines(session, lines))
     finally:
         lines.close()
+
+
+def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
+    """Returns True if there is certainly no table in a folder.
+
+    Spark itself would raise an exception, and PySpark needs some forty milliseconds to translate each exception. A run
+    into a new table asks for the table about ten times. For the arguments, see ``last_commit``. The function returns
+    False for tables with a name, and wherever ``last_commit`` returns None for another reason.
+    """
+    if table:
+        return False
+    try:
+        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
+        snapshot = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, path)._2()
+        return int(snapshot.version()) < 0
+    except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
+        return False
 
 
 def checkpoint(session: SparkSession, path: str, table: str | None) -> int | None:
@@ -103,9 +126,29 @@ def _identifier(session: SparkSession, table: str) -> Any:
     return name
 
 
-def _commit(version: int, lines: Any) -> Commit | None:
-    while lines.hasNext():  # Delta writes it as the first line
-        info = json.loads(lines.next()).get("commitInfo")
+def _lines(session: SparkSession, lines: Any) -> Iterator[str]:
+    """Yields the lines of a log file.
+
+    Py4J sends a string of more than 8,192 characters in two packets, and the second one waits until the first is
+    acknowledged, which takes 40 milliseconds. A state is often that long, so a line is read in pieces.
+    """
+    jvm = session._jvm
+    while lines.hasNext():
+        text = jvm.scala.collection.mutable.StringBuilder()  # type: ignore[union-attr]
+        lines.take(1).addString(text)
+        line = jvm.java.lang.StringBuilder(text)  # type: ignore[union-attr]
+        left, start, pieces = line.codePointCount(0, line.length()), 0, []
+        while left:
+            count = min(left, _PIECE)
+            end = line.offsetByCodePoints(start, count)
+            pieces.append(line.substring(start, end))
+            left, start = left - count, end
+        yield "".join(pieces)
+
+
+def _commit(version: int, lines: Iterator[str]) -> Commit | None:
+    for line in lines:  # Delta writes the commit as the first line
+        info = json.loads(line).get("commitInfo")
         if info is not None:
             return Commit(
                 version=version,

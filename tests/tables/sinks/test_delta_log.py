@@ -9,9 +9,10 @@ from pyspark.sql import functions as F
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import delta
 from dagster_smt.tables.sinks.delta_history import commit_of
-from dagster_smt.tables.sinks.delta_log import last_commit
+from dagster_smt.tables.sinks.delta_log import is_absent, last_commit
 
 NAME = "of_log.`a`"
+LONG = "ä€😀" * 7_001  # as long as the states of tables with many topics
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def tables(spark, tmp_path_factory):
     for number in range(4):
         writer = spark.range(3).write.format("delta").mode("append").option("delta.checkpointInterval", "2")
         if number != 2:  # one of somebody else
-            writer = writer.option("userMetadata", f"commit {number}")
+            writer = writer.option("userMetadata", f"commit {number}{LONG}")
         writer.save(folder)
         writer.saveAsTable(NAME)
     spark.sql(f"DELETE FROM delta.`{folder}` WHERE id = 1")
@@ -46,7 +47,7 @@ def test_the_last_commit(spark, tables, kind):
     result = last_commit(spark, "." if by_name else tables["path"], tables["name"] if by_name else None)
     assert without_moment([result]) == as_history_says(spark, NAME if by_name else f"delta.`{tables['path']}`")
     assert result.version == (3 if by_name else 4) and result.metrics and result.read_version == result.version - 1
-    assert result.user_metadata == ("commit 3" if by_name else None)
+    assert result.user_metadata == (f"commit 3{LONG}" if by_name else None)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,15 @@ def test_the_last_commit(spark, tables, kind):
 )
 def test_what_cannot_be_said(spark, path, table):
     assert last_commit(spark, path, table) is None
+
+
+def test_an_absent_table_costs_no_exception(spark, tables, tmp_path):
+    spark.range(1).write.parquet(str(tmp_path / "of another format"))
+    for path in (tmp_path / "nothing", tmp_path, tmp_path / "of another format"):
+        assert is_absent(spark, str(path), None)
+        assert delta.DeltaTable(spark, DeltaSink(path, "columns")).schema() is None
+    assert not is_absent(spark, tables["path"], None)
+    assert not is_absent(spark, "", NAME) and not is_absent(spark, "", "nothing")
 
 
 def test_a_catalog_goes_before_a_database_of_that_name(spark, tables):
@@ -92,4 +102,5 @@ def test_a_table_that_another_run_creates_between_two_looks_has_its_history(spar
 
     assert table._history(1) == []
     monkeypatch.setattr(delta.DeltaTable, "schema", created_before_the_look)
+    monkeypatch.setattr(delta, "is_absent", lambda *table: False)  # as over Spark Connect
     assert [commit.user_metadata for commit in table._history(1)] == ["no state"]
