@@ -48,7 +48,7 @@ from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed
 from dagster_smt.tables.sink_options import TableSink
 from dagster_smt.tables.sinks.protocol import MergingTable, NewCommit, Table, check_expected, same_state
-from dagster_smt.tables.sinks.records import RecordTable, Target
+from dagster_smt.tables.sinks.records import RecordTable, TargetRecords
 from dagster_smt.tables.sources import Source
 
 
@@ -121,7 +121,7 @@ class Attempt:
             return self.without_misrouted(result, problems)
         return self.commit_fitting(result, targets)
 
-    def targets(self, result: EvaluatedWindow) -> list[Target]:
+    def targets(self, result: EvaluatedWindow) -> list[TargetRecords]:
         """Returns the targets of the records that passed through the chain. A table's rows have no targets."""
         if not isinstance(self.run_.table, RecordTable):
             return []
@@ -136,7 +136,7 @@ class Attempt:
         with replace(self, evaluated=refused(result.frame, problems, stages)).staged() as again:
             return self.commit_fitting(again, self.targets(again))
 
-    def commit_fitting(self, result: EvaluatedWindow, targets: Sequence[Target]) -> RunReport:
+    def commit_fitting(self, result: EvaluatedWindow, targets: Sequence[TargetRecords]) -> RunReport:
         """Commits the window, after the records that their topics would reject have been marked as failed."""
         table = self.run_.table
         with self.run_.timed("evaluate"):

@@ -13,10 +13,12 @@ from dagster_smt.run.letter_place import has_letters_in, letters_among_records
 from dagster_smt.run.rejects import with_failed
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.sinks.records import RecordTable, Target, own_topic
+from dagster_smt.tables.sinks.records import RecordTable, TargetRecords, own_topic
 
 
-def misrouted(targets: Iterable[Target], spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
+def misrouted(
+    targets: Iterable[TargetRecords], spec: RunSpec, table: Table, read: Collection[str]
+) -> dict[str, Problem]:
     """Returns a problem for each topic to which records must not be sent.
 
     Args:

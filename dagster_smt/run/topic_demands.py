@@ -14,7 +14,7 @@ from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.sinks.records import Target
+from dagster_smt.tables.sinks.records import TargetRecords
 
 _TOO_LARGE = Problem(
     "SMT466",
@@ -63,7 +63,7 @@ class Unmet:
         return bool(self.limits or self.with_keys or self.absent or self.partitions)
 
 
-def unmet(targets: Sequence[Target], table: Table, *, tolerant: bool) -> Unmet:
+def unmet(targets: Sequence[TargetRecords], table: Table, *, tolerant: bool) -> Unmet:
     """Returns the requirements that records of a window do not meet.
 
     Args:
@@ -99,7 +99,7 @@ def unmet(targets: Sequence[Target], table: Table, *, tolerant: bool) -> Unmet:
     )
 
 
-def _last_partitions(targets: Sequence[Target], table: KafkaTable) -> dict[str, int]:
+def _last_partitions(targets: Sequence[TargetRecords], table: KafkaTable) -> dict[str, int]:
     """Returns the last partition of each topic for which the chain chooses a higher partition."""
     chosen: dict[str, int] = {}
     for target in targets:

@@ -116,7 +116,8 @@ PLACES = {
     ),
     "expressions of SQL": (
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),
-        "certify/spark_ways.py run/counts.py run/time_parts.py spark/reading/avro_columns.py "
+        "certify/spark_ways.py run/counts.py run/output_rows.py run/time_parts.py run/topic_demands.py "
+        "spark/reading/avro_columns.py tables/sinks/kafka.py tables/sinks/records.py "
         "spark/reading/window_forms.py spark/sql.py tables/keyed/key_events.py tables/sinks/append_once.py "
         "tables/sources/table.py tables/erasure/row_erasure.py tables/sinks/merge.py "
         "tables/erasure/subjects.py",  # of quoted names and columns

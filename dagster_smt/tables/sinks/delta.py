@@ -120,7 +120,7 @@ class DeltaTable:
 
     def schema(self) -> StructType | None:
         """See ``Table``."""
-        if self._is_absent():
+        if is_absent(self.session, str(self.spec.path), self.spec.table):
             return None
         try:
             return delta_layout.without_generated(self.read().schema, self._properties)
@@ -246,7 +246,7 @@ class DeltaTable:
         """
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
-        if self._is_absent():
+        if is_absent(self.session, str(self.spec.path), self.spec.table):
             return []
         try:
             return self._described_history(limit)
@@ -604,17 +604,9 @@ class DeltaTable:
                 else:
                     self.session.conf.set(_EMPTY_COMMITS, before)
 
-    def _is_absent(self) -> bool:
-        """Returns True if there is certainly no table, without the cost of an exception."""
-        return self._has_extension() and is_absent(self.session, str(self.spec.path), self.spec.table)
-
-    def _has_extension(self) -> bool:
-        extensions = str(self.session.conf.get("spark.sql.extensions", "") or "")
-        return SETTINGS["delta"]["spark.sql.extensions"] in extensions
-
     def _check_session(self) -> None:
         """Raises an error if the session lacks Delta. Without this check, the session would seem to find no table."""
-        if self._has_extension():
+        if SETTINGS["delta"]["spark.sql.extensions"] in str(self.session.conf.get("spark.sql.extensions", "") or ""):
             return
         try:
             self.session.read.format("delta").load(str(self.spec.path) or "/dagster_smt")

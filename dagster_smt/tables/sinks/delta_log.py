@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from dagster_smt.spark.packages import SETTINGS
 from dagster_smt.tables.sinks.delta_history import Commit
 
 _PIECE = 4_000
@@ -53,7 +54,8 @@ def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
     into a new table asks for the table about ten times. For the arguments, see ``last_commit``. The function returns
     False for tables with a name, and wherever ``last_commit`` returns None for another reason.
     """
-    if table:
+    extensions = str(session.conf.get("spark.sql.extensions", "") or "")
+    if table or SETTINGS["delta"]["spark.sql.extensions"] not in extensions:
         return False
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]

@@ -31,7 +31,7 @@ from dagster_smt.tables.sink_options import KafkaSink
 from dagster_smt.tables.sinks.protocol import NewCommit, Replaced, check_expected, other_run_committed, same_state
 from dagster_smt.tables.sinks.records import (
     RecordTable,
-    Target,
+    TargetRecords,
     refuse_many_topics,
     refuse_own_topics,
     source_headers,
@@ -145,7 +145,7 @@ class KafkaTable(RecordTable):
         self.place.write(with_source(frame, self.spec.group), topics, self._longest(targets))
         return sum(target.records for target in targets), len(topics)
 
-    def _targets(self, frame: DataFrame, read: Collection[str]) -> list[Target]:
+    def _targets(self, frame: DataFrame, read: Collection[str]) -> list[TargetRecords]:
         """Returns the targets of records. A run measures its records before it commits them, so that the records need
         not be read again here.
 
@@ -208,7 +208,7 @@ class KafkaTable(RecordTable):
         key, value, headers = (sql.col(prefix + name) for name in ("key", "value", "headers"))
         return size_column(key, value, headers, source_headers(self.spec.group, prefix))
 
-    def measure(self, frame: DataFrame, prefix: str = "") -> list[Target]:
+    def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
         """See ``RecordTable``. The next commit must write these records, without those of topics that the run leaves
         out.
         """
@@ -216,11 +216,11 @@ class KafkaTable(RecordTable):
         return [*self._measured]
 
     @cached_property
-    def _measured(self) -> list[Target]:
+    def _measured(self) -> list[TargetRecords]:
         """The targets of the records that the next commit writes."""
         return []
 
-    def _measure(self, frame: DataFrame, prefix: str = "") -> list[Target]:
+    def _measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
         """Returns the targets of records.
 
         All facts come from one pass over the records, because each further pass would read the cached window again.
@@ -238,9 +238,9 @@ class KafkaTable(RecordTable):
         }
         grouped = frame.groupBy(*(F.expr(f"{text} AS {name}") for name, text in groups.items()))
         rows = grouped.agg(*(F.expr(f"{text} AS {name}") for name, text in facts.items())).collect()
-        return [Target(**row.asDict()) for row in rows]
+        return [TargetRecords(**row.asDict()) for row in rows]
 
-    def _longest(self, targets: Sequence[Target]) -> int:
+    def _longest(self, targets: Sequence[TargetRecords]) -> int:
         """Returns the size of the longest record.
 
         The run has measured the records, and has rejected those above a limit.
@@ -261,7 +261,7 @@ class KafkaTable(RecordTable):
         return self.place.read(Window(tuple(not_empty(ranges))))
 
 
-def _is_scattered(targets: Sequence[Target]) -> bool:
+def _is_scattered(targets: Sequence[TargetRecords]) -> bool:
     """Returns True if several tasks hold records of one source partition that have the same target topic."""
     tasks = defaultdict(set)
     for target in targets:

@@ -20,7 +20,7 @@ GROUP_HEADER = "dagster_smt.group"
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetRecords:
     """Describes records of one window that have the same target topic.
 
     A table of Kafka topics describes the records of each source partition and of each Spark task separately.
@@ -48,11 +48,11 @@ class Target:
 class RecordTable:
     """The base class of sinks that write topics; see ``Table``."""
 
-    def measure(self, frame: DataFrame, prefix: str = "") -> list[Target]:
+    def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
         """Returns the target topics of records. ``prefix`` is the prefix of the record's columns."""
         topics = []
         for row in frame.select(F.col(f"{prefix}topic").alias("topic")).distinct().collect():
-            topics.append(Target(row["topic"]))
+            topics.append(TargetRecords(row["topic"]))
         return topics
 
     def beside_source(self) -> bool:
