@@ -66,7 +66,7 @@ def session(scratch: Path) -> SparkSession:
     """All cores of this machine, nothing shown, nothing kept."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings: dict[str, bool | float | int | str | None] = {
+    settings = {
         **JVM_OPTIONS,
         "spark.driver.memory": "4g",
         "spark.ui.enabled": "false",
@@ -76,8 +76,10 @@ def session(scratch: Path) -> SparkSession:
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         **SESSION_CONF,
     }
-    settings |= local_java_options({key: str(value) for key, value in settings.items()}, os.environ)
-    settings |= with_fetched_jars(session_settings(["avro", "delta", "iceberg", "kafka"], {}, pyspark.__version__))
+    # as SparkSessionResource: the packages have options of Java, too, and come first
+    settings = session_settings(["avro", "delta", "iceberg", "kafka"], settings, pyspark.__version__)
+    settings |= local_java_options(settings, os.environ)
+    settings = with_fetched_jars(settings)
     builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=settings)
     return builder.getOrCreate()
 

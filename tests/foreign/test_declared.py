@@ -140,4 +140,4 @@ def test_the_page_declares_what_loads(tmp_path, monkeypatch):
 
     written = dict(re.findall(r"\| `([a-z.]+)` \| `(\w[\w.]*)` \|", page))
     settings, problems = settings_of(written)
-    assert not problems and settings == ForeignSettings() and len(written) == 5
+    assert not problems and settings == ForeignSettings() and len(written) == 6

@@ -41,6 +41,7 @@ final class Ledger {
     private boolean key;
     private boolean value;
     private boolean found;
+    private TouchedFields touched;
 
     /** A copy of what a stage may change in place. */
     static final class Before {
@@ -207,8 +208,14 @@ final class Ledger {
         return known;
     }
 
-    void compare(int of, Before before, ConnectRecord<?> after) {
+    /**
+     * Adds what a stage changed.
+     *
+     * @param fields what the stage can touch at the top of a value; null for any field
+     */
+    void compare(int of, TouchedFields fields, Before before, ConnectRecord<?> after) {
         stage = of;
+        touched = fields;
         ConnectRecord<?> record = before.record;
         side = "key";
         found = false;
@@ -271,7 +278,32 @@ final class Ledger {
             }
             return;
         }
-        value("", old, now, oldSchema, newSchema);
+        boolean free = oldSchema == null && newSchema == null && old instanceof Map && now instanceof Map;
+        if (touched == null || !free || !touches((Map<?, ?>) old, (Map<?, ?>) now)) {
+            value("", old, now, oldSchema, newSchema);
+        }
+    }
+
+    /** Compares the fields that the stage can touch. Returns false if the numbers of fields tell of other changes. */
+    private boolean touches(Map<?, ?> old, Map<?, ?> now) {
+        int more = 0;
+        for (int n = 0; n < touched.names.length; n++) {
+            String name = touched.names[n];
+            Object was = old.get(name);
+            Object is = now.get(name);
+            boolean had = was != null || old.containsKey(name);
+            boolean has = is != null || now.containsKey(name);
+            if (had && has) {
+                value(touched.shown[n], was, is, null, null);
+            } else if (had) {
+                more--;
+                add("dropped", touched.shown[n]);
+            } else if (has) {
+                more++;
+                add("added", touched.shown[n]);
+            }
+        }
+        return old.size() + more == now.size();
     }
 
     private void value(String path, Object old, Object now, Schema oldSchema, Schema newSchema) {

@@ -13,6 +13,8 @@ final class Operation {
     final boolean negate;
     final Part<Transformation<SinkRecord>> transform;
     final Part<Predicate<SinkRecord>> predicate;
+    /** What the transform can touch; null for any field. */
+    final TouchedFields touched;
     private TopicPattern ofTransform;
     private TopicPattern ofPredicate;
 
@@ -33,7 +35,8 @@ final class Operation {
             this.name = name;
             this.config = config;
             this.loader = loader;
-            kafkas = name.startsWith("org.apache.kafka.connect.transforms.");
+            boolean connects = loader == Operation.class.getClassLoader(); // a jar may have a class of this name
+            kafkas = connects && name.startsWith("org.apache.kafka.connect.transforms.");
         }
 
         /** Returns whether the class is Kafka's own. Such transforms never change a record in place. */
@@ -48,6 +51,8 @@ final class Operation {
         this.negate = negate;
         this.transform = transform;
         this.predicate = predicate;
+        boolean known = transform != null && transform.isKafkas();
+        touched = known ? TouchedFields.of(transform.name, transform.config) : null;
     }
 
     /** Reads an operation; a plug-in's number is its place in {@code plugins}, -1 for Connect's own jars. */

@@ -84,7 +84,7 @@ final class Segment {
         if (after == null) {
             return false;
         }
-        ledger.compare(operation.stage, before, after);
+        ledger.compare(operation.stage, operation.touched, before, after);
         result = after;
         return true;
     }
