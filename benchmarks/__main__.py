@@ -79,8 +79,8 @@ def session(scratch: Path) -> SparkSession:
     # as SparkSessionResource: the packages have options of Java, too, and come first
     settings = session_settings(["avro", "delta", "iceberg", "kafka"], settings, pyspark.__version__)
     settings |= local_java_options(settings, os.environ)
-    settings = with_fetched_jars(settings)
-    builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=settings)
+    options: dict[str, bool | float | int | str | None] = {**with_fetched_jars(settings)}
+    builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=options)
     return builder.getOrCreate()
 
 

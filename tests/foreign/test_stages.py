@@ -10,6 +10,9 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.foreign.check import check_options
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.interpret.residue import residue
+from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.patterns import is_personal
 from tests.foreign.jar import KAFKA, chain_of, ran
 
@@ -259,3 +262,11 @@ def test_no_report_shows_a_name_that_is_data(jar, name):
 def test_reports_show_the_names_of_fields(jar, name):
     (result,) = ran(chain_of(jar, "Flatten$Value", engine="connect"), [json.dumps({"card": {name: 1}}).encode()])
     assert changes(result) == [(0, "added", "value", f"card.{name}"), (0, "dropped", "value", "card")]
+
+
+def test_values_that_a_class_masks_are_searched_for(jar):
+    """The check ``masked_values`` treats a class whose name says so as a mask."""
+    chain = chain_of(jar, ("MaskField$Value", {"fields": ["name"]}), engine="connect")
+    values = {"name": "Ada Lovelace", "other": "call Ada Lovelace", "id": 1}
+    survivors = residue(chain, [Sample("t", value=json.dumps(values).encode())], Format("string"), Format("json"))
+    assert survivors == {("value.name", "value.other"): 1}
