@@ -118,6 +118,11 @@ def without_lane(work: Callable[[Setting], None]) -> Callable[[Setting], None]:
     return measured
 
 
+def bare_read(setting: Setting) -> None:
+    """Read the records, and throw them away: no path of Spark's takes less."""
+    setting.discard(setting.frame)
+
+
 def bare_wide(setting: Setting) -> None:
     """Parse into columns, and throw them away."""
     parsed = F.from_json(F.col("value").cast("string"), struct_type(wide_schema()))
@@ -241,6 +246,7 @@ def _stage_cases() -> Iterator[Case]:
 
 
 CASES = (
+    Case("flat: reading alone, discarded", bare_read),
     Case(_JSON, bare_json),
     connect(_FLAT, FIVE),
     Case("flat: JSON to JSON, five stages", lazy(FIVE), _JSON, connect=_FLAT, target=Target(0.45, 0.45)),
@@ -292,6 +298,7 @@ CASES = (
         "webhooks",
         target=Target(bare=1.5),
     ),
+    Case("webhooks: reading alone, discarded", bare_read, data="webhooks"),
     connect(_HOOKS, NOTHING, data="webhooks"),
     Case("webhooks: the demo's chain", demo, data="webhooks", connect=_HOOKS, target=Target(connect=1)),
     *_wide_cases(),
