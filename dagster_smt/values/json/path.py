@@ -1,11 +1,11 @@
 """Evaluates JSONPath on a key or value, by the rules of Jayway's json-path 2.9.
 
 A missing field is not equal to any value, so it passes ``!=``, ``!==`` and ``nin``. Numbers are compared by value. A
-number and a string are compared as numbers if the field is a number, and as strings if the field is a string. For ``===`` and
-``!==``, a number and a string always differ. Only two numbers or two strings have an order. A regular expression is
-matched with a string, with the text of a number or boolean, with each element of an array, and with the empty string
-for any other value. Two inputs that crash json-path do not crash here: NaN and the infinities equal nothing, and an
-object in an array is treated as the empty string.
+number and a string are compared as numbers if the field is a number, and as strings if the field is a string. For
+``===`` and ``!==``, a number and a string always differ. Only two numbers or two strings have an order. A regular
+expression is matched with a string, with the text of a number or boolean, with each element of an array, and with the
+empty string for any other value. Two inputs that crash json-path do not crash here: NaN and the infinities equal
+nothing, and an object in an array is treated as the empty string.
 """
 
 import math
