@@ -14,6 +14,7 @@ from dagster_smt.interpret.leaves import parsed
 from dagster_smt.privacy.applied_policy import undecided, undecided_headers
 from dagster_smt.privacy.field_paths import value_paths
 from dagster_smt.privacy.field_scan import fields_only
+from dagster_smt.privacy.patterns import is_personal
 from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.privacy.tags import Part
 from dagster_smt.spark.workers import map_in_arrow
@@ -57,8 +58,11 @@ class _HeldBack:
                 for path in undecided(self.stages, topic, part, sorted(paths, key=str)):
                     yield topic, part, visible(path)  # Arrow cannot hold half of a surrogate pair
         headers: Any = row["headers"] or ()
+        names = set()
         for name in undecided_headers(self.stages, topic, [header["key"] for header in headers]):
-            yield topic, "headers", name
+            names.add("[*]" if is_personal(name) else name)
+        for name in sorted(names):
+            yield topic, "headers", visible(name)
 
 
 def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tuple[str, str, str, int]]:

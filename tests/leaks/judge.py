@@ -7,6 +7,7 @@ Blanks, marks and the case of letters do not matter: see ``tests.run.personal``.
 import base64
 import binascii
 import gzip
+import html
 import io
 import json
 import re
@@ -31,8 +32,10 @@ _MOST_SHOWN = 8
 def leaks(values, folder, skip=()):
     """Returns the files below a folder that hold values, with some of the values.
 
+    The name of a file below the folder counts as a text of the file, and so do the names of its folders.
+
     Args:
-        values: The values, without blanks and marks, in small letters.
+        values: The values, without blanks and marks, in small letters; or a pattern that finds all values.
         folder: The folder.
         skip: Folders and files that may hold values.
     """
@@ -41,15 +44,21 @@ def leaks(values, folder, skip=()):
     for path in sorted(Path(folder).rglob("*")):
         real = path.resolve()
         if path.is_file() and real not in skipped and skipped.isdisjoint(real.parents):
-            for text in texts_of(path):
+            for text in (str(path.relative_to(folder)), *texts_of(path)):
                 if hits := in_text(values, text):
                     leaking.setdefault(str(path), set()).update(sorted(hits)[:_MOST_SHOWN])
     return leaking
 
 
 def in_text(values, text):
-    """Returns the values in a text, also where they are encoded."""
-    return survivors(values, [text, *decoded(text)])
+    """Returns the values in a text, also where they are encoded. A pattern may stand for the values."""
+    texts = [text, *decoded(text)]
+    if isinstance(values, re.Pattern):
+        hits = set()
+        for one in texts:
+            hits.update(values.findall(one))
+        return hits
+    return survivors(values, texts)
 
 
 def decoded(text):
@@ -57,7 +66,9 @@ def decoded(text):
     if "%" in text:
         yield urllib.parse.unquote(text, errors="replace")
     if "\\u" in text:
-        yield _ESCAPES.sub(lambda match: chr(int(match[1], 16)), text)
+        yield _ESCAPES.sub(lambda match: chr(int(match[1], 16)), text).replace("\0", "")
+    if "&#" in text:
+        yield html.unescape(text)
     if "\0" in text:
         yield text.replace("\0", "")  # UTF-16 of Latin letters
     for match in _BASE64.finditer(text):

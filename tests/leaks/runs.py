@@ -10,7 +10,6 @@ import io
 import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -33,8 +32,10 @@ from dagster_smt.chain.plugins import transforms
 from dagster_smt.cli import main as command
 from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+from tests.leaks.hostile import VALUES, hostile
 from tests.leaks.own import Raises
-from tests.leaks.plants import plant
+from tests.leaks.plants import plant, planted
+from tests.leaks.wide import WIDE
 from tests.run.personal import People
 from tests.run.test_privacy import KEY, SCHEMA, STAGES, chain_of
 
@@ -46,55 +47,53 @@ CONF = {
     "spark.eventLog.compress": "false",
     "spark.sql.ui.explainMode": "extended",
 }
-PEOPLE = 40
+PEOPLE = 4 * len(VALUES)
+"""As many that each kind of hostile record occurs."""
 
 
 class Runs:
-    """One folder with topics, tables, an instance of Dagster and what commands print."""
+    """One folder with topics, tables, an instance of Dagster and what commands print.
 
-    def __init__(self, folder):
-        self.folder, self.people = folder, People(11)
+    Args:
+        folder: The folder.
+        people: Makes the records.
+        count: The number of records of each topic.
+    """
+
+    def __init__(self, folder, people=None, count=PEOPLE):
+        self.folder, self.people, self.count = folder, people or People(11), count
         self.allowed = [folder / "topics", folder / "letters"]
-        self.outcomes = {}
+        self.outcomes, self.records = {}, 0
         self.spark = SparkSessionResource(conf={**CONF, "spark.eventLog.dir": f"file://{folder}/spark"})
         self.instance = dg.DagsterInstance.get()
 
-    def topic(self, name, *, broken=True):
-        """Writes records; with ``broken`` some that fail in different ways, each with personal values."""
+    def new_records(self, *, broken=True, strange_headers=True):
+        """Returns records; with ``broken`` every fourth is hostile."""
         records = []
-        for number in range(PEOPLE):
+        for number in range(self.count):
             key, value = self.people.record(number)
-            if broken and number % 4 == 3:
-                value = self._broken(value, number)
-            header = self.people._known("header" + "".join(self.people.chance.choice("bcdfg") for _ in range(8)))
-            records.append(NewRecord(key, value, (("person", header.encode()),), 1700000000000 + number))
-        append_records(FileTopics(self.folder / "topics"), name, records)
+            name = self.people.word()
+            if broken:
+                records.append(hostile(number, key, value, name, strange_headers=strange_headers))
+            else:
+                records.append(NewRecord(key, value, (("person", name.encode()),), 1700000000000 + number))
+        self.records += len(records)
+        return records
 
-    def _broken(self, value, number):
-        data = json.loads(value)
-        kinds = (
-            lambda: json.dumps({**data, "amount": data["name"]}).encode(),
-            lambda: value[:-9],
-            lambda: json.dumps(data["mail"]).encode(),
-            lambda: json.dumps({**data, "card": {data["mail"]: data["name"]}}).encode(),
-            lambda: json.dumps([data]).encode(),
-            lambda: json.dumps({**data, "name": f"{data['name']} \ud800"}).encode()[:-1] + b"\xff}",
-            lambda: json.dumps({**data, "amount": [{"deep": data["bank"]}]}).encode(),
-            lambda: json.dumps({**data, data["mail"]: data["card"]}).encode(),
-            lambda: data["name"].encode(),
-            lambda: json.dumps({**data, "amount": f"{data['card']}9999"}).encode(),
-        )
-        return kinds[number // 4 % len(kinds)]()
+    def topic(self, name, **more):
+        """Writes records into a topic of files."""
+        append_records(FileTopics(self.folder / "topics"), name, self.new_records(**more))
 
-    def table(self, name, chain, sink, *, value=None, tolerance="all", letters=True, **more):
-        topics = FileTopics(self.folder / "topics")
+    def table(self, name, chain, sink, *, value=None, key=None, tolerance="all", letters=True, source=None, **more):
+        """Returns a table over a topic of the same name."""
+        topics = source or FileTopics(self.folder / "topics")
         more = {"dead_letter_topic": f"{name}.dead", "dead_letters": FileTopics(self.folder / "letters"), **more}
         if not letters:
             more = {key: one for key, one in more.items() if not key.startswith("dead_letter")}
         return SmtTable(
             key=["lake", name],
-            chain=chain_of(chain) if isinstance(chain, dict) else chain,
-            table=TopicTable(topics, (name,), value=value or Format()),
+            chain=chain_of(chain) if isinstance(chain, dict) and "transforms" not in chain else chain,
+            table=TopicTable(topics, (name,), value=value or Format(), key=key or Format("string")),
             sink=sink,
             errors_tolerance=tolerance,
             lineage=OpenLineage(file=str(self.folder / "lineage.jsonl")),
@@ -118,7 +117,7 @@ class Runs:
 
     def write(self, name, chain, sink, **more):
         """Runs one table over a topic of its own."""
-        self.topic(name, broken=more.pop("broken", True))
+        self.topic(name, broken=more.pop("broken", True), strange_headers=more.pop("strange_headers", True))
         self.run(name, build_smt_asset(self.table(name, chain, sink, **more)))
 
     def command(self, name, *argv):
@@ -185,17 +184,6 @@ def constrained(runs):
     runs.run("constraint", build_smt_asset(table))
 
 
-def policies(runs):
-    """A policy that masks and holds back; nobody has decided about most fields."""
-    (runs.folder / "tags.yaml").write_text("topics: {policy: {value: {id: [], name: [PII]}, key: [PII]}}")
-    policy = {"rules": {"PII": "mask"}, "tags": [str(runs.folder / "tags.yaml")], "dead_letters": "keep"}
-    runs.topic("policy")
-    table = runs.table("policy", {}, DeltaSink(runs.folder / "policy", "columns"), policy=policy,
-                       value=Format("json_schema", SCHEMA))  # fmt: skip
-    with contextlib.suppress(Exception):
-        runs.run("policy", build_smt_asset(replace(table, policy={**policy, "rules": {"PII": "mask"}})))
-
-
 def erasures(runs):
     """A person is erased: ids come from a file, and the record is a file."""
     erasure = SmtErasure(
@@ -233,19 +221,36 @@ def commands(runs):
     runs.command("schema", "schema", topics, "clear")
 
 
-def main(folder):
-    folder = Path(folder)
+SCENARIOS = {
+    "masked": masked,
+    "one": one,
+    "clear": clear,
+    "constrained": constrained,
+    "erasures": erasures,
+    "commands": commands,
+    "planted": planted,
+    **WIDE,
+}
+
+
+def prepare(folder):
+    """Makes the folders of Dagster's instance and of Spark's event log, and the key of the chains."""
     os.environ.setdefault("EXAMPLE_KEY", base64.b64encode(b"e" * 32).decode())
     for name in ("home", "spark"):
-        (folder / name).mkdir()
+        (folder / name).mkdir(parents=True)
     os.environ["DAGSTER_HOME"] = str(folder / "home")
-    need_packages(["delta", "iceberg"])
-    runs = Runs(folder)
+
+
+def main(folder):
+    folder = Path(folder)
+    prepare(folder)
+    need_packages(["delta", "iceberg", "kafka"])
+    runs = Runs(folder, count=int(os.environ.get("SMT_LEAK_COUNT", PEOPLE)))
     transforms()[Raises.connect_class] = Raises
     plant(os.environ.get("SMT_PLANT", ""), runs)
-    chosen = os.environ.get("SMT_LEAK_RUNS", "masked,clear,constrained,policies,erasures,commands").split(",")
+    chosen = os.environ.get("SMT_LEAK_RUNS", "masked,clear,constrained,erasures,commands").split(",")
     for name in chosen:
-        globals()[name](runs)
+        SCENARIOS[name](runs)
     runs.spark.spark_session.stop()
     print(json.dumps({"values": sorted(runs.people.values), "allowed": list(map(str, runs.allowed)),
                       "outcomes": runs.outcomes}))  # fmt: skip

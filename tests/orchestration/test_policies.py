@@ -45,7 +45,7 @@ def smt_table(tmp_path):
 def test_a_run_masks_what_is_tagged_holds_back_what_is_new_and_says_so(spark, tmp_path, smt_table):
     append(tmp_path, "people", PERSON)
     new = json.dumps({**PERSON, "nickname": "Zed-4711", "ada@example.org": 1}).encode()
-    record = NewRecord(b"k", new, (("session", b"Zed-4711"), ("trace", b"1")))
+    record = NewRecord(b"k", new, (("session", b"Zed-4711"), ("trace", b"1"), ("ada@example.org", b"1")))
     append_records(FileTopics(tmp_path / "topics"), "people", [record])
     people = build_smt_asset(smt_table())
     with dg.instance_for_test() as instance:
@@ -69,6 +69,7 @@ def test_a_run_masks_what_is_tagged_holds_back_what_is_new_and_says_so(spark, tm
         ("people", "value", "nickname", 1),
         ("people", "value", "[*]", 1),  # no name that is data
         ("people", "headers", "session", 1),
+        ("people", "headers", "[*]", 1),
     }
     assert headers == ["trace"]
     (event,) = events(first)

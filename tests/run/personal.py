@@ -43,6 +43,10 @@ class People:
         self.values.add(re.sub("[^a-z0-9]", "", value.lower()))
         return value
 
+    def word(self):
+        """Returns a new personal value of letters."""
+        return self._known(word(self.chance))
+
     def record(self, number):
         chance = self.chance
         name, mail = self._known(word(chance)), word(chance)
