@@ -26,7 +26,10 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}")
 _NUMBERS = re.compile(r"\[(-?\d{1,3}(?:, ?-?\d{1,3}){5,})\]")
 _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})")
+_LINE_ENDS = re.compile(r"\\+[nrtbf]")
 _MOST_SHOWN = 8
+_PART = 2**22
+_ROWS = 500
 
 
 def leaks(values, folder, skip=()):
@@ -67,22 +70,29 @@ def decoded(text):
         yield urllib.parse.unquote(text, errors="replace")
     if "\\u" in text:
         yield _ESCAPES.sub(lambda match: chr(int(match[1], 16)), text).replace("\0", "")
+    if "\\" in text:
+        yield _LINE_ENDS.sub(" ", text)
     if "&#" in text:
         yield html.unescape(text)
     if "\0" in text:
         yield text.replace("\0", "")  # UTF-16 of Latin letters
-    for match in _BASE64.finditer(text):
-        word = match[0].rstrip("=").replace("-", "+").replace("_", "/")
-        for start in range(min(4, len(word) - 8)):  # a word may begin anywhere in a longer run of letters
-            part = word[start:]
-            try:
-                yield base64.b64decode(part[: len(part) // 4 * 4] + _tail(part)).decode("latin-1")
-            except (binascii.Error, ValueError):
-                continue
-    for match in _HEX.finditer(text):
-        yield bytes.fromhex(match[0]).decode("latin-1")
-    for match in _NUMBERS.finditer(text):
-        yield "".join(chr(int(number) % 256) for number in match[1].split(","))
+    parts = []
+    for word in set(_BASE64.findall(text)):
+        parts += _of_base64(word.rstrip("=").replace("-", "+").replace("_", "/"))
+    for word in set(_HEX.findall(text)):
+        parts.append(bytes.fromhex(word).decode("latin-1"))
+    for numbers in set(_NUMBERS.findall(text)):
+        parts.append("".join(chr(int(number) % 256) for number in numbers.split(",")))
+    yield "\n".join(parts)
+
+
+def _of_base64(word):
+    for start in range(min(4, len(word) - 8)):  # a word may begin anywhere in a longer run of letters
+        part = word[start:]
+        try:
+            yield base64.b64decode(part[: len(part) // 4 * 4] + _tail(part)).decode("latin-1")
+        except (binascii.Error, ValueError):
+            continue
 
 
 def _tail(word):
@@ -93,14 +103,21 @@ def _tail(word):
 def texts_of(path):
     """Yields the texts of a file: its bytes, and its contents if it is packed."""
     data = path.read_bytes()
-    yield data.decode("latin-1")
+    start = 0
+    while start < len(data):  # a log of Spark has many megabytes; a part ends where a line ends
+        end = data.find(b"\n", start + _PART) + 1 or len(data)
+        yield data[start:end].decode("latin-1")
+        start = end
     yield from _unpacked(data, path)
 
 
 def _unpacked(data, path):
     if data[:4] == b"PAR1":
+        rows = []
         for row in pq.read_table(io.BytesIO(data)).to_pylist():
-            yield json.dumps(row, default=_text, ensure_ascii=False)
+            rows.append(json.dumps(row, default=_text, ensure_ascii=False))
+        for start in range(0, len(rows), _ROWS):
+            yield "\n".join(rows[start : start + _ROWS])
     elif data[:4] == b"Obj\x01":
         for row in fastavro.reader(io.BytesIO(data)):
             yield json.dumps(row, default=_text, ensure_ascii=False)

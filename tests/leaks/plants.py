@@ -134,6 +134,7 @@ def planted(runs):
     from tests.leaks.wide import DECLARED, KEY, policy
 
     folder, word = runs.folder, planted_word
+    runs.spark.spark_session.range(1)  # columns can be written down once there is a session
     for name in PLACES:
         runs.people.values.add(word(name))
     _change_frames(F, word)

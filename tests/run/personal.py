@@ -94,10 +94,8 @@ def survivors(values, texts):
     result = set()
     for text in texts:
         lower = text.lower()
-        for token in re.findall("[a-z0-9]+", lower):
-            if token in values:
-                result.add(token)
-        for spelled in re.findall("[a-z0-9](?:[ .\\-]?[a-z0-9]){11,60}", lower):
+        result |= values.intersection(re.findall("[a-z0-9]+", lower))
+        for spelled in set(re.findall("[a-z0-9](?:[ .\\-]?[a-z0-9]){11,60}", lower)):
             result |= _inside(re.sub("[ .\\-]", "", spelled), values, sizes)
     return result
 
