@@ -7,6 +7,7 @@ from dagster_smt.model.reports.run_report import HeldBack, RunReport
 from dagster_smt.model.windows.window import Window
 from dagster_smt.privacy.applied_policy import undecided
 from dagster_smt.privacy.field_paths import Steps, schema_paths
+from dagster_smt.privacy.field_scan import fields_only
 from dagster_smt.privacy.policy_stages import HELD, PolicyStage
 from dagster_smt.privacy.tags import Part, topic_matches
 from dagster_smt.tables.sources import Source
@@ -41,7 +42,8 @@ def held_back(
         schemas = {"value": report.before, "key": None}
     for part, schema in schemas.items():
         if schema is not None:
-            fields += _in_schema(stages, window.topics, "key" if part == "key" else "value", list(schema_paths(schema)))
+            paths = list(map(fields_only, schema_paths(schema)))  # a producer may make fields of the keys of a map
+            fields += _in_schema(stages, window.topics, "key" if part == "key" else "value", paths)
     parts = _unnamed_parts(stages, report)
     if schemas["value"] is not None:
         parts &= {"headers"}  # the schema has named everything else

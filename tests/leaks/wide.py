@@ -103,6 +103,10 @@ def with_keys(runs):
     changes(runs)
 
 
+def _with_after(payload, row):
+    return json.dumps({**payload, "payload": {**payload["payload"], "after": row}}).encode()
+
+
 def changes(runs):
     """Change events of a database, with deletions, old rows and broken envelopes."""
     name = "keys_changes"
@@ -119,7 +123,7 @@ def changes(runs):
         if number % 4 == 3:
             text = (text[:-9], text.replace(b'"after"', b'"behind"'), text.replace(b'"string"', b'"int32"'),
                     json.dumps({**payload, "payload": row}).encode(), json.dumps(row).encode(), None,
-                    text.replace(b'"mail"', json.dumps(row["mail"]).encode()))[number // 4 % 7]  # fmt: skip
+                    _with_after(payload, {**row, row["mail"]: row["name"]}))[number // 4 % 7]  # fmt: skip
         envelope = json.dumps({"schema": KEY_SCHEMA, "payload": {"mail": row["mail"]}}).encode()
         records.append(NewRecord(envelope, text, (), 1700000000000 + number))
     runs.records += len(records)
