@@ -15,3 +15,14 @@ VALUE_SCHEMA = connect_struct(
     },
     "people.Envelope",
 )
+
+
+def connect_schema(row):
+    """Returns the schema of a row of strings, numbers and objects."""
+    fields = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            fields[name] = {"type": "struct", "optional": True, "fields": connect_schema(value)["fields"]}
+        else:
+            fields[name] = LONG if isinstance(value, int) else TEXT
+    return connect_struct(fields, "people.Row")

@@ -19,7 +19,7 @@ from tests.leaks.letters import leaking_letters
 from tests.leaks.runs import Runs, prepare
 from tests.leaks.wide import WIDE
 
-RUNS = 16
+RUNS = 17
 """The number of runs of all scenarios together; each has a topic of its own."""
 
 

@@ -50,7 +50,7 @@ def test_no_value_is_anywhere_else_in_more_runs(tmp_path):
     """Policies by tag, a table for each topic, a broker, classes of jars, and tables with keys."""
     values, leaking, outcomes = runs(tmp_path, chosen=",".join(WIDE))
     print(json.dumps(outcomes, indent=1))
-    assert len(values) > 10_000 and len(outcomes) == 16
+    assert len(values) > 10_000 and len(outcomes) == 17
     assert all(one["success"] and one["records_out"] and one["records_in"] for one in outcomes.values())
     assert leaking == {}
 

@@ -20,7 +20,7 @@ from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.testing.broker import KafkaBroker, fetch_jars
 from tests.kafka import Topics
 from tests.leaks.cluster import dump
-from tests.leaks.debezium import KEY_SCHEMA, VALUE_SCHEMA
+from tests.leaks.debezium import KEY_SCHEMA, VALUE_SCHEMA, connect_schema
 from tests.run.test_privacy import KEY, RING, SCHEMA, STAGES, chain_of
 
 CAST = {"cast": ("Cast$Value", {"spec": "amount:int32"})}
@@ -62,6 +62,25 @@ def by_tag(runs):
         ("tag_iceberg", IcebergSink(folder / "tag_iceberg", "columns"), {}, DECLARED),
     ):
         runs.write(name, chain, sink, value=value, policy=policy(runs, name))
+    of_schemas(runs)
+
+
+def of_schemas(runs):
+    """Records that carry their schemas, some of which have fields whose names are addresses and accounts."""
+    name, records = "tag_schemas", []
+    for number in range(runs.count):
+        row = json.loads(runs.people.record(number)[1])
+        row = {field: row[field] for field in ("id", "name", "mail", "bank", "note")}
+        strange = {}
+        if number % 4 == 3:
+            strange = ({row["mail"]: row["name"]}, {row["bank"]: 1}, {"who": {row["mail"]: 1}})[number // 4 % 3]
+        event = {"schema": connect_schema(row | strange), "payload": row | strange}
+        records.append(NewRecord(b"k", json.dumps(event).encode(), (), 1700000000000 + number))
+    runs.records += len(records)
+    append_records(FileTopics(runs.folder / "topics"), name, records)
+    sink = DeltaSink(runs.folder / name, "columns")
+    table = runs.table(name, {}, sink, value=Format("envelope"), policy=policy(runs, name))
+    runs.run(name, build_smt_asset(table))
 
 
 def by_topic(runs):
