@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from tests.run.personal import survivors
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}")
+_HEX = re.compile(r"[0-9a-fA-F]{16,}")
 _NUMBERS = re.compile(r"\[(-?\d{1,3}(?:, ?-?\d{1,3}){5,})\]")
 _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})")
 _LINE_ENDS = re.compile(r"\\+[nrtbf]")
@@ -35,7 +35,7 @@ _ROWS = 500
 def leaks(values, folder, skip=()):
     """Returns the files below a folder that hold values, with some of the values.
 
-    The name of a file below the folder counts as a text of the file, and so do the names of its folders.
+    The names of files and folders count as texts.
 
     Args:
         values: The values, without blanks and marks, in small letters; or a pattern that finds all values.
@@ -46,8 +46,8 @@ def leaks(values, folder, skip=()):
     leaking = {}
     for path in sorted(Path(folder).rglob("*")):
         real = path.resolve()
-        if path.is_file() and real not in skipped and skipped.isdisjoint(real.parents):
-            for text in (str(path.relative_to(folder)), *texts_of(path)):
+        if real not in skipped and skipped.isdisjoint(real.parents):
+            for text in (str(path.relative_to(folder)), *(texts_of(path) if path.is_file() else ())):
                 if hits := in_text(values, text):
                     leaking.setdefault(str(path), set()).update(sorted(hits)[:_MOST_SHOWN])
     return leaking
@@ -80,7 +80,9 @@ def decoded(text):
     for word in set(_BASE64.findall(text)):
         parts += _of_base64(word.rstrip("=").replace("-", "+").replace("_", "/"))
     for word in set(_HEX.findall(text)):
-        parts.append(bytes.fromhex(word).decode("latin-1"))
+        for start in (0, 1):  # a digit that does not belong to the word may come before it
+            part = word[start:]
+            parts.append(bytes.fromhex(part[: len(part) // 2 * 2]).decode("latin-1"))
     for numbers in set(_NUMBERS.findall(text)):
         parts.append("".join(chr(int(number) % 256) for number in numbers.split(",")))
     yield "\n".join(parts)

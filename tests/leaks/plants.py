@@ -45,8 +45,8 @@ PLACES = {
 
 
 def planted_word(name):
-    """Returns the value that is planted in a place. Nothing else holds it."""
-    return "zqxvk" + hashlib.sha256(name.encode()).hexdigest().translate(_LETTERS)[:12]
+    """Returns the value that is planted in a place, and nowhere else. A bound of Iceberg has 16 characters at most."""
+    return "zqxvk" + hashlib.sha256(name.encode()).hexdigest().translate(_LETTERS)[:10]
 
 
 def plant(name, runs):

@@ -1,4 +1,4 @@
-"""Our events against the JSON schemas of OpenLineage, which ``OPENLINEAGE_SPEC`` names: the folder ``spec`` of its code.
+"""Our events against the JSON schemas of OpenLineage: ``OPENLINEAGE_SPEC`` names the folder ``spec`` of its code.
 
 The schemas are not a part of this project.
 """
