@@ -68,7 +68,7 @@ def by_tag(runs):
 def of_schemas(runs):
     """Records that carry their schemas, some of which have fields whose names are addresses and accounts."""
     name, records = "tag_schemas", []
-    for number in range(runs.count):
+    for number in range(min(runs.count, 200)):  # each strange record has a schema of its own
         row = json.loads(runs.people.record(number)[1])
         row = {field: row[field] for field in ("id", "name", "mail", "bank", "note")}
         strange = {}
