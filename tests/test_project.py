@@ -342,6 +342,19 @@ try:
     open_source(KafkaTopics("localhost:1"))
 except SmtError as error:
     print(error)
+from types import SimpleNamespace
+from dagster_smt.orchestration.runs.execution import check_brokers
+try:
+    check_brokers(SimpleNamespace(table=SimpleNamespace(source=KafkaTopics("localhost:1"))))
+except SmtError as error:
+    print(error)
+BLOCKED = {module for module, extra in EXTRAS.items() if extra != "spark"}
+from dagster_smt.run.batch import run
+from dagster_smt.tables.sinks import open_topics
+try:
+    open_topics(None, KafkaTopics("localhost:1"))
+except SmtError as error:
+    print(error)
 """
 
 
@@ -353,7 +366,7 @@ def test_definitions_load_without_the_extras_and_a_run_names_the_one_that_it_nee
     assert "SMT650 pyspark: the Python module is not installed here" in lines[1]
     assert "pip install 'dagster_smt[spark]', or 'dagster_smt[all]', where runs execute" in lines[2]
     codes = [line.split(":")[0] for line in lines[3:] if line.startswith("SMT")]
-    assert codes == ["SMT650 pyspark", "SMT650 confluent_kafka"], done.stderr
+    assert codes == ["SMT650 pyspark", *3 * ["SMT650 confluent_kafka"]], done.stderr
 
 
 def test_every_extra_is_declared():

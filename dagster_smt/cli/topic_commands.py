@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
-from dagster_smt.errors import ConfigError, Problem, TableError
+from dagster_smt.errors import ConfigError, Problem, TableError, needs_extras
 
 if TYPE_CHECKING:
     from dagster_smt.tables.kafka.spec import KafkaTopics
@@ -169,7 +169,8 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
     if isinstance(topics, FileTopics):
         hint = "append a record to it: that makes it"
         raise ConfigError(Problem("SMT025", "--create", "a file topic needs at least one record", hint))
-    from dagster_smt.tables.kafka.client import KafkaClient
+    with needs_extras():
+        from dagster_smt.tables.kafka.client import KafkaClient
 
     KafkaClient(topics).make_missing([name])
 
@@ -210,7 +211,8 @@ def _append(arguments: argparse.Namespace) -> int:
         written = append_records(topics, arguments.topic, records, arguments.partition or 0)
         say(f"{written.topic}-{written.partition}: {written.records} records from offset {written.start}")
         return 0
-    from dagster_smt.tables.kafka.producer import send
+    with needs_extras():
+        from dagster_smt.tables.kafka.producer import send
 
     for (topic, partition), (count, first) in sorted(
         send(topics, arguments.topic, records, arguments.partition).items()

@@ -18,9 +18,8 @@ from dagster_smt.run.rejects import COORDINATES
 from dagster_smt.run.run_spec import Progress
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import TableSink
-from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks import open_table, open_topics
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
-from dagster_smt.tables.sinks.topics import open_topics
 from dagster_smt.tables.topic_table import FileTopics, TableSource
 from dagster_smt.values.headers.fields import HEADERS_DDL, no_headers
 

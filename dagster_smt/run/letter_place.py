@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.errors import ConfigError, Problem, needs_extras
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.spec import KafkaTopics
@@ -93,7 +93,8 @@ def same_topics(place: LetterPlace, source: SourceSpec) -> bool:
     spelled.
     """
     if isinstance(place, KafkaTopics) and isinstance(source, KafkaTopics):
-        from dagster_smt.tables.kafka.client import KafkaClient
+        with needs_extras():
+            from dagster_smt.tables.kafka.client import KafkaClient
 
         same = place.bootstrap_servers == source.bootstrap_servers
         return same or KafkaClient(place).cluster_id() == KafkaClient(source).cluster_id()

@@ -4,6 +4,7 @@ the run writes anything.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeGuard
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,9 +13,12 @@ from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem
 from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.spark.outcome_columns import TARGET
-from dagster_smt.tables.sinks.kafka import KafkaTable
+from dagster_smt.tables.sink_options import KafkaSink
 from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sinks.records import TargetRecords
+
+if TYPE_CHECKING:  # runs without topics of a cluster need no Kafka client
+    from dagster_smt.tables.sinks.kafka import KafkaTable
 
 _TOO_LARGE = Problem(
     "SMT466",
@@ -72,7 +76,7 @@ def unmet(targets: Sequence[TargetRecords], table: Table, *, tolerant: bool) -> 
         tolerant: True if a record without a target becomes a dead letter. Otherwise, and if no target exists, the sink
             raises an error for the window.
     """
-    if not isinstance(table, KafkaTable):
+    if not _writes_to_kafka(table):
         return Unmet()
     topics = {target.topic for target in targets}
     demands = table.place.demands(topics)
@@ -99,7 +103,11 @@ def unmet(targets: Sequence[TargetRecords], table: Table, *, tolerant: bool) -> 
     )
 
 
-def _last_partitions(targets: Sequence[TargetRecords], table: KafkaTable) -> dict[str, int]:
+def _writes_to_kafka(table: Table) -> "TypeGuard[KafkaTable]":
+    return isinstance(getattr(table, "spec", None), KafkaSink)
+
+
+def _last_partitions(targets: Sequence[TargetRecords], table: "KafkaTable") -> dict[str, int]:
     """Returns the last partition of each topic for which the chain chooses a higher partition."""
     chosen: dict[str, int] = {}
     for target in targets:
@@ -115,7 +123,7 @@ def _last_partitions(targets: Sequence[TargetRecords], table: KafkaTable) -> dic
 
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
     """Returns the evaluated window. Records that their topics would reject are marked as failed at the last stage."""
-    assert isinstance(table, KafkaTable)
+    assert _writes_to_kafka(table)
     stage = last_stage(chain)
     if unmet.limits:
         size = F.expr(table.sizes("__out.").text)

@@ -12,7 +12,8 @@ from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.file_topics import FileTopicsTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.kafka import KafkaTable
-from dagster_smt.tables.sinks.topics import FilePlace, KafkaPlace
+from dagster_smt.tables.sinks.kafka_topics import KafkaPlace
+from dagster_smt.tables.sinks.topics import FilePlace
 
 POINTS = ("before the letters", "before the commit", "while committing", "after the commit")
 TABLES = (DeltaTable, IcebergTable, KafkaTable, FileTopicsTable)

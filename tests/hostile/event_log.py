@@ -6,7 +6,7 @@ import sys
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.resources import SparkSessionResource, need_packages
 from dagster_smt.tables.kafka.spec import KafkaTopics
-from dagster_smt.tables.sinks.topics import KafkaPlace
+from dagster_smt.tables.sinks.kafka_topics import KafkaPlace
 from dagster_smt.tables.sources.kafka import KafkaReader
 
 OPTIONS = {

@@ -138,7 +138,7 @@ PLACES = {
     ),
     "options of reads and writes": (
         lambda name, node: name.endswith((".write.format('kafka').options", ".read.format('kafka').options")),
-        "tables/sources/kafka.py tables/sinks/topics.py",
+        "tables/sources/kafka.py tables/sinks/kafka_topics.py",
     ),
 }
 

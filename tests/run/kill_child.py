@@ -24,7 +24,7 @@ from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, KafkaSink, Sink
-from dagster_smt.tables.sinks import topics
+from dagster_smt.tables.sinks import kafka_topics, topics
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.kafka import KafkaTable
@@ -108,7 +108,7 @@ def prepare() -> None:
     """Put the points into the code."""
     around(batch.Attempt, "verify", "after evaluating", "after counting")
     around(topics, "append_frame", "before the letters", "after the letters")
-    around(topics.KafkaPlace, "append", "before the letters", "after the letters")
+    around(kafka_topics.KafkaPlace, "append", "before the letters", "after the letters")
     around(KafkaTable, "_write", "before saving", "after saving")
     around(DeltaTable, "_save", "before saving", "after saving")
     around(IcebergTable, "_write", "before saving", "after saving")

@@ -1,6 +1,6 @@
-"""Servers on free ports of 127.0.0.1: S3 (moto), and two catalogs of Iceberg: REST, and JDBC in H2.
+"""Servers on free ports of 127.0.0.1: S3 (moto), and three catalogs of Iceberg: REST, JDBC in H2, Hive's metastore.
 
-Their jars come from Maven Central, once, into the cache folder.
+Their jars come from Maven Central, once, into the cache folder. Those of the metastore are PySpark's own.
 """
 
 import contextlib
@@ -15,6 +15,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from dagster_smt.spark.packages import JARS, PACKAGES
+from dagster_smt.spark.versions import VERSIONS, minor_of
 from dagster_smt.testing.broker import cache_folder, fetch_from_maven, free_port, java
 
 HERE = Path(__file__).parent
@@ -43,6 +45,18 @@ def _shipped() -> str:
     import pyspark
 
     return str(Path(pyspark.__file__).parent / "jars" / "*")
+
+
+def _s3_jars() -> list[str]:
+    """The jars of Hadoop's file system for S3, as a session of this version of Spark has them."""
+    import pyspark
+
+    version = minor_of(pyspark.__version__)
+    home = Path.home() / VERSIONS[version].ivy / "jars"
+    jars = [home / f"{name}.jar" for name in JARS[PACKAGES[version]["s3"]].split()]
+    if not all(jar.is_file() for jar in jars):
+        subprocess.run([sys.executable, "-m", "dagster_smt.spark.packages", "s3"], check=True, capture_output=True)
+    return [str(jar) for jar in jars]
 
 
 def _rest_jars() -> Path:
@@ -126,3 +140,15 @@ def h2(folder: Path) -> Iterator[str]:
     options = ["-tcp", "-tcpPort", str(port), "-ifNotExists", "-baseDir", str(folder)]
     with _running([java(), "-cp", str(jar), "org.h2.tools.Server", *options], port, folder / "h2.log"):
         yield f"jdbc:h2:tcp://127.0.0.1:{port}/./catalog;MODE=PostgreSQL;DATABASE_TO_LOWER=TRUE"
+
+
+@contextlib.contextmanager
+def hive(folder: Path, s3: str, **environment: str) -> Iterator[str]:
+    """Runs Hive's metastore over Derby; it makes the folders of databases and tables in S3. Yields its address."""
+    port = free_port()
+    properties = {"fs.s3a.endpoint": s3, "fs.s3a.path.style.access": "true"}
+    program = [str(HERE / "java" / "HiveMetastore.java"), str(port), str(folder)]
+    command = [java(), "-cp", os.pathsep.join([_shipped(), *_s3_jars()]), *program]
+    command += [f"{key}={value}" for key, value in properties.items()]
+    with _running(command, port, folder / "hive.log", **environment):
+        yield f"thrift://127.0.0.1:{port}"

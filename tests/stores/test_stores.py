@@ -21,6 +21,7 @@ SECRET = "hunter2-"
 """Each secret begins so."""
 KEYS = {"AWS_ACCESS_KEY_ID": SECRET + "id", "AWS_SECRET_ACCESS_KEY": SECRET + "key", "AWS_REGION": "us-east-1"}
 DELTA, REST, JDBC = "Delta on S3", "Iceberg with a REST catalog", "Iceberg with a JDBC catalog"
+HIVE = "Iceberg with a Hive metastore"
 DEFAULTS = """\
 spark.master local[2]
 spark.driver.memory 1g
@@ -54,6 +55,8 @@ class Stores:
         if title == JDBC:
             self.environment["CATALOG_URI"] = stack.enter_context(servers.h2(folder / "servers"))
             self.environment["CATALOG_PASSWORD"] = SECRET + "password"
+        if title == HIVE:
+            self.environment["CATALOG_URI"] = stack.enter_context(servers.hive(folder / "servers", self.s3, **KEYS))
 
     def client(self):
         import boto3
@@ -112,7 +115,7 @@ def stores(tmp_path):
         yield lambda title, hold="": Stores(title, tmp_path, stack, hold)
 
 
-@pytest.mark.parametrize("title", [DELTA, REST, JDBC])
+@pytest.mark.parametrize("title", [DELTA, REST, JDBC, HIVE])
 def test_runs_go_on_and_no_secret_is_shown(stores, title):
     lake = stores(title)
     result = lake.result(lake.start("runs"))
@@ -125,7 +128,7 @@ def test_runs_go_on_and_no_secret_is_shown(stores, title):
     assert [name for name, content in shown.items() if SECRET.encode() in content] == []
 
 
-@pytest.mark.parametrize("title", [DELTA, REST, JDBC])
+@pytest.mark.parametrize("title", [DELTA, REST, JDBC, HIVE])
 def test_each_row_is_there_once_after_two_drivers_at_once(stores, title):
     """The S3 server lets the two writes of a commit of Delta go on together: both drivers have seen no such file."""
     lake = stores(title, COMMITS)

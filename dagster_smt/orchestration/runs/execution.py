@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import dagster as dg
 
 from dagster_smt.chain import Plan
-from dagster_smt.errors import Problem, RecordsRejected, SmtError, TableError
+from dagster_smt.errors import Problem, RecordsRejected, SmtError, TableError, needs_extras
 from dagster_smt.model.reports.destinations import summary_of
 from dagster_smt.model.reports.run_report import RunReport, joined, sum_of_keys
 from dagster_smt.model.windows.window import Window
@@ -277,9 +277,11 @@ def check_brokers(table: PlannedTable) -> None:
 
     Raises:
         EngineError: SMT625, no broker responds; SMT626, the login fails; SMT627, TLS fails.
+        UnsupportedError: SMT650, Kafka's client is not installed.
     """
     if isinstance(table.table.source, KafkaTopics):
-        from dagster_smt.tables.kafka.client import KafkaClient
+        with needs_extras():
+            from dagster_smt.tables.kafka.client import KafkaClient
 
         KafkaClient(table.table.source).names()
 

@@ -1,11 +1,13 @@
-"""Opens sinks. A separate module implements the protocol ``Table`` for each kind of sink."""
+"""Opens sinks, and topics for appending. A separate module implements the protocol ``Table`` for each kind of sink."""
 
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, UnsupportedError, needs_extras
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, TableSink
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.topic_table import SourceSpec
+from dagster_smt.tables.sinks.topics import FilePlace, Topics
+from dagster_smt.tables.topic_table import FileTopics, SourceSpec
 
 
 def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = None) -> Table:
@@ -41,3 +43,17 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
         return KafkaTable(session, sink, source)
     statement = f"{type(sink).__name__} is not a sink that runs can write to"
     raise UnsupportedError(Problem("SMT952", sink.place, statement, "use one of dagster_smt.tables.sink_options"))
+
+
+def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
+    """Opens topics for appending.
+
+    Raises:
+        UnsupportedError: SMT650, the topics of a cluster need Kafka's client, which is not installed.
+    """
+    if isinstance(place, FileTopics):
+        return FilePlace(session, place)
+    with needs_extras():
+        from dagster_smt.tables.sinks.kafka_topics import KafkaPlace
+
+    return KafkaPlace(session, place)

@@ -28,6 +28,7 @@ from dagster_smt.tables.kafka.progress import from_commits, to_commits
 from dagster_smt.tables.kafka.sizes import size_column
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import KafkaSink
+from dagster_smt.tables.sinks.kafka_topics import KafkaPlace
 from dagster_smt.tables.sinks.protocol import NewCommit, Replaced, check_expected, other_run_committed, same_state
 from dagster_smt.tables.sinks.records import (
     RecordTable,
@@ -37,7 +38,6 @@ from dagster_smt.tables.sinks.records import (
     source_headers,
     with_source,
 )
-from dagster_smt.tables.sinks.topics import KafkaPlace
 from dagster_smt.tables.topic_table import SourceSpec
 
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)

@@ -1,42 +1,21 @@
-"""Topics of files and of clusters as targets. The code lists the ranges of topics, reads records and appends
-records.
-"""
+"""Topics as targets: lists their ranges, reads them, and appends records. Here are those of files; ``kafka_topics`` has
+those of clusters, which need Kafka's client."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.windows.window import Range, Window, number_of_records
-from dagster_smt.spark.outcome_columns import TARGET
-from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.tables import local
-from dagster_smt.tables.kafka.client import KafkaClient
-from dagster_smt.tables.kafka.demands import Demands
-from dagster_smt.tables.kafka.outgoing import Outgoing, forms_of
-from dagster_smt.tables.kafka.sizes import ESTIMATED
-from dagster_smt.tables.kafka.spec import KafkaTopics
-from dagster_smt.tables.kafka.transactions import LONGEST, Transactions, transactions
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
 from dagster_smt.tables.topic_table import FileTopics
 
 Say = Callable[[str], None]
-_PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20
-"""The largest number of rows, and the largest number of bytes, that the driver receives at a time."""
-_REQUEST = 64 * 2**20
-_TUNED = {
-    "kafka.linger.ms": "20",
-    "kafka.batch.size": "131072",
-    "kafka.max.request.size": str(_REQUEST),
-    "kafka.buffer.memory": str(_REQUEST),
-}
 
 
 @dataclass(frozen=True)
@@ -125,196 +104,3 @@ class FilePlace:
         """See ``Topics``. Either all records are appended or none."""
         ranges = append_frame(self.spec, frame, order, say)
         return Appended(ranges, number_of_records(ranges))
-
-
-@dataclass(frozen=True)
-class KafkaPlace:
-    """Topics of a Kafka cluster; see ``Topics``. Brokers set the timestamps of new records, because Spark's writer
-    cannot.
-    """
-
-    session: SparkSession
-    spec: KafkaTopics
-
-    @cached_property
-    def client(self) -> KafkaClient:
-        return KafkaClient(self.spec)
-
-    @cached_property
-    def _demands(self) -> dict[str, Demands | None]:
-        """The requirements of topics that brokers have reported so far."""
-        return {}
-
-    def demands(self, topics: Iterable[str]) -> dict[str, Demands]:
-        """Returns the requirements of each topic in ``topics``; see ``KafkaClient.demands``. Brokers are asked only
-        once for each topic.
-        """
-        topics = {*topics}
-        unknown = topics - {*self._demands}
-        answers = self.client.demands(unknown)
-        self._demands.update((topic, answers.get(topic)) for topic in unknown)
-        return {topic: demands for topic in topics if (demands := self._demands[topic]) is not None}
-
-    def limits(self, topics: Iterable[str]) -> dict[str, int]:
-        """Returns the largest size of a record in bytes for each topic in ``topics``. Topics without a known limit are
-        left out.
-        """
-        demands = self.demands(topics)
-        results = {}
-        for topic, of in demands.items():
-            if of.longest is not None:
-                results[topic] = of.longest
-        return results
-
-    @contextmanager
-    def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
-        """See ``Topics``. The latest writer fences earlier writers by means of Kafka's transactions."""
-        # uncommitted records of fenced writers may be present
-        committed = replace(self.spec, isolation_level="read_committed")
-        client, limits = KafkaClient(committed), self.limits(topics)
-        with transactions(client, f"dagster_smt.letters.{owner}", owner, limits) as producer:
-            yield _OnePlace(self.session, committed, producer, identity)
-
-    def there(self, topics: Sequence[str]) -> list[Range]:
-        """See ``Topics``."""
-        listed = self.client.names()
-        return self.client.ranges([t for t in topics if t in listed])
-
-    def read(self, window: Window) -> DataFrame:
-        """See ``Topics``."""
-        return open_source(self.spec, self.session).read(window)
-
-    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``. Each record is appended at least once."""
-        counts = {}
-        for row in frame.groupBy("topic").count().collect():
-            counts[row["topic"]] = row["count"]
-        self.client.make_missing(sorted(counts))
-        before = {}
-        for r in self.there(sorted(counts)):
-            before[(r.topic, r.partition)] = r.end
-        say(f"writing {sum(counts.values())} records to {len(counts)} topics")
-        self.write(frame.repartition("topic").sortWithinPartitions("topic", *order), sorted(counts))
-        now = []
-        for r in self.there([*counts]):
-            now.append(Range(r.topic, r.partition, before.get((r.topic, r.partition), 0), r.end))
-        grown = dict.fromkeys(counts, 0)
-        for r in now:
-            grown[r.topic] += r.records
-        ranges = []
-        for r in now:
-            if grown[r.topic] == counts[r.topic]:
-                ranges.append(r)
-        return Appended(ranges, sum(counts.values()))
-
-    def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
-        """Raises an error if a partition in ``chosen`` does not exist. A producer would wait for the partition until a
-        time limit.
-
-        Raises:
-            TableError: SMT579, for each such topic.
-        """
-        known = self.client.described(topic for topic, _ in chosen)
-        beyond = set()
-        for topic, number in chosen:
-            if number > known[topic][1][-1]:
-                beyond.add(topic)
-        wrong = sorted(beyond)
-        if wrong:
-            hint = "add partitions to the topic, or correct the column or field for the partition"
-            statement = "the chain chooses a partition that the topic does not have; nothing was written"
-            raise TableError([Problem("SMT579", topic, statement, hint) for topic in wrong])
-
-    def write(self, frame: DataFrame, topics: Sequence[str], longest: int = 0) -> None:
-        """Writes the records of ``frame`` through Spark's writer.
-
-        The columns are ``key``, ``value``, ``topic``, ``headers`` and, if the frame has it, ``target_partition``. For a
-        null partition, the producer chooses the partition.
-
-        Args:
-            frame: The records.
-            topics: The target topics.
-            longest: The size of the longest record, in bytes.
-        """
-        options = {**_TUNED, **self.spec.connector_options()}
-        # the topic limits the size of a record, not the producer
-        for name in ("kafka.max.request.size", "kafka.buffer.memory"):
-            options[name] = _at_least(options[name], longest + ESTIMATED)
-        # if a topic rejects a batch, a producer would split it into batches of this size again and again, without end
-        limits = self.limits(topics).values()
-        options["kafka.batch.size"] = _at_most(options["kafka.batch.size"], limits)
-        options["includeHeaders"] = "true"
-        refuse_shown_secrets(self.session, options)
-        if TARGET in frame.columns:
-            chosen = [F.col(TARGET).alias("partition")]
-        else:
-            chosen = []
-        frame.select("key", "value", "topic", F.col("headers"), *chosen).write.format("kafka").options(**options).save()
-
-
-@dataclass(frozen=True)
-class _OnePlace(KafkaPlace):
-    """Topics of a cluster for a single owner. Readers of committed records see either all appended records or none of
-    them.
-    """
-
-    producer: Transactions
-    identity: Sequence[str]
-
-    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``. The records are sent in transactions.
-
-        The driver collects the rows part by part, because a transaction belongs to one producer.
-        """
-        length = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
-        sums = frame.agg(F.count(F.lit(1)).alias("rows"), F.sum(length.cast("bigint")).alias("bytes")).collect()[0]
-        if not sums["rows"]:
-            return Appended([], 0)
-        topics = []
-        for row in frame.select("topic").distinct().collect():
-            topics.append(row["topic"])
-        self.client.make_missing(sorted(topics))
-        say(f"writing {sums['rows']} records to {len(topics)} topics")
-        parts = 1 + max(sums["rows"] // _PART_ROWS, (sums["bytes"] or 0) // _PART_BYTES)
-        rows = frame.repartitionByRange(parts, *order).sortWithinPartitions(*order)
-        for row in rows.select("key", "value", "topic", "headers", *order).toLocalIterator():
-            headers = []
-            for header in row["headers"] or ():
-                headers.append((header["key"], _bytes(header["value"])))
-            limit = min(self.producer.limits.get(row["topic"], LONGEST), LONGEST)
-            forms = forms_of(_bytes(row["key"]), _bytes(row["value"]), headers, limit, self.identity)
-            self.producer.send(Outgoing(row["topic"], forms, tuple(row[name] for name in order)), say)
-        ranges, producer = self.producer.commit(), self.producer
-        if producer.shortened:
-            say(f"{producer.shortened} of them are too large for their topic, and were written without key and value")
-        unwritten = tuple(record.source for record in producer.unwritten)
-        return Appended(ranges, sums["rows"] - len(unwritten), unwritten)
-
-
-def _at_least(option: str, needed: int) -> str:
-    """Returns the greater of ``option`` and ``needed`` as a string. If ``option`` is not a number, it is returned
-    unchanged, and Kafka rejects it.
-    """
-    if option.strip().isdecimal():
-        return str(max(int(option), needed))
-    return option
-
-
-def _at_most(option: str, limits: Iterable[int]) -> str:
-    if option.strip().isdecimal():
-        return str(min([int(option), *limits]))
-    return option
-
-
-def _bytes(value: bytes | bytearray | None) -> bytes | None:
-    """Converts ``value`` to ``bytes``. Spark may return a ``bytearray``, which the Kafka client does not accept."""
-    if value is None:
-        return None
-    return bytes(value)
-
-
-def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
-    """Opens the topics at ``place``, so that records can be appended."""
-    if isinstance(place, FileTopics):
-        return FilePlace(session, place)
-    return KafkaPlace(session, place)
