@@ -78,6 +78,16 @@ def test_functions_in_columns_keep_them_too(spark):
     assert empty, "of jars without Python nothing is kept: of Spark's own there is one"
 
 
+def test_batches_without_rows_never_reach_our_functions():
+    """Spark 3.5 sends one for an empty partition if ``maxRecordsPerBatch`` is no limit. Its buffers of offsets are empty,
+    and a cast or a look at the elements of a list ends the process.
+    """
+    texts = pa.Array.from_buffers(pa.large_string(), 0, [None, pa.py_buffer(b""), pa.py_buffer(b"")])
+    empty = pa.RecordBatch.from_arrays([texts], names=["a"])
+    full = pa.RecordBatch.from_pydict({"a": ["x"]})
+    assert list(small_offsets([empty, full])) == [full]
+
+
 def test_columns_with_offsets_of_64_bits_come_as_those_with_32(monkeypatch):
     """With ``useLargeVarTypes`` Spark sends them so, and who reads buffers would take one value for another's."""
     small = pa.schema(
