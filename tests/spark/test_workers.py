@@ -79,8 +79,8 @@ def test_functions_in_columns_keep_them_too(spark):
 
 
 def test_batches_without_rows_never_reach_our_functions():
-    """If ``maxRecordsPerBatch`` sets no limit, Spark 3.5 sends such a batch for an empty partition. Its buffers of offsets
-    are empty, and a cast of lists ends the process.
+    """If ``maxRecordsPerBatch`` sets no limit, Spark 3.5 sends such a batch for an empty partition. Its buffers of
+    offsets are empty, and a cast of lists ends the process.
     """
     texts = pa.Array.from_buffers(pa.large_string(), 0, [None, pa.py_buffer(b""), pa.py_buffer(b"")])
     empty = pa.RecordBatch.from_arrays([texts], names=["a"])
