@@ -103,8 +103,8 @@ class UnsupportedError(SmtError):
 
 
 def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
-    """Returns the error of one record, built from the parts of its problem. The evaluator adds the stage to the error
-    later.
+    """Returns the error of one record, whose problem has ``code`` and ``statement``. The evaluator adds the stage to
+    the error later.
     """
     return DataError(Problem(code, "", statement, hint, connect_class))
 

@@ -69,7 +69,7 @@ def build_pushes() -> dg.AssetsDefinition:
 
 
 def spark(log_level: str = "WARN") -> SparkSessionResource:
-    """Returns one local session for both assets."""
+    """Returns the Spark session, as a resource, that both assets share."""
     return SparkSessionResource(
         conf={"spark.master": "local[*]", "spark.driver.memory": "2g", "spark.log.level": log_level}
     )
@@ -77,7 +77,9 @@ def spark(log_level: str = "WARN") -> SparkSessionResource:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Returns topics, tables, jobs, sensors and schedules. Sensors and schedules are off until somebody starts them."""
+    """Returns the demo's topics, tables, jobs, sensors and schedules. Sensors and schedules are off until somebody
+    starts them.
+    """
     masked, pushes = build_masked(), build_pushes()
     return dg.Definitions(
         assets=[

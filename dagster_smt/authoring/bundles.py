@@ -1,4 +1,4 @@
-"""Options that several transforms share."""
+"""Declares options that several transforms share."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
@@ -27,8 +27,7 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Returns a validator that splits a list of paths at the given marks, according to the path syntax of the option's
-    class.
+    """Returns a validator that splits a list of paths at ``marks``, according to the path syntax that the options set.
 
     In V2, backticks protect marks. Use the validator on the type of an option in a subclass of ``NestedPaths``.
     """
@@ -67,7 +66,7 @@ class NestedPaths(BaseModel):
     )
 
     def path(self, text: str) -> FieldPath:
-        """Returns a configured path, parsed with the configured syntax."""
+        """Parses the configured path ``text`` with the configured syntax."""
         return parse_path(text, self.field_syntax_version)
 
     @property
@@ -77,16 +76,16 @@ class NestedPaths(BaseModel):
 
     @property
     def strict(self) -> bool:
-        """True if a name step into a map is rejected."""
+        """True if a path must not step into a map by a plain name."""
         return self.strict_paths == "kafka"
 
 
 def check_paths(
     option: str, texts: Iterable[str], parse: Callable[[str], FieldPath], single: bool = False
 ) -> Iterator[tuple[str, str, str]]:
-    """Yields the problems of configured paths, for ``Options.check``.
+    """Yields the problems of the configured paths ``texts``, for ``Options.check``.
 
-    With ``single``, a path may only match one field.
+    With ``single``, a path may match only one field.
     """
     for text in texts:
         try:
@@ -106,7 +105,9 @@ def check_paths(
 
 
 def named_twice(option: str, paths: Iterable[FieldPath]) -> Iterator[tuple[str, str, str]]:
-    """Yields the problems of paths with the same last name, where the last names become field names of one struct."""
+    """Yields a problem for paths with the same last name. Use it if the last names become the field names of one
+    struct.
+    """
     paths_by_name: dict[str, FieldPath] = {}
     for path in paths:
         other = paths_by_name.setdefault(path.leaf, path)

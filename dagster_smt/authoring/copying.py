@@ -10,12 +10,16 @@ from dagster_smt.values.value_rule import Default, DefaultUnder, Required, Valid
 def copied_fields(
     group: Group, replace_nulls: bool, nodes: tuple[tuple[str, Node], ...]
 ) -> tuple[tuple[str, Node], ...]:
-    """Returns copied fields. Nulls become defaults if ``replace_nulls`` is set; a null in a required field fails."""
+    """Returns ``nodes``, fields of the struct ``group``, as copied fields. Nulls become defaults if ``replace_nulls``
+    is set; a null in a required field fails.
+    """
     return tuple((name, copied(name, node, group.present, replace_nulls)) for name, node in nodes)
 
 
 def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> Node:
-    """Returns one copied field. ``parent`` is its struct: if the struct is null, no field is filled or rejected."""
+    """Returns a copy of the field ``name``. ``parent`` is the struct around the field: if it is null, nothing is filled
+    or rejected.
+    """
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):
         return node
@@ -29,8 +33,8 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
 
 
 def validated(node: Node) -> Node:
-    """Returns a struct that is about to become a field of another struct. As in Connect, null in the struct's required
-    fields is then rejected.
+    """Returns ``node``, a struct that becomes a field of another struct. As in Connect, a null in a required field of
+    the struct is then rejected.
     """
     if not isinstance(node, Group):
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
@@ -48,7 +52,9 @@ def _validated(name: str, child: Node, present: Expr) -> Node:
 
 
 def filled(cell: Cell, parent: Expr | None) -> Cell:
-    """Returns the cell with the schema's default in place of null. The result is null only if its parent is null."""
+    """Returns ``cell`` with the schema's default in place of null. The result is null only if ``parent``, the struct
+    around the cell, is null.
+    """
     default = Const(cell.schema.default, cell.schema)
     if parent is None:
         return replace(cell, expr=Call(Default(), (cell.expr, default)), copied=False, nullable=False)
@@ -77,7 +83,9 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """Returns a field of a struct. If the struct is null, the field has its value in the struct's default."""
+    """Returns ``node``, a field of ``struct``. If the struct is null, the result is the field's value in the struct's
+    default.
+    """
     if isinstance(node, Group) or default is None or struct.present is None:
         return node
     args: tuple[Expr, ...] = (node.expr, struct.present, Const(default, node.schema))

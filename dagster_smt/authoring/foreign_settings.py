@@ -46,13 +46,14 @@ class ForeignSettings:
     messages: bool = False
 
     def with_jars(self, jars: Sequence[Any], connect_version: str = "") -> "ForeignSettings":
-        """Returns the settings with additional jars, and with ``connect_version`` unless that version is empty."""
+        """Returns the settings with ``jars`` added, and with ``connect_version`` unless it is empty."""
         added = tuple(dict.fromkeys((*self.jars, *map(str, jars))))
         return replace(self, jars=added, connect_version=connect_version or self.connect_version)
 
 
 def settings_of(source: Any) -> tuple[ForeignSettings, list[Problem]]:
-    """Returns the foreign settings in the source of a chain, and the problems of these settings (SMT026).
+    """Reads the foreign settings from ``source``, the source of a chain. Returns the settings, and their problems
+    (SMT026).
 
     Properties may contain ``smt.jars``, ``connect.version``, ``engine``, ``stage.process``, ``stage.timeout.ms`` and
     Connect's ``errors.retry.*``. YAML has the same keys next to ``stages``; ``smt_jars`` may be a list.

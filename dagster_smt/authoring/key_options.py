@@ -17,11 +17,13 @@ from dagster_smt.model.secrets import is_reference
 KEY_RING = "key.ring"
 _ITEM = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _ONLY = "1"
-"""The id of a key that is configured without an id."""
+"""The id of a key whose option gives no id."""
 
 
 def _references(items: tuple[str, ...]) -> tuple[str, ...]:
-    """Rejects items that are not references. The message does not quote an item, because it may be a key."""
+    """Returns ``items`` if all are references; otherwise raises an error. The message quotes no item, because an item
+    may be a key.
+    """
     if not items:
         raise ValueError("the list is empty; it needs at least one key, such as k1=${env:NAME}")
     ids = []
@@ -56,8 +58,8 @@ class Keys(BaseModel):
     key_id: Text = option("The id of the key to write with. If empty, the first key of the ring writes.", "")
 
     _checks: dict[str, str] = PrivateAttr(default_factory=dict)
-    """Maps the id of each key to its check value in the process that sent these options. Empty in that process
-    itself.
+    """Maps the id of each key to the check value that another process sent with these options. Empty in the process
+    that sends them.
     """
 
     def __getstate__(self) -> dict[Any, Any]:
@@ -86,7 +88,7 @@ class Keys(BaseModel):
         return KeyRing(tuple(references), self.key_id or references[0].id)
 
     def check_ring(self) -> Iterator[tuple[str, str, str]]:
-        """Yields the problems of the ring, for ``Options.check``."""
+        """Yields the problems of the key ring, for ``Options.check``."""
         ids = []
         for item in self.key_ring:
             ids.append(_parts(item)[0])
@@ -95,7 +97,7 @@ class Keys(BaseModel):
 
 
 def domain_of(domain: str, path: FieldPath) -> str:
-    """Returns the domain of a field's values: the option ``domain``, or if the option is ``field``, a domain that
+    """Returns the domain of the values at ``path``: the option ``domain``, or for the option ``field`` a domain that
     belongs to the path.
     """
     if domain == "field":
@@ -104,7 +106,7 @@ def domain_of(domain: str, path: FieldPath) -> str:
 
 
 def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
-    """Yields the keys of all stages, each with the location of its option."""
+    """Yields the keys of all stages of ``chain``, each with the location of its option."""
     for stage in chain.stages:
         if isinstance(stage.transform, Keys):
             for reference in stage.transform.ring.keys:
@@ -112,7 +114,7 @@ def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
 
 
 def check_keys(chain: Chain) -> None:
-    """Looks up all keys of a chain, even keys that have been looked up before.
+    """Looks up all keys of ``chain``, even keys that have been looked up before.
 
     Raises:
         ConfigError: SMT582 and SMT740, for each key that is missing or unusable.

@@ -1,6 +1,4 @@
-"""Exceptions that a chain makes to the search for masked values: the fields where such values may stay, and the
-reason.
-"""
+"""Declares exceptions to the search for masked values: the fields in which such values may stay, and the reason."""
 
 import re
 from dataclasses import dataclass
@@ -31,8 +29,8 @@ class MaskException:
         return re.compile("|".join(map(_expression, self.fields)))
 
     def covers(self, place: str) -> bool:
-        """Returns True if the exception covers a field, such as ``value.items[].id``, ``header[0] name``, ``key`` or
-        ``topic``.
+        """Returns True if the exception covers the field ``place``, such as ``value.items[].id``, ``header[0] name``,
+        ``key`` or ``topic``.
         """
         return self._places.fullmatch(re.sub(r"^header\[\d+\] ", "header.", place)) is not None
 

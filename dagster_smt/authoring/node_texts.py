@@ -12,7 +12,7 @@ _TRUE = Const(True, BOOLEAN)
 
 
 def java_text_of(node: Node) -> Expr:
-    """Returns the ``toString`` of a node; null if the node is null."""
+    """Returns an expression for the Java ``toString`` of ``node``; null if the node is null."""
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         if node.schema.type is Type.STRING:
             return node.expr
@@ -23,7 +23,9 @@ def java_text_of(node: Node) -> Expr:
 
 
 def literal_text_of(node: Node, embedded: bool = False) -> Expr:
-    """Returns the ``Values.convertToString`` of a node; null if the node is null. Null fields get their defaults."""
+    """Returns an expression for Connect's ``Values.convertToString`` of ``node``; null if the node is null. Null fields
+    get their defaults.
+    """
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         return Call(LiteralText(node.schema, embedded), (node.expr,))
     group = open_struct(node)
@@ -34,21 +36,22 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
 
 
 def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr]) -> Call:
-    """Returns the call of a rule with a constant as its first argument, because Spark would pass a struct argument as a
-    flag.
+    """Returns the call of ``rule`` on ``texts``, the strings of the fields of ``group``. Its first argument is a
+    constant, because Spark would pass a struct argument as a flag.
     """
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 
 
 def with_default(field: Node, group: Group) -> Node:
-    """Returns a field as ``Struct.get`` reads it: null is replaced by the default."""
+    """Returns ``field`` of ``group`` as ``Struct.get`` reads it: with its default in place of null."""
     return default_of(field, group.present)
 
 
 def default_of(field: Node, parent: Expr | None) -> Node:
-    """Returns a field whose null is replaced by its default.
+    """Returns ``field`` with its default in place of null.
 
-    ``parent`` is null if the struct around the field is null. ``parent=None`` means that the struct is never null.
+    The result is null only if ``parent``, the struct around the field, is null. ``parent=None`` means that the struct
+    is never null.
     """
     simple = isinstance(field, Cell) and field.schema.type is not Type.STRUCT
     if simple and field.schema.default is not None and field.may_be_null:

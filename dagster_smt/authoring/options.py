@@ -19,9 +19,7 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 
 def _text(value: Any) -> Any:
-    """Returns the value of an option of ConfigDef's type STRING, trimmed. YAML's numbers and booleans become
-    strings.
-    """
+    """Returns ``value``, an option of ConfigDef's type STRING, trimmed. Numbers and booleans of YAML become strings."""
     if isinstance(value, bool):
         if value:
             return "true"
@@ -34,16 +32,16 @@ def _text(value: Any) -> Any:
 
 
 def _raw_text(value: Any) -> Any:
-    """Returns a string with its surrounding whitespace; other values are converted as by ``_text``."""
+    """Returns ``value`` with its surrounding whitespace if it is a string. Other values are converted as by
+    ``_text``.
+    """
     if isinstance(value, str):
         return value
     return _text(value)
 
 
 def split_list(text: str) -> list[str]:
-    """Returns the items of an option of ConfigDef's type LIST. The string is split at commas, and spaces around the
-    items are removed.
-    """
+    """Splits ``text``, an option of ConfigDef's type LIST, at commas. Spaces around the items are removed."""
     text = trim(text)
     if text:
         return _COMMA.split(text)
@@ -57,7 +55,9 @@ class Split(tuple[Any, ...]):
 
 
 def path_items(value: Any, marks: str, version: str) -> Any:
-    """Returns the items of a list of paths: strings for the marks ``,``, and tuples of parts for the marks ``,:``."""
+    """Returns the items of ``value``, a list of paths: strings for the marks ``,``, and tuples of parts for the marks
+    ``,:``.
+    """
     if isinstance(value, str):
         items = split_paths(value, ",", version, marks[1:]) if trim(value) else []
     else:
@@ -71,7 +71,7 @@ def path_items(value: Any, marks: str, version: str) -> Any:
 
 
 def _plain_items(items: list[str] | tuple[str, ...]) -> None:
-    """Rejects items of a YAML list that properties cannot contain, because properties would split such an item."""
+    """Rejects ``items`` of a YAML list that properties cannot contain, because properties would split such an item."""
     for item in items:
         if "," in item or item != trim(item):
             raise ValueError(f"'{item}' has a comma, or blanks around it, which Kafka's lists cannot hold")
@@ -90,7 +90,7 @@ def _names(value: Any) -> Any:
 
 
 def java_split(text: str, mark: str) -> list[str]:
-    """Returns the parts of a string as Java's ``String.split`` does, without empty parts at the end."""
+    """Splits ``text`` at ``mark`` as Java's ``String.split`` does, without empty parts at the end."""
     parts = text.split(mark)
     while parts and not parts[-1]:
         parts.pop()
@@ -98,7 +98,9 @@ def java_split(text: str, mark: str) -> list[str]:
 
 
 def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
-    """Returns the parts of ``a:b`` items. In YAML, the option may be a string, a mapping, or a list of all these."""
+    """Returns the parts of each ``a:b`` item of ``value``. In YAML, the option may be a string, a mapping, or a list of
+    these.
+    """
     if isinstance(value, Split):
         return list(value)
     if isinstance(value, str):
@@ -111,7 +113,7 @@ def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
 
 
 def item_texts(value: Any, form: str = "old:new") -> list[str]:
-    """Returns the items of a YAML list as strings; pairs and mappings become ``a:b``."""
+    """Returns the items of ``value``, a YAML list, as strings. Pairs and mappings become ``a:b``."""
     items: list[str] = []
     listed: Any = [None]
     if isinstance(value, dict):
@@ -158,7 +160,7 @@ def _int(value: Any) -> Any:
 
 Text = Annotated[str, BeforeValidator(_text)]
 RawText = Annotated[str, BeforeValidator(_raw_text)]
-"""A string that is not trimmed, because Debezium does not trim its options."""
+"""The type of a string option that is not trimmed. Debezium does not trim its options."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
@@ -166,7 +168,7 @@ Int = Annotated[int, BeforeValidator(_int)]
 
 
 def option(doc: str, default: Any = PydanticUndefined, **extra: Any) -> Any:
-    """Declares an option.
+    """Declares an option of a transform or predicate, as a pydantic field.
 
     Args:
         doc: The option's description in the reference.
@@ -177,7 +179,7 @@ def option(doc: str, default: Any = PydanticUndefined, **extra: Any) -> Any:
 
 
 def _item(item: Any) -> str:
-    """Returns an item as a string: a name, or the parts of a pair. A Connect type is written as its name."""
+    """Returns ``item`` as a string: a name, or the parts of a pair. A Connect type is written as its name."""
     if isinstance(item, str):
         return item
     texts = []

@@ -1,4 +1,4 @@
-"""``Predicate``, the base class of all predicates."""
+"""Defines ``Predicate``, the base class of all predicates."""
 
 from typing import Any, ClassVar, Protocol
 
@@ -21,7 +21,7 @@ class Predicate(Options):
 
     plugin: ClassVar[str] = "predicate"
     examples: ClassVar[tuple[Example, ...]] = ()
-    """Examples, with ``true`` or ``false`` as ``after``."""
+    """Records that illustrate the predicate, with ``true`` or ``false`` as ``after``."""
 
     def condition(self) -> Any:
         """Returns the condition of the predicate, as data (``effects.condition``).

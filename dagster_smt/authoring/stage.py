@@ -1,4 +1,4 @@
-"""Stages and chains. A stage is a transform with an alias, a side (key or value) and a predicate."""
+"""Defines stages and chains. A stage is a transform with an alias, a side (key or value) and a predicate."""
 
 import hashlib
 import json
@@ -15,8 +15,8 @@ from dagster_smt.model.record import Side
 
 
 def label_of(cls: type[Transform], side: str) -> str:
-    """Returns the class name for a side (``key`` or ``value``) as a connector's properties spell it, without the
-    package.
+    """Returns the name of the class ``cls`` as a connector's properties spell it, without the package. ``side`` is
+    ``key`` or ``value``.
     """
     if "$" in cls.connect_class:
         return cls.connect_class.rpartition(".")[2]
@@ -25,7 +25,7 @@ def label_of(cls: type[Transform], side: str) -> str:
 
 @dataclass(frozen=True)
 class Stage:
-    """A transform in a chain.
+    """A transform in a chain, with its alias and its predicate.
 
     Attributes:
         alias: The user's name for the stage.
@@ -54,7 +54,7 @@ class Stage:
 
     @property
     def relied_on(self) -> bool:
-        """True if it is a mistake when a mask, drop or rename of the stage touches nothing."""
+        """True if touching nothing is a mistake for a mask, drop or rename of this stage."""
         return True
 
     @property
@@ -91,14 +91,14 @@ class Stage:
 
 @dataclass(frozen=True)
 class Chain:
-    """The ordered stages of a chain.
+    """The stages of a chain, in order, with the settings of the chain.
 
     Attributes:
         stages: The stages.
         properties: The chain as flat properties of a connector, every value a string.
         warnings: The warnings from parsing.
         mask_exceptions: The fields where masked values may stay.
-        dead_paths: ``error`` if it is an error when a mask, drop or rename can touch nothing, else ``warn``.
+        dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
         keeps_key: True if the resulting table has keys, so that runs read each record's key and keep it.
         keeps_topic: True if the output topic of the chain determines the table of a row.
         foreign: The settings of the stages that run from jars.
@@ -117,7 +117,7 @@ class Chain:
 
     @property
     def hash(self) -> str:
-        """Sixteen hex digits of a hash of the properties."""
+        """The hash of the chain: sixteen hex digits that depend on its properties."""
         return hashlib.sha256(json.dumps(self.properties, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -148,7 +148,7 @@ class Chain:
 
     @property
     def reads_leader_epoch(self) -> bool:
-        """True if a stage reads the leader epoch. Sources only read the epoch in this case."""
+        """True if a stage reads the leader epoch. Sources read the epoch only in this case."""
         return any("leader_epoch" in stage.transform.reads for stage in self.stages)
 
     @property
@@ -183,7 +183,7 @@ class Chain:
         return any("headers" in s.transform.reads for s in self.stages) or any("headers" in p.reads for p in predicates)
 
     def to_stages(self) -> list[dict[str, Any]]:
-        """Returns the stages as a list, in the form of YAML and the Launchpad."""
+        """Returns the stages as a list, as YAML and the Launchpad spell them."""
         return [_to_dict(stage) for stage in self.stages]
 
 

@@ -1,4 +1,4 @@
-"""Topics that come from a string in the record."""
+"""Plans the change of a record's topic to a string from the record."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from dagster_smt.values.text_rules import Filled, FilledOrNull, Otherwise
 
 
 def needed_topic(origin: str) -> Filled:
-    """Returns the rule that rejects a null or empty topic. Error messages name ``origin`` as the source of the
+    """Returns the rule that rejects a topic that is null or empty. Error messages name ``origin`` as the source of the
     topic.
     """
     hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
@@ -18,7 +18,8 @@ def needed_topic(origin: str) -> Filled:
 
 
 def routed(record: PlanRecord, text: Cell, needed: Filled, skip: bool, at: Planning) -> PlanRecord:
-    """Returns a record with a new topic. If the new topic is null or empty, the record is rejected or keeps its topic.
+    """Returns ``record`` with the topic ``text``. If that topic is null or empty, the record is rejected or keeps its
+    topic.
 
     Args:
         record: The record before the stage.

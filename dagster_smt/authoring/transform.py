@@ -14,13 +14,13 @@ from dagster_smt.values.value_rule import NotNull
 PACKAGE = "org.apache.kafka.connect.transforms."
 
 NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
-"""The treatment of a null key or value.
+"""The names of the treatments of a null key or value.
 
 ``pass``: the stage skips the record. ``apply``: the key or value stays null and gets the new schema. ``reject``: the
 record fails. ``drop``: the record is dropped. ``wrap``: the key or value becomes something other than null.
 """
 Part = Literal["key", "value", "metadata", "timestamp_type", "leader_epoch", "headers", "timestamp", "partition"]
-"""A part of a record that a stage may read or write.
+"""The names of the parts of a record that a stage may read or write.
 
 ``metadata`` is the partition, the offset or the timestamp; ``leader_epoch`` is the epoch of the leader that wrote the
 record. A stage that adds headers also reads ``headers``.
@@ -55,7 +55,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry that a transform may write into the ledger.
+    """An entry that an effect of a transform may write into the ledger.
 
     Attributes:
         action: One of ``model.report.ACTIONS``.
@@ -118,19 +118,21 @@ class Planning:
     free: frozenset[Side] = frozenset()
 
     def side_of(self, record: PlanRecord) -> Node:
-        """Returns the node of the key or value on which the stage acts. The record must have this key or value."""
+        """Returns the node of the key or value of ``record`` on which the stage acts. The record must have this key or
+        value.
+        """
         node = record.key if self.side == "key" else record.value
         assert node is not None, "the null rule handles a side that is null in all records"
         return node
 
     def with_side(self, record: PlanRecord, node: Node) -> PlanRecord:
-        """Returns a record in which the given node replaces the key or value on which the stage acts."""
+        """Returns ``record`` with ``node`` in place of the key or value on which the stage acts."""
         if self.side == "key":
             return replace(record, key=node)
         return replace(record, value=node)
 
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
-        """Notes that no record of this schema has a configured field.
+        """Reports that the schema lacks the field at ``path``.
 
         Args:
             path: The path as configured.
@@ -140,17 +142,17 @@ class Planning:
         self.missing.append(Missing(path, known, asked or path))
 
     def match(self, effect: int, routes: tuple[str, ...]) -> None:
-        """Notes the fields of the schema that an effect's path matches."""
+        """Reports that the path of ``effect`` matches the fields ``routes`` of the schema."""
         number = self.first + effect
         self.matches[number] = tuple(dict.fromkeys((*self.matches.get(number, ()), *routes)))
 
     def touch(self, effect: int, when: Expr | None = None) -> None:
-        """Notes that an effect happens in records for which ``when`` is not null."""
+        """Reports that ``effect`` touches the records for which ``when`` is not null."""
         self.touches.append(Touch(self.first + effect, when))
 
 
 def refuse(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> PlanError:
-    """Returns the error of a stage that cannot work on this schema."""
+    """Returns the error of a stage that cannot work on a schema. ``statement`` and ``hint`` become its message."""
     return PlanError(Problem(code, "", statement, hint, connect_class))
 
 
@@ -177,7 +179,7 @@ class Transform(Options):
     purpose: ClassVar[str] = ""
     """The purpose of the transform, as worded in messages: ``only a struct can be used for [mask fields]``."""
     null: ClassVar[NullRule] = "apply"
-    """The treatment of a null key or value. If it depends on options, the class overrides ``on_null``."""
+    """The treatment of a null key or value. If the treatment depends on options, the class overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()
 
     def on_null(self) -> NullRule:
@@ -211,8 +213,8 @@ class Transform(Options):
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
-    """Returns the result of the null rule for a record whose key or value (the stage's side) is null in every record
-    and has no schema.
+    """Returns the result of the null rule of ``transform`` for a record whose key or value (the stage's side) is always
+    null and has no schema.
 
     Raises:
         PlanError: The null rule rejects null.

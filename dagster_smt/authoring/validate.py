@@ -54,14 +54,14 @@ def _date_pattern(text: str) -> str:
 
 NonEmptyNames = Annotated[Names, AfterValidator(_some_names)]
 SomeNames = Annotated[Names, AfterValidator(_some)]
-"""A list that is not empty. Its items may be empty or repeat (``NonEmptyListValidator``)."""
+"""The type of a list option that must not be empty. Its items may be empty or repeat (``NonEmptyListValidator``)."""
 UniqueNames = Annotated[Names, AfterValidator(_names)]
 NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
 Regex = Annotated[Text, AfterValidator(_regex)]
 RawRegex = Annotated[RawText, AfterValidator(_regex)]
 DatePattern = Annotated[Text, AfterValidator(_date_pattern)]
 AnyCase = BeforeValidator(lambda value: trim(value).lower() if isinstance(value, str) else value)
-"""Ignores the case and the surrounding whitespace of an option, as Debezium does."""
+"""A validator that ignores the case and the surrounding whitespace of an option, as Debezium does."""
 
 
 @dataclass(frozen=True)

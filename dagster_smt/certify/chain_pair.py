@@ -99,8 +99,8 @@ def _parsed(chain: Chain, **settings: object) -> Chain:
 
 
 def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str]:
-    """Returns the stage for Connect's chain, and the reason why it cannot be compared. The reason is empty if the stage
-    can be compared.
+    """Returns the stage for Connect's chain that corresponds to ``ours``, and the reason why it cannot be compared. The
+    reason is empty if the stage can be compared.
     """
     transform, predicate, why = connect.transform, connect.predicate, ""
     if ours.transform.foreign:

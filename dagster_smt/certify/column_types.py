@@ -36,7 +36,8 @@ class _Group:
 
 
 def type_findings(session: SparkSession, comparison: ChainComparison, way: str) -> Iterator[Finding]:
-    """Yields a finding for each group of records whose columns have a different type than Connect's schema requires.
+    """Yields a finding for each group of records in ``comparison`` whose columns have a different type than Connect's
+    schema requires.
 
     A group is compared only if the values of its records have an input schema and an output schema, and if Connect
     gives all of them the same output schema. The columns of several schemas are merged, which Connect does not do.

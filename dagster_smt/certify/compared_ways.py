@@ -41,5 +41,5 @@ class AbsentWay:
 
 
 def in_python(steps: Steps) -> ComparedWay:
-    """Returns the execution path that uses the Python evaluator."""
+    """Returns the execution path that runs ``steps`` in the Python evaluator."""
     return ComparedWay(PYTHON, lambda stages: steps[stages - 1], stepwise=True)

@@ -1,4 +1,5 @@
-"""The first location in which two results of one record differ: its path and the kinds of both values.
+"""Finds the first location in which two results of the same record differ. The location includes the kinds of both
+values.
 
 Values may be personal data, so a location contains them only on request. Names of fields and schemas are always shown.
 Keys of maps with a schema are treated as values.
@@ -14,7 +15,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.tools.parity.compare import COORDINATES, canonical_record, kind_of_result
 
 _MOST = 200
-"""The maximum number of characters of a value that are shown."""
+"""The largest number of characters that are shown of a value."""
 _MISSING = object()
 _SCHEMA_PARTS = ("type", "optional", "name", "version", "doc", "parameters", "default", "keys", "items", "values")
 _TYPES = {"int": "a whole number", "double": "a number with a fraction", "float": "a number with a fraction"}
@@ -25,7 +26,7 @@ _FORMS = {"schemaless": "a value without a schema", "schema": "a value with a sc
 
 @dataclass(frozen=True)
 class DifferencePlace:
-    """The first difference between two results.
+    """The first location in which two results of a record differ.
 
     Attributes:
         record: The coordinates of the record: ``orders-0@17``.
@@ -45,7 +46,7 @@ class DifferencePlace:
 
     @property
     def text(self) -> str:
-        """One line without the record, such as ``value a.b: Connect has a text, here null``."""
+        """A line of text without the record, such as ``value a.b: Connect has a text, here null``."""
         where = " ".join(filter(None, (self.part, self.path)))
         line = f"{where}: Connect has {self.connect}, here {self.here}"
         if self.values is not None:
@@ -62,7 +63,7 @@ class DifferencePlace:
 
 
 class _Difference(NamedTuple):
-    """Two values that differ."""
+    """A pair of values that differ, with their location."""
 
     part: str
     path: str
@@ -205,7 +206,9 @@ def _presence(name: str, value: Any) -> str:
 
 
 def _of_values(part: str, path: str, want: Any, got: Any) -> Iterator[_Difference]:
-    """Yields the differences of two comparable values, in the order of the fields."""
+    """Yields the differences between ``want`` and ``got``, which are comparable values, in the order of their
+    fields.
+    """
     if want == got:
         return
     if isinstance(want, dict) and isinstance(got, dict):
@@ -221,7 +224,9 @@ def _of_values(part: str, path: str, want: Any, got: Any) -> Iterator[_Differenc
 
 
 def _children(want: Any, got: Any) -> list[tuple[str, Any, Any]] | None:
-    """Returns the children of two arrays, or of two structs that JSON cannot express; None for other values."""
+    """Pairs the children of ``want`` and ``got``, which are two arrays, or two structs that JSON cannot express. For
+    other values, returns None.
+    """
     if isinstance(want, list) and isinstance(got, list):
         both = zip_longest(want, got, fillvalue=_MISSING)
         children = []
@@ -251,7 +256,7 @@ def _below(path: str, step: str) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """Returns the kind of a comparable value, never the value."""
+    """Returns the kind of ``value``, but never the value itself."""
     if value is _MISSING:
         return "no field"
     if value is None:

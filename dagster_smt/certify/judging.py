@@ -1,4 +1,4 @@
-"""Judges the records of a comparison, with the judge of the parity cases."""
+"""Judges the records of a comparison. The judge is the same as for the parity cases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from dagster_smt.tools.parity.compare import result_difference
 from dagster_smt.tools.parity.judge import Judge
 
 EQUAL, DIFFERENT = "", "different"
-"""The verdicts on a record. The third possible verdict is the id of an intended difference."""
+"""The verdicts on a record. A third possibility is the id of an intended difference."""
 _IGNORED_OPTION = "D1"
 
 
 @dataclass
 class ChainComparison:
-    """The data of one comparison.
+    """The data of one comparison: the chains, the records, and the results after each stage.
 
     Attributes:
         pair: The chains.
@@ -46,12 +46,12 @@ class ChainComparison:
     findings: list[Finding] = field(default_factory=list)
 
     def case(self, stages: int) -> dict[str, Any]:
-        """Returns a parity case that consists of the first stages, all records, and Connect's results."""
+        """Returns a parity case that consists of the first ``stages`` stages, all records, and Connect's results."""
         return self.case_of(self.pair.ours, stages)
 
     def case_of(self, chain: Chain, stages: int) -> dict[str, Any]:
-        """Returns a parity case that consists of the first stages of a chain, all records, and Connect's results for
-        the compared chain.
+        """Returns a parity case with the first stages of ``chain``, with all records, and with the results that Connect
+        has for the compared chain.
         """
         foreign = self.pair.ours.foreign
         return {
@@ -66,8 +66,8 @@ class ChainComparison:
         }
 
     def add(self, way: ComparedWay) -> CertifiedWay:
-        """Compares the results of an execution path with Connect's, and returns the path's line in the certificate. The
-        differences are added to ``findings``.
+        """Compares the results of ``way`` with Connect's. Returns the line for this execution path in the certificate,
+        and adds the differences to ``findings``.
         """
         last = way.after(len(self.connect))
         records = sum(result is not None for result in last)
@@ -77,7 +77,7 @@ class ChainComparison:
         return CertifiedWay(way.name, records, "" if records else "no record can take this way")
 
     def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
-        """Determines for each record the stage after which it first differs."""
+        """Finds, for each record, the stage after which the record first differs on the execution path ``way``."""
         before: Sequence[str] = [EQUAL] * len(last)
         for stages in range(1, len(self.connect) + 1):
             results, verdicts = way.after(stages), last
@@ -108,7 +108,9 @@ class ChainComparison:
             self.findings.append(Finding(way, stage, decision, len(of_verdict), lasting, place))
 
     def _place(self, number: int, want: Result, got: Result) -> DifferencePlace:
-        """Returns the first location in which a record differs, with the user's names for the stages."""
+        """Returns the first location in which the results ``want`` and ``got`` of a record differ. The location
+        contains the user's names for the stages.
+        """
         aliases = {}
         for n, stage in enumerate(self.pair.ours.stages, 1):
             aliases[f"s{n}"] = stage.alias
@@ -117,7 +119,9 @@ class ChainComparison:
 
 
 def _fresh(before: str, verdict: str) -> str:
-    """Returns the verdict after a stage if it is worse than the verdict before the stage, else ``EQUAL``."""
+    """Returns ``verdict``, the verdict after a stage, if it is worse than ``before``, the verdict before the stage.
+    Otherwise returns ``EQUAL``.
+    """
     if before == EQUAL or (verdict == DIFFERENT and before != DIFFERENT):
         return verdict
     return EQUAL
@@ -132,7 +136,7 @@ def _with_alias(result: Result, aliases: dict[str, str]) -> Result:
 
 @dataclass
 class StageJudge:
-    """Judges the results after the first stages of a chain.
+    """A judge of the results after the first stages of a chain.
 
     Attributes:
         comparison: The data.
@@ -155,8 +159,8 @@ class StageJudge:
         return Judge(self.comparison.case_of(self.comparison.pair.without, self.stages))
 
     def verdicts(self, results: Sequence[Result | None]) -> list[str]:
-        """Returns the verdict on each record. A record without a result was evaluated on a different path, and is
-        treated as equal.
+        """Returns the verdict on each record in ``results``. A record without a result was evaluated on a different
+        path, and is treated as equal.
         """
         verdicts = []
         for number, (want, got) in enumerate(zip(self.comparison.connect[self.stages - 1], results, strict=True)):
@@ -173,7 +177,9 @@ class StageJudge:
         return verdict
 
     def _by_ignored_options(self, number: int, want: Result, got: Result) -> bool:
-        """Returns True if a record's result equals Connect's without the options that Connect's classes ignore."""
+        """Returns True if the result ``got`` of a record equals Connect's result for a chain without the options that
+        Connect's classes ignore.
+        """
         without, judge = self.comparison.without, self.judge_without
         if without is None or judge is None:
             return False
@@ -185,7 +191,9 @@ class StageJudge:
 
 
 def _explanation(judge: Judge, number: int, want: Result, got: Result) -> str:
-    """Returns the id of the rule that explains a difference, or ``DIFFERENT`` without such a rule."""
+    """Returns the id of the rule that explains the difference between ``want`` and ``got``. Without such a rule,
+    returns ``DIFFERENT``.
+    """
     try:
         ids = judge.explain(number, want, got)
     except Exception:  # noqa: BLE001 - a rule that cannot judge a record explains nothing

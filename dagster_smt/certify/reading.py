@@ -15,12 +15,12 @@ from dagster_smt.values.headers.fields import header_as_read
 
 Case = dict[str, Any]
 CONVERTER = {"replace.null.with.default": "false"}
-"""The settings of the converter that writes results for the comparison. This converter must not replace a null with a
+"""The settings of the converter that writes results for the comparison, so that it does not replace a null with a
 default.
 """
 _STORED = ("json", "envelope")
 _PLAIN = ("json", "envelope", "string", "bytes")
-"""The formats that Connect's own converters read in the host."""
+"""The formats that the host can read with Connect's own converters."""
 
 
 @dataclass
@@ -41,7 +41,8 @@ class Readings:
 
 
 class Reader:
-    """Reads samples anew for each run of a chain, because a chain changes its records.
+    """A reader of the samples of a certificate. Each run of a chain needs new records, because a chain changes its
+    records.
 
     Args:
         chain: Our chain; it determines whether keys are decoded.
@@ -61,7 +62,9 @@ class Reader:
         self.converter = Converter(CONVERTER)
 
     def read(self, sample: Sample) -> tuple[Record, int, Problem | None]:
-        """Returns a record before the first stage, or the location and the problem of a failure."""
+        """Returns ``sample`` as a record before the first stage. If the sample cannot be read, returns the location and
+        the problem of the failure.
+        """
         headers = []
         for name, raw in sample.headers:
             headers.append(header_as_read(name, raw))
@@ -71,7 +74,7 @@ class Reader:
         return record, outcome.stage if outcome.status != PASSED else 0, outcome.problem
 
     def records(self, samples: Sequence[Sample]) -> list[Record]:
-        """Returns records for one run of a chain. All of these samples must be readable."""
+        """Returns ``samples`` as records for one run of a chain. All of these samples must be readable."""
         records = []
         for number, sample in enumerate(samples):
             record, _, _ = self.read(sample)
@@ -80,7 +83,7 @@ class Reader:
         return records
 
     def readings(self, samples: Sequence[Sample]) -> Readings:
-        """Reads all samples, each only once."""
+        """Reads each of ``samples`` once, and returns the readable and the rejected records."""
         readings = Readings()
         for sample in samples:
             record, stage, problem = self.read(sample)
@@ -94,7 +97,7 @@ class Reader:
         return readings
 
     def case_of(self, record: Record, sample: Sample) -> Case:
-        """Returns a record in the form of the judge, after it has been read."""
+        """Returns ``record``, which has been read from ``sample``, in the form that the judge needs."""
         case = {
             "topic": record.topic,
             "partition": record.partition,
@@ -115,7 +118,9 @@ class Reader:
 
 
 def raw_case(sample: Sample, key: Format, value: Format) -> Case:
-    """Returns a rejected record in the form of the judge. Its key and value are the original bytes as strings."""
+    """Returns ``sample``, a rejected record, as the judge needs it: the key and value are the original bytes as
+    strings.
+    """
     case: Case = {"topic": sample.topic, "partition": sample.partition, "offset": sample.offset, "headers": []}
     case |= {"timestamp": sample.timestamp, "timestampType": "CreateTime", "kind": "sink"}
     for side, form, data in (("key", key, sample.key), ("value", value, sample.value)):
@@ -127,5 +132,5 @@ def raw_case(sample: Sample, key: Format, value: Format) -> Case:
 
 
 def asks_connect(form: Format) -> bool:
-    """Returns True if the host has a Connect converter for a format."""
+    """Returns True if the host has one of Connect's converters for the format ``form``."""
     return form.kind in _PLAIN and not form.options and form.schema is None

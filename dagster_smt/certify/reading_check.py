@@ -1,4 +1,6 @@
-"""Compares Connect's converters with ours on the same bytes, and finds the records that only one of them can read."""
+"""Compares Connect's converters with this package's on the same bytes. The comparison finds records that only one of
+them can read.
+"""
 
 import struct
 from collections.abc import Sequence
@@ -17,12 +19,12 @@ WAY = "converters"
 _NO_TIME = -(2**63)
 _CREATE_TIME = 1
 _COERCED = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417", "SMT405"}
-"""The codes of problems with values that Connect coerces to a different type (D5)."""
+"""The codes of problems with values that Connect, unlike this package, coerces to a different type (D5)."""
 _READS, _REFUSES = "a record", "a record that no converter reads"
 
 
 def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> list[Finding]:
-    """Returns findings about the records that only one of the converters can read.
+    """Returns findings about records of ``pair`` that only Connect's converters or only this package's can read.
 
     A format without a converter in Connect's jars, such as Avro, is not compared, because our reader reads it for both
     chains.
@@ -48,7 +50,7 @@ def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> lis
 
 
 class _Findings:
-    """Counts findings by their reason. Each finding keeps the location of its first difference."""
+    """A counter of findings by reason. Each finding keeps the location of its first difference."""
 
     def __init__(self) -> None:
         self.places: dict[str, list[DifferencePlace]] = {}
@@ -75,7 +77,7 @@ def _is_coerced(reader: Reader, sample: Sample, problem: Problem, side: str) -> 
 
 
 def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, value: str) -> dict[int, str]:
-    """Returns the sides (key or value) that Connect's own converters reject, by the position of the record.
+    """Returns, by the position of the record, the side (key or value) that Connect's own converters reject.
 
     Args:
         pair: The chains.
@@ -114,7 +116,7 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
 
 
 def _column(data: Sequence[bytes | None]) -> list[bytes] | None:
-    """Returns bytes in the form of a column that the host reads: the lengths, -1 for null, and all bytes."""
+    """Returns ``data`` as the host reads a column: the lengths of the values, with -1 for null, and all bytes."""
     if all(one is None for one in data):
         return None
     lengths = []

@@ -1,5 +1,5 @@
-"""The execution paths (ways) that need a Spark session: records in the JVM lane, and columns that are parsed by the JVM
-lane or by Python.
+"""The execution paths (ways) that need a Spark session. Records go through the JVM lane, and columns are parsed by the
+JVM lane or by Python.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +38,9 @@ _FOREIGN = "a stage runs from a jar"
 
 @contextmanager
 def local_session() -> Iterator[SparkSession]:
-    """Yields the active Spark session, or a local session with two cores that ends afterwards."""
+    """Yields the active Spark session. If there is none, yields a local session with two cores that ends after the
+    block.
+    """
     import pyspark
 
     active = SparkSession.getActiveSession()
@@ -58,7 +60,9 @@ def local_session() -> Iterator[SparkSession]:
 
 
 def samples_of_frame(frame: DataFrame) -> list[Sample]:
-    """Returns the records of a frame with Kafka's columns, in the order of their topics, partitions and offsets."""
+    """Returns the records of ``frame``, which has Kafka's columns, in the order of their topics, partitions and
+    offsets.
+    """
     columns = ("topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value", "headers")
     samples = []
     for row in frame.selectExpr(*columns).collect():
@@ -77,7 +81,7 @@ def _bytes(data: Any) -> bytes | None:
 
 
 def spark_ways(session: SparkSession) -> Callable[[ChainComparison], Iterator[ComparedWay | AbsentWay]]:
-    """Returns a function that returns Spark's execution paths for a comparison."""
+    """Returns a function that lists Spark's execution paths for a comparison, which all use ``session``."""
     return lambda comparison: _ways(session, comparison)
 
 
@@ -99,7 +103,7 @@ def _ways(session: SparkSession, comparison: ChainComparison) -> Iterator[Compar
 
 
 class _Columns:
-    """The results of Spark's columns.
+    """The results of evaluating a chain on Spark's columns.
 
     Records without a schema, and records that the lane leaves to Python, have the result None.
     """
@@ -152,7 +156,7 @@ def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay 
 
 
 def _evaluated(session: SparkSession, comparison: ChainComparison, stages: int, note: Callable[[Way], None]) -> Any:
-    """Returns the rows of the first stages in the JVM lane."""
+    """Runs the first ``stages`` stages in the JVM lane, and returns the rows."""
     pair, reader = comparison.pair, comparison.reader
     chain: Chain = replace(pair.ours, stages=pair.ours.stages[:stages])
     samples = comparison.readings.samples
@@ -209,7 +213,7 @@ def _result(row: Any, number: int, comparison: ChainComparison) -> Result | None
 
 
 def _header(header: Any, known: dict[bytes | None, Any], comparison: ChainComparison) -> dict[str, Any]:
-    """Returns a header. A header that a stage has set is decoded from its bytes."""
+    """Returns the header ``header`` in a comparable form. A header that a stage has set is decoded from its bytes."""
     data = _bytes(header["value"])
     if data in known:
         return {"key": header["key"], "value": known[data]}

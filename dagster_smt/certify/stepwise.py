@@ -13,11 +13,11 @@ from dagster_smt.tools.parity.datums import Converter, failure
 
 Result = dict[str, Any]
 Steps = list[list[Result]]
-"""The results of all records, by stage."""
+"""The results of all records after each stage, as a list per stage."""
 
 
 def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: Classes | None = None) -> Steps:
-    """Runs a chain on samples. Returns the result of each record after each stage.
+    """Runs ``chain`` on ``samples``, and returns the result of each record after each stage.
 
     If a stage drops or rejects a record, all later stages have the same result for the record. The records go through
     one instance of the chain, in their order.
@@ -57,7 +57,7 @@ def _lost(outcome: Outcome) -> Result:
 
 
 def written(record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns a record in the form of the parity cases."""
+    """Returns ``record`` in the form that parity cases use."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         "topic": record.topic,

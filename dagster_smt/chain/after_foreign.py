@@ -15,7 +15,8 @@ from dagster_smt.model.schema import Schema
 def plan_after(
     chain: Chain, before: Sequence[Schema], forms: Sequence[Form], topics: Sequence[str], last: RunReport | None = None
 ) -> Plan:
-    """Returns one plan for all output schemas of a chain. The sources of its columns are not known.
+    """Returns one plan for ``forms``, the output schemas of a chain with foreign stages. The sources of the plan's
+    columns are not known.
 
     Args:
         chain: The chain.

@@ -1,6 +1,4 @@
-"""Finds the transform or predicate for a class name in a chain. For a name without a class, finds the problem to
-report.
-"""
+"""Finds the transform or predicate for a class name in a chain, or the problem to report if there is none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ UNKNOWN_CLASS = "SMT010"
 
 @dataclass(frozen=True)
 class ClassMatch:
-    """The class for a name in a chain.
+    """The result of looking up a class name in a chain: the class, or a problem.
 
     Attributes:
         cls: The class; None if there is a problem.
@@ -33,7 +31,7 @@ class ClassMatch:
 def find_class(
     type_: object, known: Mapping[str, type[Options]], place: str, plugin: str, as_kafka: bool = False
 ) -> ClassMatch:
-    """Returns the class for a full or short name.
+    """Finds the class in ``known`` that ``type_``, a full or short class name, means.
 
     Args:
         type_: The name as written.

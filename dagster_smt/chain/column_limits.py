@@ -11,9 +11,11 @@ from dagster_smt.values.cast import CastTo
 
 
 def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Problem]:
-    """Yields the warnings for a stage whose results in columns differ from Connect's.
+    """Yields a warning for each cell of ``nodes`` whose result in a column differs from Connect's result after
+    ``stage``.
 
-    Difference D7: all decimals of a column have the column's scale, so their strings have all its decimal places.
+    Difference D7: all decimals of a column have the column's scale, so their strings have that number of decimal
+    places.
     """
     for node in nodes:
         for path, cell in _cells(node, ""):

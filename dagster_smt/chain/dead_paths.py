@@ -1,4 +1,4 @@
-"""Masks, drops and renames that can touch nothing, according to the schema or the spelling of their paths.
+"""Finds masks, drops and renames that can touch nothing, according to the schema or the spelling of their paths.
 
 Connect runs such a stage silently, and the values that the stage should hide pass through unchanged. A declared schema
 reveals the mistake before a run reads anything. Without a schema, the only sign is a pattern that is read as a plain
@@ -24,7 +24,9 @@ _SWITCH = "if this is intended, set dead_paths to warn"
 
 
 def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]:
-    """Returns a chain's setting for dead paths: the property ``dead.paths``, or in YAML a key next to ``stages``."""
+    """Returns the setting for dead paths in ``source``, and its problems. In YAML, the key ``dead.paths`` stands next
+    to ``stages``.
+    """
     if isinstance(source, Mapping):
         value = source.get(KEY, "error")
     else:
@@ -37,7 +39,8 @@ def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]
 
 
 def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
-    """Returns the plan. If the chain allows dead paths, the plan has a warning for each of them.
+    """Raises an error if ``plan`` has dead paths; otherwise returns the plan. If the chain allows dead paths, the
+    returned plan has a warning for each of them.
 
     Args:
         plan: The plan.
@@ -53,7 +56,7 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
 
 def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
-    """Returns the problems of masks, drops and renames that can touch nothing.
+    """Returns the problems of masks, drops and renames in ``plan`` that can touch nothing.
 
     The arguments are those of ``refuse_dead_paths``.
     """
@@ -78,7 +81,9 @@ def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
 
 
 def _without_keys(chain: Chain) -> Chain:
-    """Returns the stages that can be planned on values alone, up to the first stage that also needs the key."""
+    """Returns the stages of ``chain`` that can be planned on values alone, up to the first stage that also needs the
+    key.
+    """
     stages: list[Stage] = []
     for stage in chain.stages:
         if stage.foreign:
@@ -92,7 +97,7 @@ def _without_keys(chain: Chain) -> Chain:
 
 
 def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
-    """Yields the problems of paths that look like patterns, but are read as plain names."""
+    """Yields the problems of paths in ``effects`` that look like patterns, but that ``stage`` reads as plain names."""
     version = getattr(stage.transform, "field_syntax_version", "")
     for effect in effects:
         if effect.relied_on and stage.relied_on and seems_pattern(effect.path, version):
@@ -101,7 +106,7 @@ def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
 
 
 def _in_schema(plan: Plan) -> Iterator[Problem]:
-    """Yields the problems of effects that touch nothing, in any of the steps in which their stage acts."""
+    """Yields the problems of effects in ``plan`` that touch nothing in any step in which their stage acts."""
     for first, (index, stage) in zip(first_entries(plan.chain), enumerate(plan.chain.stages), strict=True):
         acting = []
         for step in plan.steps:
@@ -120,7 +125,7 @@ def _in_schema(plan: Plan) -> Iterator[Problem]:
 
 
 def _acts(plan: StagePlan) -> bool:
-    """Returns True if the stage acts on some records and lets them through.
+    """Returns True if the stage of ``plan`` acts on some records and lets them through.
 
     A stage that rejects all records hides everything.
     """
@@ -128,7 +133,7 @@ def _acts(plan: StagePlan) -> bool:
 
 
 def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> Iterator[Problem]:
-    """Yields the problem of an effect that touches nothing.
+    """Yields the problem of ledger entry ``effect`` if the entry touches nothing in the steps of ``acting``.
 
     An effect has no problem if an earlier stage dropped its field.
     """
@@ -153,7 +158,7 @@ def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> It
 
 
 def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
-    """Returns the input fields that an effect would touch if its stage were the first."""
+    """Returns the input fields that ``effect`` of ``stage`` would touch if the stage were the first of the chain."""
     record = plan.steps[0].plan.before
     alone = plan_stage(stage, 0, record)
     if alone.after is None or effect not in {touch.entry for touch in alone.after.touched}:
@@ -168,7 +173,7 @@ def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
 
 
 def _holds(record: PlanRecord, sources: frozenset[str]) -> bool:
-    """Returns True if a part of a record comes from one of the given input fields."""
+    """Returns True if a part of ``record`` comes from one of the input fields in ``sources``."""
     cells = [record.topic, record.headers, record.timestamp]
     for _, cell in _cells(record):
         cells.append(cell)

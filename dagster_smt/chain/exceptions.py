@@ -16,7 +16,7 @@ _ROOTS = ("key", "value", "topic", "header")
 
 
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
-    """Returns the exceptions of a chain.
+    """Returns the exceptions that a chain's ``source`` makes to the search for masked values.
 
     Properties list the exceptions as they list transforms: ``mask.exceptions=a`` with ``mask.exceptions.a.fields`` and
     ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason: ...}]`` next to ``stages``.
@@ -38,7 +38,7 @@ def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Proble
 
 
 def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Yields the location and the options of each exception.
+    """Yields the location and the options of each exception in ``source``.
 
     The options are None if the exception is not in the list.
     """

@@ -11,7 +11,7 @@ from dagster_smt.visible import visible
 
 
 def explain(plan: Plan, *, full: bool = True) -> str:
-    """Returns the schema and lineage after each stage, and the warnings.
+    """Returns a text with the schema and lineage after each stage of ``plan``, and the warnings of the plan.
 
     Args:
         plan: The plan.
@@ -41,7 +41,7 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the text about a stage's predicate, for the end of the stage's line."""
+    """Returns the text about the predicate of ``stage``, which ends the line of the stage."""
     if stage.predicate is None:
         return ""
     if stage.negate:
@@ -50,7 +50,7 @@ def _guard(stage: Stage) -> str:
 
 
 def _entry(entry: LedgerEntry, missing: set[str]) -> list[str]:
-    """Returns the lines of a ledger entry: its path, and the fields that a pattern path matches."""
+    """Returns the lines about ``entry``, a ledger entry: its path, and the fields that a pattern path matches."""
     line = f"  {entry.action} {entry.path}"
     if entry.target:
         arrow = "<-" if entry.action == "added" else "->"
@@ -61,7 +61,9 @@ def _entry(entry: LedgerEntry, missing: set[str]) -> list[str]:
 
 
 def _steps(steps: Sequence[Step], full: bool) -> list[str]:
-    """Returns the lines of a stage's steps. A stage has several steps only if a record has several variants."""
+    """Returns the lines about ``steps``, the steps of one stage. A stage has several steps only if a record has several
+    variants.
+    """
     lines = []
     for step in steps:
         if len(steps) > 1:
@@ -94,7 +96,7 @@ def _step(step: Step, full: bool) -> list[str]:
 
 
 def _changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Returns the lines of new, changed and dropped parts."""
+    """Returns a line for each part that is new, changed or dropped between ``before`` and ``after``."""
     lines = []
     for place, part in after.items():
         if before.get(place) != part:
@@ -105,7 +107,9 @@ def _changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def _parts(record: PlanRecord) -> dict[str, str]:
-    """Returns the schema and the sources of each part by its name: topic, fields of the key, fields of the value."""
+    """Returns the schema and the sources of each part of ``record``, by the name of the part: the topic, a field of the
+    key, or a field of the value.
+    """
     parts = {}
     if isinstance(record.topic.expr, Const):
         parts["topic"] = str(record.topic.expr.value)

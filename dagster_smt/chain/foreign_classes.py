@@ -1,5 +1,5 @@
-"""Finds the classes of a chain that run from jars: the classes in ``smt_jars``, or all classes with
-``engine: connect``.
+"""Finds the classes of a chain that run from jars: the classes in ``smt_jars``, and with ``engine: connect`` all
+classes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ _WAY = "or let it run from its jar: smt_jars (docs/how-to/run-any-transform.md)"
 
 @dataclass(frozen=True)
 class ForeignClasses:
-    """The jars of a chain, as far as they are known while a chain is read: no JVM starts, and nothing is downloaded.
+    """The jars of a chain, as far as they are known without starting a JVM or downloading anything.
 
     Attributes:
         settings: The settings of the chain, with absolute paths.
@@ -32,7 +32,7 @@ class ForeignClasses:
     plugins: tuple[Plugin, ...] = ()
 
     def class_name(self, match: ClassMatch, type_: object) -> str:
-        """Returns the full name of the class that runs from a jar; empty if one of our own classes runs.
+        """Returns the full name of the class from a jar that runs for ``type_``; empty if one of our own classes runs.
 
         Args:
             match: Our own class for the name.
@@ -51,7 +51,7 @@ class ForeignClasses:
         return text if unseen else ""
 
     def hinted(self, problem: Problem, type_: object) -> Problem:
-        """Returns the problem of an unknown class, to which a hint at ``smt_jars`` has been added."""
+        """Returns ``problem``, the problem of an unknown class, with a hint at ``smt_jars`` added."""
         text = str(type_ or "")
         if problem.code != UNKNOWN_CLASS or not problem.statement.startswith("unknown"):
             return problem
@@ -67,7 +67,7 @@ class ForeignClasses:
 def foreign_classes(
     settings: ForeignSettings, base: Path, more: Sequence[str | Path], connect_version: str
 ) -> tuple[ForeignClasses, list[Problem]]:
-    """Returns the jars of a chain, and the problems of its entries.
+    """Returns the jars that ``settings`` name, and the problems of the entries.
 
     Args:
         settings: The settings in the source of the chain.
@@ -84,7 +84,7 @@ def foreign_classes(
 
 
 def absolute_entries(entries: Iterable[str], base: Path) -> list[str]:
-    """Returns entries of ``smt_jars`` with absolute paths; Maven coordinates stay as they are."""
+    """Returns ``entries`` of ``smt_jars`` as absolute paths below ``base``. Maven coordinates stay unchanged."""
     absolute = []
     for entry in entries:
         path = base / entry
@@ -96,7 +96,9 @@ def absolute_entries(entries: Iterable[str], base: Path) -> list[str]:
 
 
 def foreign_plugin(plugin: str, name: str, options: Mapping[str, Any]) -> Options:
-    """Returns the foreign ``transform`` or ``predicate`` for a class name, with its options as strings."""
+    """Returns the foreign transform or predicate for the class ``name``, with ``options`` as strings. ``plugin`` is
+    ``transform`` or ``predicate``.
+    """
     texts = option_texts(options)
     if plugin == "transform":
         return foreign_transform(name, texts)

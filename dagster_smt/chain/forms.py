@@ -1,4 +1,6 @@
-"""Plans a chain for records that carry their own schemas: a table gets one plan for all forms of a window."""
+"""Plans a chain for records that carry their own schemas: a table gets one plan for all forms of a window
+(``Form``).
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +17,7 @@ from dagster_smt.model.schema import Schema, Type, optional
 
 @dataclass(frozen=True)
 class Form:
-    """The topic and the schemas that some records of a window share.
+    """The topic and the schemas that a group of records in a window share.
 
     Attributes:
         topic: The topic.
@@ -75,14 +77,15 @@ FORM = "f"
 
 @dataclass(frozen=True)
 class FormsPlan(Plan):
-    """A plan for many tables. Rows of different schemas stay apart, because no table has rows of all schemas.
+    """A plan for many tables. Rows of different schemas stay apart, because no single table contains rows of all
+    schemas.
 
     ``rows`` is a struct with one field for each output schema of values. Each row fills one of these fields.
     """
 
     @cached_property
     def values_after(self) -> tuple[Schema, ...]:
-        """The output schemas of values."""
+        """The output schemas of the values, one for each distinct schema."""
         schemas = []
         for record in self.results.values():
             if record.value is not None:
@@ -91,7 +94,7 @@ class FormsPlan(Plan):
 
     @cached_property
     def keys_after(self) -> tuple[Schema, ...]:
-        """The output schemas of keys."""
+        """The output schemas of the keys, one for each distinct schema."""
         schemas = []
         for record in self.results.values():
             if record.key is not None:
@@ -110,16 +113,16 @@ class FormsPlan(Plan):
 
     @cached_property
     def rows(self) -> Schema | None:
-        """The schema of the rows; see ``FormsPlan``."""
+        """The schema of the rows: a struct with one field for each output schema of the values."""
         return forms_apart(self.values_after)
 
     @cached_property
     def row_keys(self) -> Schema | None:
-        """The struct of the key schemas, as in ``rows``."""
+        """The schema of the keys next to the rows: a struct with one field for each output schema of the keys."""
         return forms_apart(self.keys_after)
 
     def of_forms(self, values: Collection[int], keys: Collection[int], last: RunReport | None) -> Plan:
-        """Returns the plan of one table.
+        """Returns the plan of one table, whose records have the output schemas ``values`` and ``keys``.
 
         Args:
             values, keys: The numbers of the output schemas of the table's records.
@@ -142,7 +145,7 @@ class FormsPlan(Plan):
 
 
 def forms_apart(schemas: Sequence[Schema]) -> Schema | None:
-    """Returns a struct with a field for each schema; None if there are no schemas."""
+    """Returns a struct schema with one field for each schema of ``schemas``; None if there are no schemas."""
     if not schemas:
         return None
     fields = []
@@ -158,7 +161,8 @@ def plan_forms(
     topics: Sequence[str] = (),
     last: RunReport | None = None,
 ) -> Plan:
-    """Returns one plan for records of several forms. If the chain rejects one form, the other forms are still planned.
+    """Returns one plan of ``chain`` for records of several forms. If the chain rejects a form, the other forms are
+    still planned.
 
     Args:
         chain: The chain.
@@ -201,9 +205,10 @@ def plan_forms(
 
 
 def _plan_of_form(chain: Chain, form: Form) -> Plan:
-    """Returns the plan of one form.
+    """Returns the plan of ``chain`` for one form.
 
-    The plan lacks stages on schemaless keys, because they need no schema and leave the value as it is.
+    The plan leaves out the stages that act on schemaless keys, because these stages need no schema and do not change
+    the value.
     """
     if form.free_key:
         stages = tuple(s for s in chain.stages if s.side != "key")
@@ -216,7 +221,9 @@ def _plan_of_form(chain: Chain, form: Form) -> Plan:
 
 
 def merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
-    """Returns the fields of all schemas by name, for display. If a field has two types, the first one is shown."""
+    """Returns one schema with the fields of all ``schemas``, for display. If a field has two types, the result has the
+    first one.
+    """
     merged: Schema | None = None
     for schema in dict.fromkeys(schemas):
         if merged is not None and schema is not None:
@@ -227,7 +234,9 @@ def merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
 
 
 def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
-    """Returns the ledger entries, each with the fields that its pattern path matches in any form."""
+    """Returns the ledger entries of ``plans``. Each entry contains the fields that its pattern path matches in any of
+    the plans.
+    """
     entries = []
     for same in zip(*(plan.entries for plan in plans), strict=True):
         matched = dict.fromkeys(field for entry in same for field in entry.matched)
@@ -236,7 +245,7 @@ def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
 
 
 def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
-    """Returns the warnings that all forms have in common. Their hints may differ."""
+    """Returns the warnings that all ``plans`` have in common. Warnings are the same even if their hints differ."""
     everywhere = set.intersection(*(set(map(_without_hint, plan.warnings)) for plan in plans))
     warnings = []
     for w in plans[0].warnings:

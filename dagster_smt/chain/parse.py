@@ -32,7 +32,7 @@ def parse_chain(
     connect_version: str = "",
     foreign: ForeignSettings | None = None,
 ) -> Chain:
-    """Returns the chain of a source.
+    """Reads the chain in ``source``.
 
     Args:
         source: Flat properties (``transforms``, ``transforms.<alias>.type`` ...), a list of stages, a connector as its

@@ -60,10 +60,9 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """The record that passes a stage that rejects all other records.
+        """The records that pass a stage although it rejects all others; None if no record passes.
 
-        The key or value on which the stage acts is null in this record, and the transform leaves it as it is. None if
-        no record passes.
+        The key or value on which the stage acts is null in these records, so the transform leaves them unchanged.
         """
         side = self.stage.acts_on
         if (
@@ -83,7 +82,7 @@ class StagePlan:
 
 
 def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
-    """Returns the configured paths that are missing in the schemas of all plans."""
+    """Returns the configured paths that are missing in the schema of every plan in ``plans``."""
     if not plans:
         return set()
     everywhere = {miss.path for miss in plans[0].missing}
@@ -94,7 +93,7 @@ def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
 
 @dataclass(frozen=True)
 class Step:
-    """A stage plan in the fold.
+    """The plan of one stage for one variant of the record, with the variants that result.
 
     Attributes:
         variant: The variant before the stage.
@@ -170,12 +169,14 @@ class Plan:
 
     @property
     def rows(self) -> Schema | None:
-        """The schema of the rows from an evaluator: ``after``, unless forms are kept apart (``chain.forms``)."""
+        """The schema of the rows that an evaluator returns: ``after``, unless forms are kept apart
+        (``chain.forms``).
+        """
         return self.after
 
     @property
     def row_keys(self) -> Schema | None:
-        """The schema of the keys next to these rows."""
+        """The schema of the keys that an evaluator returns next to the rows."""
         return self.key_after
 
     @cached_property
@@ -224,7 +225,7 @@ class Plan:
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
-    """Returns every cell of a node with its path. If the root is not a struct, its path is ``(whole)``.
+    """Returns every cell below ``node`` with its path. If the node is itself a cell, its path is ``(whole)``.
 
     If a stage has changed the elements of an array or map, the result contains the cells of an element:
     ``items[].sku``.
@@ -242,7 +243,7 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
-    """Returns the cells of a node as ``leaves`` does, and the fields of structs that no stage has split."""
+    """Returns the cells below ``node`` as ``leaves`` does, and also the fields of structs that no stage has split."""
     results = []
     for path, cell in leaves(node):
         results.extend(_inside("" if cell is node else path, cell))
@@ -271,7 +272,7 @@ def input_record(
     nullable: bool = False,
     marks: frozenset[str] = frozenset(),
 ) -> PlanRecord:
-    """Returns the symbolic record before a chain or a stage.
+    """Returns the symbolic record that enters a chain or a stage.
 
     Args:
         key, value: The schemas; None if the key or value is absent or schemaless.
@@ -302,7 +303,7 @@ def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str
 
 
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
-    """Returns the ledger entries of all stages. The position of an entry is its number."""
+    """Returns the ledger entries of all stages of ``chain``. The position of an entry is its number."""
     entries = []
     for index, stage in enumerate(chain.stages):
         for e in stage.transform.ledger():
@@ -313,7 +314,7 @@ def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def first_entries(chain: Chain) -> tuple[int, ...]:
-    """Returns for each stage the number of its first ledger entry."""
+    """Returns the number of the first ledger entry of each stage of ``chain``."""
     firsts, number = [], 0
     for stage in chain.stages:
         firsts.append(number)
@@ -324,7 +325,7 @@ def first_entries(chain: Chain) -> tuple[int, ...]:
 def plan_stage(
     stage: Stage, index: int, record: PlanRecord, first: int = 0, free: Collection[Side] = (), variant: Hashable = None
 ) -> StagePlan:
-    """Returns the plan of one stage for a symbolic record.
+    """Returns the plan of ``stage`` for a symbolic record.
 
     Args:
         stage, index: The stage and its position.
@@ -362,8 +363,8 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if the stage skips records with a null key or value (its side), but changes more than this side of
-    all other records.
+    """Returns True if ``stage`` skips records whose key or value (the stage's side) is null, but changes more than this
+    side of all other records.
     """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
@@ -372,7 +373,9 @@ def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
-    """Returns the condition of a predicate. A predicate on the key or value is false if that key or value is null."""
+    """Returns the condition under which ``predicate`` is true for ``record``. The condition is false if the tested key
+    or value is null.
+    """
     name, reads = type(predicate).__name__, predicate.reads
     first_side = None
     for side in SIDES:
@@ -398,7 +401,9 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
 
 
 def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | PlanError]:
-    """Returns the error for each side (key or value) that the transform of a stage must not read."""
+    """Returns an error for the key and for the value (the sides) if the transform of ``stage`` must not read that
+    side.
+    """
     errors: dict[Side, ClassError | PlanError] = {}
     for side in SIDES:
         if side not in stage.reads:
@@ -417,7 +422,9 @@ def _after(stage: Stage, record: PlanRecord, at: Planning) -> PlanRecord:
 
 
 def next_record(after: PlanRecord) -> PlanRecord:
-    """Returns the record before the next stage: with the sources of ``after``, and references as expressions."""
+    """Returns the record that enters the next stage: it has the sources of ``after``, and its expressions are
+    references.
+    """
     return PlanRecord(
         key=restart(after.key, ("key",)),
         value=restart(after.value, ("value",)),
@@ -442,7 +449,7 @@ def plan_chain(
     typed: bool,
     kind: str = "sink",
 ) -> Plan:
-    """Returns the plan of a chain for one schema.
+    """Returns the plan of ``chain`` for records of one schema.
 
     Args:
         chain: The chain.
@@ -469,7 +476,8 @@ def plan_chain(
 def fold_chain(
     chain: Chain, key: Schema | None, value: Schema | None, *, topics: Sequence[str] = (), kind: str = "sink"
 ) -> Plan:
-    """Returns the plan as ``plan_chain`` does with ``typed``, even for a chain that no record can pass.
+    """Returns the plan of ``chain`` like ``plan_chain`` with ``typed``, but without an error if no record can pass the
+    chain.
 
     The plan of such a chain has the reasons in ``refused``.
     """
@@ -482,7 +490,7 @@ def fold_chain(
 
 
 class _Fold:
-    """Applies the stages one after the other, each to all variants of the record.
+    """A fold that applies the stages of a chain one after the other, each to all variants of the record.
 
     The difficult question is whether any record can pass the whole chain. A stage that always acts and fails blocks its
     variant, but records whose key or value is null may still pass the stage (``StagePlan.spares``). Such a record is no
@@ -526,7 +534,7 @@ class _Fold:
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
-        """Adds the step of one variant, and returns the variants that result from this step."""
+        """Adds the step that ``plan`` makes from ``variant``, and returns the resulting variants."""
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
@@ -572,7 +580,7 @@ class _Fold:
         return results
 
     def missing(self) -> list[Problem]:
-        """Returns the warnings about configured fields that no variant has."""
+        """Returns a warning for each configured field that no variant has."""
         stages: dict[int, list[StagePlan]] = {}
         for step in self.steps:
             stages.setdefault(step.plan.index, []).append(step.plan)
@@ -585,7 +593,7 @@ class _Fold:
         return problems
 
     def matched(self, entries: tuple[LedgerEntry, ...]) -> tuple[LedgerEntry, ...]:
-        """Returns the ledger entries, each with the fields that its pattern path matches."""
+        """Returns ``entries`` with the fields that the pattern path of each entry matches."""
         routes: dict[int, dict[str, None]] = {}
         for step in self.steps:
             for number, fields in step.plan.matches.items():
@@ -597,14 +605,14 @@ class _Fold:
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
-    """Returns the problem of a stage's path that the schema does not have."""
+    """Returns the problem that a path of ``stage`` is missing in the schema."""
     hint = syntax_hint(stage.transform, miss.path, miss.known)
     hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
     return Problem("SMT303", stage.place, f"no record can have the field '{miss.path}'", hint)
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
-    """Returns True if a stage acts exactly on the records whose key or value (the stage's side) is not null.
+    """Returns True if the stage of ``plan`` skips exactly the records whose key or value (the stage's side) is null.
 
     A null side has no schema (difference D6), so the records that the stage skips need no variant of their own.
     """
@@ -621,14 +629,14 @@ def _spares_nulls(plan: StagePlan) -> bool:
 
 
 def _nullable(record: PlanRecord, side: str) -> PlanRecord:
-    """Returns the record with its key or value (the given side) marked as nullable."""
+    """Returns ``record`` with its key or value marked as nullable. ``side`` is ``key`` or ``value``."""
     if side == "key":
         return replace(record, key=record.key and replace(record.key, nullable=True))
     return replace(record, value=record.value and replace(record.value, nullable=True))
 
 
 def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if a stage changes neither the schema of the key nor the schema of the value."""
+    """Returns True if the records ``before`` and ``after`` a stage have the same schemas of key and value."""
     for a, b in ((before.key, after.key), (before.value, after.value)):
         if not ((a is None) == (b is None) and (a is None or b is None or a.schema == b.schema)):
             return False
@@ -636,7 +644,9 @@ def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
-    """Returns one record for two records with the same schemas. The result has the sources of both records."""
+    """Returns one record in place of ``before`` and ``after``, which have the same schemas. The result has the sources
+    of both records.
+    """
     if before.topic == after.topic:
         topic = after.topic
     else:

@@ -1,4 +1,4 @@
-"""``plugin.version`` (KIP-891).
+"""Checks the option ``plugin.version`` (KIP-891).
 
 Each class has one version here: the version of the Kafka release whose results we reproduce.
 """
@@ -14,8 +14,8 @@ _RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
 
 
 def version_problems(text: object, place: str) -> list[Problem]:
-    """Returns a problem if ``text``, a version or a range such as ``[4.0,5.0)``, does not include our version.
-    ``latest`` is also accepted.
+    """Returns a problem unless ``text``, a version or a range such as ``[4.0,5.0)``, includes our version. ``latest``
+    is also accepted.
     """
     if text is None or _admits(trim(str(text))):
         return []

@@ -1,4 +1,6 @@
-"""The transforms and predicates that chains can use: our own, and those from installed packages (entry points)."""
+"""Finds the transforms and predicates that chains can use: our own, and those from installed packages (entry
+points).
+"""
 
 import pkgutil
 from collections.abc import Iterator
@@ -23,7 +25,7 @@ PluginT = TypeVar("PluginT", bound=Options)
 
 @cache
 def transforms() -> dict[str, type[Transform]]:
-    """Returns the transforms by full class name.
+    """Returns all transforms that chains can use, by full class name.
 
     An entry point may name a class, a tuple of classes, or a package (``listed``).
     """
@@ -35,7 +37,7 @@ def transforms() -> dict[str, type[Transform]]:
 
 @cache
 def predicates() -> dict[str, type[Predicate]]:
-    """Returns the predicates by full class name."""
+    """Returns all predicates that chains can use, by full class name."""
     classes = {}
     for c in (*own(Predicate), *_plugins(PREDICATE_GROUP, Predicate)):
         classes[c.connect_class] = c
@@ -56,7 +58,7 @@ def _is_of_a_vendor(cls: type[Options]) -> bool:
 
 
 def listed(package: ModuleType) -> Iterator[type]:
-    """Yields the classes of a package: first those in ``ALL``, then those of its subpackages, ordered by name."""
+    """Yields the classes of ``package``: first those in its ``ALL``, then those of its subpackages, ordered by name."""
     yield from getattr(package, "ALL", ())
     for info in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{package.__name__}."):
         if info.ispkg:

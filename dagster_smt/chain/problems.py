@@ -1,4 +1,4 @@
-"""Problems of a configuration, and suggestions for misspelled names."""
+"""Makes problems of a configuration, and suggestions for misspelled names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -12,12 +12,14 @@ from dagster_smt.model.paths.connect import V1, V2, seems_pattern
 
 
 def config_problem(code: str, place: str, statement: str, hint: str = "") -> Problem:
-    """Returns a problem that Kafka reports as a ConfigException."""
+    """Returns a problem with ``code``, of the kind that Kafka reports as a ConfigException."""
     return Problem(code, place, statement, hint, CONFIG_EXCEPTION)
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Returns ``did you mean 'x'?``. Without a similar name, returns ``otherwise`` or else the known names."""
+    """Returns the hint ``did you mean 'x'?`` for the names in ``known`` that are similar to ``name``. Without a similar
+    name, returns ``otherwise`` or else the known names.
+    """
     names = list(known)
     lower = {}
     for n in names:
@@ -29,7 +31,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Returns the known names that are similar to an unknown name, or ``otherwise`` if no known name is similar."""
+    """Returns the names in ``known`` that are similar to ``name``. If none is similar, returns ``otherwise``."""
     names = {}
     for n in known:
         names[n.lower()] = n
@@ -44,8 +46,8 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = None) -> str:
-    """Returns the hint for a pattern, or for a path with dots, that has been read as one name; empty for any other
-    path.
+    """Returns a hint for a ``path`` that was read as one name, although it is a pattern or has dots. Returns an empty
+    string for any other path.
 
     Args:
         transform: The stage's transform.
@@ -65,7 +67,7 @@ def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = Non
 
 
 def pattern_hint(version: str) -> str:
-    """Returns the hint for a pattern that has been read as a plain name.
+    """Returns the hint for a pattern that was read as a plain name.
 
     Args:
         version: The version of the path syntax; empty for a transform that has only one syntax.
@@ -82,7 +84,7 @@ def pattern_hint(version: str) -> str:
 def build(
     cls: type[Options], options: dict[str, Any], place: str, lenient: bool, as_kafka: bool = False
 ) -> tuple[Options | None, list[Problem], list[Problem]]:
-    """Returns a transform or predicate with its options.
+    """Builds a transform or predicate of class ``cls`` from ``options``.
 
     Returns:
         The object (None if an option is wrong), the problems, and the warnings. If ``lenient``, unknown options are
@@ -110,7 +112,7 @@ def build(
 
 
 def _todays(cls: type[Options], options: dict[str, Any], place: str) -> tuple[dict[str, Any], list[Problem]]:
-    """Returns the options with their present keys.
+    """Returns ``options`` with present keys in place of the keys of older versions of Kafka, and the problems.
 
     If a chain has both keys, the present key wins, as it did in Kafka.
     """

@@ -1,15 +1,17 @@
-"""Writes Java ``.properties`` files (``java.util.Properties.store``); ``model.properties`` reads them."""
+"""Writes the syntax of Java ``.properties`` files (``java.util.Properties.store``), which ``model.properties``
+reads.
+"""
 
 from dagster_smt.model.properties import read_properties as read_properties
 
 
 def written_comment(text: str) -> str:
-    """Returns a string as one comment line, whatever characters the string contains."""
+    """Returns ``text`` as one comment line, whatever characters it contains."""
     return f"# {_escaped(text)}"
 
 
 def written_property(key: str, value: str) -> str:
-    """Returns the line that ``read_properties`` and ``java.util.Properties`` read as this key and value."""
+    """Returns a line that ``read_properties`` and ``java.util.Properties`` read as this key and value."""
     return f"{_escaped(key, ' :=')}={_escaped(value)}"
 
 
@@ -23,7 +25,7 @@ def _escaped(text: str, more: str = "") -> str:
 
 
 def _printable(char: str) -> str:
-    """Returns a character, or Java's escape if the character is not printable or cannot be encoded in UTF-8."""
+    """Returns ``char``, or Java's escape if the character is not printable or cannot be encoded in UTF-8."""
     if char.isprintable() or ord(char) > 0xFFFF:
         return char
     return f"\\u{ord(char):04x}"

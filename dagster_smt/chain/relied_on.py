@@ -1,5 +1,6 @@
-"""Compares the masks and drops of chains: gives each an identity that later runs recognize, and finds the masks that a
-chain lacks."""
+"""Compares the masks and drops of chains: gives each an identity that later runs recognize, and finds the masks that
+one chain lacks.
+"""
 
 import hashlib
 import json
@@ -18,14 +19,16 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The form of a drop, and of a mask that writes a constant. Both remove the whole value."""
+"""The value that ``_form_of`` returns for a stage that removes the whole value: a drop, or a mask that writes a
+constant.
+"""
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
 """The options that determine which fields a stage masks, but not how."""
 
 
 def fingerprints(chain: Chain) -> tuple[str, ...]:
-    """Returns sixteen hex digits for each ledger entry. The digits stay the same as long as the entry means the same
-    fields.
+    """Returns an identity, sixteen hex digits, for each ledger entry of ``chain``. The digits stay the same as long as
+    the entry means the same fields.
 
     The digits depend on the path, its syntax, the predicate and the earlier stages, because each of these can change
     which fields the entry means.
@@ -46,13 +49,14 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
 
 
 def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
-    """Returns the masks and drops of a definition's chain that another chain lacks.
+    """Returns the masks and drops of the chain ``defined`` that the other chain, ``chain``, lacks.
 
-    A mask without its former predicate hides at least as much as before, so the result does not contain the mask. The
-    same holds for a drop, and for a constant in place of a mask that leaves a part of the value. Paths are compared as
-    strings: if the chain hides the same fields but names them by different paths, the result contains the masks of the
-    definition. If the chain opens encrypted values or tokens, and the definition's chain does not, the result contains
-    all encryptions of the definition.
+    Some differences do not count. A mask without its former predicate hides at least as much as before, and so does a
+    drop or a constant in place of a mask that leaves a part of the value.
+
+    Paths are compared as strings: if ``chain`` hides the same fields under different paths, the result contains the
+    masks of ``defined``. If only ``chain`` opens encrypted values or tokens, the result contains all encryptions of
+    ``defined``.
     """
     present = set()
     for _, target, form, _ in _hidden(chain):
@@ -71,7 +75,9 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
-    """Yields each mask and drop: its number, its target with its condition, its form, and whether a key can open it."""
+    """Yields each mask and drop of ``chain``: its number, its target with its condition, its form, and whether a key
+    can open its values.
+    """
     for first, stage in zip(first_entries(chain), chain.stages, strict=True):
         form, seals = _form_of(stage), _has_rule(stage, "seals")
         for number, effect in enumerate(stage.transform.ledger(), first):
@@ -81,7 +87,7 @@ def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
 
 
 def _openings(chain: Chain) -> set[tuple[str, ...]]:
-    """Returns the stages that open encrypted values or tokens, each with its options and its condition."""
+    """Returns the stages of ``chain`` that open encrypted values or tokens, each with its options and its condition."""
     openings: set[tuple[str, ...]] = set()
     for stage in chain.stages:
         if _has_rule(stage, "opens"):
@@ -101,7 +107,9 @@ def _has_rule(stage: Stage, protection: Protection) -> bool:
 
 
 def _form_of(stage: Stage) -> str:
-    """Describes how a stage masks: returns ``WHOLLY``, or the class of the stage, and for strings also its options."""
+    """Describes how ``stage`` masks: returns ``WHOLLY``, or the class of the stage, and for strings also its
+    options.
+    """
     masks = []
     for e in stage.transform.effects():
         if isinstance(e, Change) and e.action == "masked":
@@ -133,6 +141,6 @@ def _condition_text(stage: Stage) -> str:
 
 
 def _meaning(stage: Stage) -> list[str]:
-    """Returns the settings, other than its paths, that determine which fields and records a stage changes."""
+    """Returns the settings of ``stage``, other than its paths, that determine which fields and records it changes."""
     syntax = (getattr(stage.transform, name, "") for name in ("field_syntax_version", "strict_paths"))
     return [stage.connect_class, *map(str, syntax), _condition_text(stage)]

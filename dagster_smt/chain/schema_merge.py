@@ -1,4 +1,4 @@
-"""Merges schemas by field name, for a table: the schemas of a plan's variants, or the schemas that records carry."""
+"""Merges schemas by field name for a table: the schemas of a plan's variants, or the schemas that records carry."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,8 @@ from dagster_smt.model.schema import Schema, Type, optional
 
 
 def merged_schema(nodes: Sequence[Node]) -> Schema | None:
-    """Returns one schema for all variants. A field that is missing in some variants is optional.
+    """Merges the schemas of ``nodes``, the variants of a plan, into one. A field that is missing in some variants
+    becomes optional.
 
     Raises:
         PlanError: SMT203 for every field that has two types.
@@ -27,7 +28,7 @@ def merged_schema(nodes: Sequence[Node]) -> Schema | None:
 
 
 def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
-    """Merges two schemas into one. Adds a problem for each field that has two types."""
+    """Merges the schemas ``a`` and ``b`` into one. Adds a problem to ``problems`` for each field that has two types."""
     if a == b:
         return a
     if a.type is not b.type or a.logical != b.logical or (a.logical == "Decimal" and a.scale != b.scale):
@@ -55,7 +56,9 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
 
 
 def _wider_decimal(a: Schema, b: Schema) -> Schema:
-    """Returns the decimal schema with more digits. A decimal without a precision may have any number of digits."""
+    """Returns a decimal schema wide enough for the decimals of ``a`` and ``b``. A decimal without a precision may have
+    any number of digits.
+    """
     if a.precision is None or (b.precision is not None and b.precision < a.precision):
         return a
     return b

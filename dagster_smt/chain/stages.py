@@ -22,12 +22,12 @@ _STAGE_KEYS = ("alias", "type", "options", "predicate", "negate")
 _PREDICATE_KEYS = ("name", "type", "options")
 
 _PROVIDED = re.compile(r"\$\{(?:file|dir|directory|env|vault|secrets?|configmaps?|aws|azure|gcp|ssm)[\w.-]*:")
-"""The beginning of a reference, with the usual names of providers."""
+"""Matches the beginning of a reference to a configuration provider with one of the usual names."""
 
 
 @dataclass
 class StageDraft:
-    """A stage as written.
+    """A stage as the configuration describes it, not yet checked.
 
     ``predicate`` is None, or (name, type, options). A type of None means that the chain does not define the predicate.
     """
@@ -42,7 +42,9 @@ class StageDraft:
 
 
 def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDraft], list[Problem]]:
-    """Returns the stages in ``transforms.*`` and ``predicates.*``, and their problems. All other keys are skipped."""
+    """Returns drafts of the stages in ``transforms.*`` and ``predicates.*`` of ``properties``, and their problems. All
+    other keys are skipped.
+    """
     problems: list[Problem] = []
     aliases = _aliases(properties, "transforms", problems)
     names = _aliases(properties, "predicates", problems)
@@ -71,7 +73,7 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDra
 
 
 def _no_list(properties: Mapping[str, Any]) -> Problem:
-    """Returns the problem of a mapping without ``transforms``.
+    """Returns the problem of ``properties`` without the key ``transforms``.
 
     The hint names the key that seems to contain the chain.
     """
@@ -86,7 +88,9 @@ def _no_list(properties: Mapping[str, Any]) -> Problem:
 def _predicate_problems(
     properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[StageDraft]
 ) -> list[Problem]:
-    """Returns the problems of predicates that no stage uses, which Kafka also reads, and of versions."""
+    """Returns the problems of predicates in ``properties``: of those that no draft uses, which Kafka also reads, and of
+    versions.
+    """
     problems = []
     used = set()
     for draft in drafts:
@@ -116,7 +120,7 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
 
 
 def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the options of an alias.
+    """Returns the options of the alias ``name`` below ``root`` in ``properties``.
 
     For the alias ``a``, the result does not include options of a longer alias that begins with it, such as ``a.b``.
     """
@@ -134,7 +138,7 @@ def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[
 
 
 def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[Problem]:
-    """Returns the problems of keys whose alias is not in the list.
+    """Returns a problem for each key below ``prefix`` whose alias is not in ``names``.
 
     Kafka ignores such keys, which hides a misspelled alias.
     """
@@ -158,7 +162,9 @@ def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) ->
 
 
 def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Problem]]:
-    """Returns the stages of a list: ``- {alias, type, options, predicate: {name, type, options}, negate}``."""
+    """Returns drafts of the stages in the list ``stages``, and their problems. An item is
+    ``{alias, type, options, predicate: {name, type, options}, negate}``.
+    """
     drafts, problems, seen = [], [], set()
     for number, stage in enumerate(stages):
         place = f"stages[{number}]"
@@ -185,7 +191,7 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Prob
 
 
 def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: list[Problem]) -> dict[str, Any]:
-    """Returns the options in ``data``, and adds a problem for each unknown key."""
+    """Returns ``data`` without unknown keys, and adds a problem for each of these keys."""
     for key in map(str, data):
         if key not in known:
             hint = did_you_mean(key, known, "options go below 'options'")
@@ -203,7 +209,9 @@ def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: l
 
 
 def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
-    """Gives names to predicates without a name. Returns the problems of names that mean two predicates."""
+    """Gives names to predicates of ``drafts`` that have none. Returns a problem for each name that means two
+    predicates.
+    """
     known: dict[str, tuple[Any, dict[str, Any]]] = {}
     problems = []
     for draft in sorted((d for d in drafts if d.predicate), key=lambda d: not (d.predicate and d.predicate[0])):
@@ -226,8 +234,8 @@ def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
 def assemble(
     drafts: Sequence[StageDraft], lenient: bool, as_kafka: bool = False, foreign: ForeignClasses | None = None
 ) -> tuple[Chain, list[Problem]]:
-    """Returns the chain that the drafts describe, and the problems of the drafts. Use the chain only if there are no
-    problems.
+    """Builds the chain that ``drafts`` describe, and returns the chain and its problems. Use the chain only if there
+    are no problems.
 
     Args:
         drafts: The stages as written.
@@ -270,7 +278,8 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
 
 
 def _references(draft: StageDraft, takes: Collection[str]) -> list[Problem]:
-    """Returns a problem for each option that refers to a configuration provider, because it would be taken literally.
+    """Returns a problem for each option of ``draft`` that refers to a configuration provider, because the option would
+    be taken literally.
 
     ``takes`` are the options of the transform that accept references.
     """
@@ -343,7 +352,7 @@ def _negate(draft: StageDraft) -> tuple[bool, list[Problem]]:
 
 
 def canonical(chain: Chain) -> dict[str, str]:
-    """Returns the flat properties of a chain. Every value is a string."""
+    """Returns ``chain`` as flat properties. Every value is a string."""
     properties = {"transforms": ",".join(s.alias for s in chain.stages)}
     for stage in chain.stages:
         prefix = f"{_TRANSFORM}{stage.alias}."
@@ -370,7 +379,7 @@ def canonical(chain: Chain) -> dict[str, str]:
 
 
 def as_text(value: Any) -> str:
-    """Returns the value of an option in the spelling of properties."""
+    """Returns ``value``, the value of an option, as properties spell it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

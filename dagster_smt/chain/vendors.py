@@ -43,12 +43,12 @@ _CLOSE = {
 
 
 def is_kafkas(connect_class: str) -> bool:
-    """Returns True if a class is part of Apache Kafka."""
+    """Returns True if ``connect_class`` is a class of Apache Kafka."""
     return connect_class.startswith(KAFKA)
 
 
 def vendor_of(connect_class: str) -> str:
-    """Returns the vendor of a class; for an unknown vendor, the package of the class."""
+    """Returns the vendor of ``connect_class``; for an unknown vendor, the package of the class."""
     if is_kafkas(connect_class):
         return "Apache Kafka"
     known = None
@@ -60,7 +60,7 @@ def vendor_of(connect_class: str) -> str:
 
 
 def by_vendor(connect_classes: Iterable[str]) -> dict[str, list[str]]:
-    """Returns classes by vendor, Kafka first."""
+    """Groups ``connect_classes`` by vendor, Kafka first."""
     vendors: dict[str, list[str]] = {}
     for name in sorted(connect_classes, key=lambda name: not is_kafkas(name)):
         vendors.setdefault(vendor_of(name), []).append(name)
@@ -68,7 +68,7 @@ def by_vendor(connect_classes: Iterable[str]) -> dict[str, list[str]]:
 
 
 def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
-    """Returns the hint for a class that this package does not have.
+    """Returns a hint for the class ``name``, which this package does not have.
 
     The hint is empty for a class of Kafka and for a name without a package.
 

@@ -1,32 +1,34 @@
-"""Types of arguments that several commands use."""
+"""Parses arguments that several commands use."""
 
 import argparse
 from pathlib import Path
 
 
 def count(text: str) -> int:
-    """Parses a number of records, which must be at least one."""
+    """Parses the argument ``text`` as a number of records, which must be at least one."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError("a number from 1 on")
     return int(text)
 
 
 def count_or_zero(text: str) -> int:
-    """Parses a number of records; 0 means none."""
+    """Parses the argument ``text`` as a number of records; 0 means none."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError("a number")
     return int(text)
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Adds the argument for a policy. The stages of the policy run before the stages of the chain."""
+    """Adds the argument that names a policy to ``parser``. The stages of the policy run before the stages of the
+    chain.
+    """
     parser.add_argument(
         "--policy", type=Path, metavar="FILE", help="a policy file: its stages come first (docs: Policy by tag)"
     )
 
 
 def add_jars(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments for classes that are in jars."""
+    """Adds the arguments that name jars with classes to ``parser``."""
     parser.add_argument(
         "--smt-jars",
         action="append",

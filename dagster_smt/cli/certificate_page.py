@@ -36,7 +36,7 @@ article p { margin: .3em 0 0; } .quiet { color: var(--quiet); }
 
 
 def certificate_page(certificate: Certificate) -> str:
-    """Returns the certificate as HTML."""
+    """Returns ``certificate`` as an HTML page."""
     parts = [
         f"<h1>Certificate: {escape(certificate.name)}</h1>",
         _verdict(certificate),

@@ -10,7 +10,7 @@ SIGNS = {"equal": "✓", "deliberate": "≈", "different": "✗", "not comparabl
 
 
 def certificate_text(certificate: Certificate) -> str:
-    """Returns the certificate as Markdown."""
+    """Returns ``certificate`` as Markdown."""
     return "\n\n".join(_parts(certificate)) + "\n"
 
 
@@ -38,8 +38,9 @@ def _parts(certificate: Certificate) -> Iterator[str]:
 
 
 def of_kinds(certificate: Certificate) -> Iterator[tuple[str, list[list[Finding]]]]:
-    """Yields the differences and the intended differences, each with a title. The findings in a group differ only in
-    their evaluator or lane.
+    """Yields the findings of ``certificate`` in two parts with titles: the differences, and the deliberate differences.
+
+    The findings in a group differ only in their evaluator or lane.
     """
     different = [finding for finding in certificate.findings if not finding.decision]
     deliberate = [finding for finding in certificate.findings if finding.decision]
@@ -57,12 +58,12 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def ways_of(group: list[Finding]) -> str:
-    """Returns the names of the evaluators and lanes in a group."""
+    """Returns the names of the evaluators and lanes in ``group``."""
     return ", ".join(finding.way for finding in group)
 
 
 def facts_of(certificate: Certificate) -> list[tuple[str, str]]:
-    """Returns the facts of a certificate as pairs of a name and a text."""
+    """Returns the facts of ``certificate`` as pairs of a name and a text."""
     records = f"{certificate.records} compared"
     if certificate.refused:
         records += f", {certificate.refused} that the converters refuse"
@@ -77,7 +78,7 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def stage_name(certificate: Certificate, stage: int) -> str:
-    """Returns the user's name of a stage."""
+    """Returns the user's name of the stage with index ``stage``."""
     return "reading" if stage == READING else certificate.stages[stage].alias
 
 

@@ -1,5 +1,5 @@
-"""The command ``certify``: runs a chain on the user's records, in Kafka Connect's own classes and in this package, and
-compares the results.
+"""Implements the command ``certify``, which runs a chain on the user's records in Kafka Connect's own classes and in
+this package, and compares the results.
 """
 
 import argparse
@@ -31,7 +31,7 @@ _FORMS = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the command."""
+    """Adds the command ``certify``."""
     parser = commands.add_parser(
         "certify", help="compare a chain with Kafka Connect's own classes, on records of your own"
     )
@@ -59,7 +59,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _certify(arguments: argparse.Namespace) -> int:
-    """Returns 0 if the results are equal, 1 if they differ, 2 if they cannot be compared."""
+    """Runs the command. Returns 0 if the results are equal, 1 if they differ, 2 if they cannot be compared."""
     try:
         certificate = _certificate(arguments)
         _give(certificate, arguments)
@@ -94,7 +94,9 @@ def _samples(arguments: argparse.Namespace) -> list[Sample]:
 
 
 def _formats(arguments: argparse.Namespace) -> tuple[Format, Format]:
-    """Returns the formats of keys and values, from the arguments or else from a connector's converters."""
+    """Returns the formats of keys and values, which the arguments name. Without such arguments, a connector's
+    converters determine the formats.
+    """
     table, schema = read_table(arguments.table, arguments.schema), read_schema(arguments.schema)
     if table is not None:
         return table.key, table.value
@@ -107,7 +109,7 @@ def _formats(arguments: argparse.Namespace) -> tuple[Format, Format]:
 
 
 def _properties(path: Path) -> Mapping[str, Any]:
-    """Returns the properties in a chain's file; empty for a list of stages."""
+    """Returns the properties in the chain's file ``path``; empty if the file contains a list of stages."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         data = json.loads(text)
@@ -132,7 +134,9 @@ def _format(side: str, kind: str | None, properties: Mapping[str, Any], default:
 
 @contextmanager
 def _more_ways(chain: Chain, *, no_spark: bool) -> "Iterator[MoreWays | None]":
-    """Yields Spark's evaluators and lanes, if PySpark is installed."""
+    """Yields the evaluators and lanes of Spark, in a session that ends with the block. Yields None without PySpark or
+    with ``no_spark``.
+    """
     if no_spark or find_spec("pyspark") is None:
         yield None
         return
@@ -144,7 +148,9 @@ def _more_ways(chain: Chain, *, no_spark: bool) -> "Iterator[MoreWays | None]":
 
 
 def _give(certificate: "Certificate", arguments: argparse.Namespace) -> None:
-    """Prints the certificate; or writes it to a file, and prints the verdict."""
+    """Prints ``certificate``. If the arguments name a file, writes the certificate to this file and prints only the
+    verdict.
+    """
     form = arguments.format
     if form is None:
         form = _FORMS.get(arguments.out.suffix.lower(), "markdown") if arguments.out else "markdown"

@@ -1,4 +1,4 @@
-"""The commands for chains and transforms: ``lint``, ``explain``, ``list``."""
+"""Implements the commands for chains and transforms: ``lint``, ``explain``, ``list``."""
 
 import argparse
 import inspect
@@ -39,7 +39,7 @@ _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the commands."""
+    """Adds the commands ``lint``, ``explain`` and ``list``."""
     lint = commands.add_parser("lint", help="find every problem of chain files")
     lint.add_argument("chain", nargs="+", type=Path, help=".properties, .yaml or .json")
     lint.add_argument("--schema", help="the value's schema, as for explain, to check the chain against it")
@@ -138,7 +138,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _decisions(policy: AppliedPolicy) -> None:
-    """Prints the decisions of a policy about each field, and the treatment of all other fields."""
+    """Prints the decisions of ``policy`` about each field, and the treatment of all other fields."""
     say(f"decisions of {policy.policy.name}")
     rows = [("topics", "field", "action", "reason")]
     for one in policy.decisions:
@@ -150,8 +150,8 @@ def _decisions(policy: AppliedPolicy) -> None:
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
-    """Returns the evaluators and lanes for the records of each kind of sink, as far as they do not depend on a session
-    or on the records.
+    """Returns the evaluators and lanes that run ``plan`` for each kind of sink, as far as they do not depend on a
+    session or on the records.
     """
     value, key = Format(), "json"
     if table is not None:
@@ -178,7 +178,7 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
 
 
 def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
-    """Returns the line that names the process that runs the classes from jars."""
+    """Returns the line of text that names the process in which the classes from jars run."""
     why = why_in_host(plan.chain, key, value)
     if why:
         return f"a separate Java process runs the classes of jars: {why}"
@@ -189,7 +189,7 @@ def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
 
 
 def _tables(plan: Plan, place: str) -> Iterator[str]:
-    """Yields the tables of a sink with ``{topic}``, for the topics that the plan knows.
+    """Yields the tables of a sink whose location ``place`` contains ``{topic}``, for the topics that ``plan`` knows.
 
     Raises:
         ConfigError: SMT730, the template is wrong.
@@ -213,7 +213,7 @@ def _tables(plan: Plan, place: str) -> Iterator[str]:
 
 
 def _topics_after(plan: Plan) -> set[str]:
-    """Returns the output topics of a plan; none if the plan does not know all of them."""
+    """Returns the output topics of ``plan``; empty if the plan does not know all of them."""
     topics = set()
     for record in plan.results.values():
         if not isinstance(record.topic.expr, Const):
@@ -277,7 +277,7 @@ def _options(cls: type[Options], *, full: bool) -> None:
 
 
 def _without_links(text: str) -> str:
-    """Returns a text from the reference, without its links to other pages."""
+    """Returns ``text``, from the reference, without links to other pages."""
     return _LINK.sub(r"\1", text)
 
 

@@ -1,5 +1,5 @@
-"""The command ``import``: writes connectors of Kafka Connect as components, with a report on each transform and
-option.
+"""Implements the command ``import``, which writes connectors of Kafka Connect as components, with a report on each
+transform and option.
 """
 
 import argparse
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the command."""
+    """Adds the command ``import``."""
     parser = commands.add_parser("import", help="make components of Kafka Connect's connectors, and report on each")
     parser.add_argument(
         "source",
@@ -101,7 +101,9 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _imported(arguments: argparse.Namespace) -> list[Imported]:
-    """Returns all connectors with their components. The folders of the components have different names."""
+    """Returns all connectors that the arguments name, with their components. Each component has a folder name of its
+    own.
+    """
     source: dict[str, Any] = {"kafka": {"bootstrap_servers": arguments.bootstrap_servers}}
     if arguments.files:
         source = {"files": str(Path(arguments.files).absolute())}
@@ -131,8 +133,8 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
 
 
 def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
-    """Renames a folder if another folder already has the same name: ``a.b`` and ``a-b`` both become
-    ``a_b``.
+    """Adds a number to the folder name of ``component`` if another component already has the name: ``a.b`` and ``a-b``
+    both become ``a_b``.
     """
     folders = {item.component.folder for item in others}
     name, number = component.folder, 2
@@ -145,8 +147,8 @@ def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
 
 
 def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Problem]:
-    """Writes and reports all components. Returns a problem for each component that already exists; all other components
-    are written.
+    """Writes and reports the components in ``imported``. Returns a problem for each component that already exists; all
+    other components are written.
     """
     exists = []
     for item in imported:
@@ -169,7 +171,7 @@ def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Pr
 
 
 def _look(arguments: argparse.Namespace) -> "Look | None":
-    """Returns the reader of the last records; None if the command is not to read records."""
+    """Returns the reader of a topic's last records; None if the arguments do not ask for records."""
     if not arguments.sample:
         return None
     from dagster_smt.tables.proposal.look import Look
@@ -179,7 +181,7 @@ def _look(arguments: argparse.Namespace) -> "Look | None":
 
 
 def print_report(connector: Connector, written: ConnectorComponent, *, as_json: bool = False) -> None:
-    """Prints the report of a connector: a line for each transform, option and assumption."""
+    """Prints the report about ``connector``: a line for each transform, option and assumption."""
     verdicts = [*written.stages, *written.notes]
     if as_json:
         _print_json(connector, verdicts, written)

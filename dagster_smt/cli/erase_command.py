@@ -1,4 +1,4 @@
-"""The command ``erase``: erases people from the tables of a code location, without a Dagster launch."""
+"""Implements the command ``erase``, which erases people from the tables of a code location without a Dagster launch."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the command."""
+    """Adds the command ``erase``."""
     parser = commands.add_parser("erase", help="erase people from the tables, dead letters and topics of definitions")
     parser.add_argument("definitions", help="a module (my_location.definitions), a module and a name, or a Python file")
     parser.add_argument("--file", default="", metavar="FILE", help="a text file with an id on each line; - reads stdin")
@@ -54,7 +54,9 @@ def _erase(arguments: argparse.Namespace) -> int:
 
 
 def _source(arguments: argparse.Namespace) -> "SubjectSource":
-    """Returns the location of the ids. No option accepts an id, because the process list shows options."""
+    """Returns the source of the ids of people to erase. No argument accepts an id, because the process list shows
+    arguments.
+    """
     from dagster_smt.tables.erasure.subjects import SubjectSource
     from dagster_smt.tables.topic_table import TableSource
 

@@ -1,4 +1,4 @@
-"""``explain --html``: renders a plan as one self-contained page, with warnings, stages, and the lineage of the
+"""Renders a plan as one self-contained page for ``explain --html``, with warnings, stages, and the lineage of the
 columns.
 """
 
@@ -10,7 +10,7 @@ from dagster_smt.chain.explain import explain
 from dagster_smt.model.reports.run_report import FieldChange, LedgerEntry, leaf_labels, of_value, schema_diff
 from dagster_smt.visible import visible
 
-_LINE = 22  # pixels
+_LINE = 22  # pixels per line
 _NAMES, _GAP = 340, 260
 _STYLE = """
 body { font: 14px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 1000px; color: #1b1f24; }
@@ -25,12 +25,14 @@ path.masked { stroke: #cf222e; } text.masked { fill: #cf222e; } text.gone { fill
 
 
 def escape(text: str) -> str:
-    """Escapes a text for the page: keeps its lines, escapes markup, and replaces characters that cannot be printed."""
+    """Returns ``text`` for the page: keeps its lines, escapes markup, and replaces characters that cannot be
+    printed.
+    """
     return escaped_markup("\n".join(map(visible, text.split("\n"))))
 
 
 def page(plan: Plan, name: str, *, full: bool = False) -> str:
-    """Returns the page.
+    """Returns the HTML page about ``plan``.
 
     Args:
         plan: The plan.
@@ -100,7 +102,9 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _ways(plan: Plan) -> str:
-    """Returns a drawing with the input fields on the left, the output columns on the right, and lines between them."""
+    """Draws the lineage of ``plan``: the input fields on the left, the output columns on the right, and lines between
+    them.
+    """
     if not plan.typed:
         return ""
     ways = {}
@@ -129,7 +133,7 @@ def _ways(plan: Plan) -> str:
 
 
 def _is_used(field: str, used: Iterable[str]) -> bool:
-    """Returns True if a column comes from a field, or from the elements of the field's array or map."""
+    """Returns True if ``used`` contains ``field``, or the elements of the field's array or map."""
     for source in used:
         if source == field or source.startswith(f"{field}["):
             return True

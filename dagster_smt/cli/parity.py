@@ -1,4 +1,4 @@
-"""The command ``parity``: runs cases that were recorded from Kafka Connect in this package."""
+"""Implements the command ``parity``, which runs cases that were recorded from Kafka Connect in this package."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from dagster_smt.errors import ConfigError, Problem
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the command."""
+    """Adds the command ``parity``."""
     parity = commands.add_parser("parity", help="run cases recorded from Kafka Connect")
     parity.add_argument("files", nargs="+", type=Path, help="files in the format of tests/parity/README.md")
     parity.add_argument("--spark", action="store_true", help="run on Spark: with-schema records on the Spark evaluator")

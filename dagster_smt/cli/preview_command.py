@@ -1,4 +1,4 @@
-"""The command ``preview``: shows records before and after each stage, with the changes highlighted."""
+"""Implements the command ``preview``, which shows records before and after each stage, with the changes highlighted."""
 
 import argparse
 import json
@@ -31,7 +31,7 @@ _KEYS = ("string", "json", "bytes", "envelope")
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the command."""
+    """Adds the command ``preview``."""
     parser = commands.add_parser("preview", help="show records before and after each stage")
     parser.add_argument("chain", type=Path)
     parser.add_argument("records", help="a file of JSON lines, a folder of file topics, or a broker as host:port")
@@ -50,7 +50,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of a table with keys, which have the same names as the options of the sink."""
+    """Adds the options of a table with keys to ``parser``. They have the same names as the options of the sink."""
     group = parser.add_argument_group(
         "a table with keys", "what each record does to its row (docs: The row as it is now)"
     )
@@ -73,7 +73,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _table_of(arguments: argparse.Namespace) -> TableSink:
-    """Returns a sink with the options of the command. The location of the sink does not matter.
+    """Returns a sink with the table options of the command. The location of the sink does not matter.
 
     Raises:
         ConfigError: SMT700, options that do not fit together.
@@ -125,7 +125,7 @@ def _preview(arguments: argparse.Namespace) -> int:
 
 
 def _preview_keyed(console: Console, records: Sequence[Previewed], keyed: KeyedRows, chain: Chain) -> int:
-    """Prints records with their effects on a table with keys. Returns the exit code."""
+    """Prints ``records`` with their effects on a table with keys. Returns the exit code."""
     effects = table_changes(records, keyed, keeps_key=chain.keeps_key)
     failed = False
     for record, change in zip(records, effects.changes, strict=True):
@@ -144,7 +144,9 @@ def _preview_keyed(console: Console, records: Sequence[Previewed], keyed: KeyedR
 
 
 def lines_of(sample: Sample, steps: list[StageResult]) -> Iterator[Text]:
-    """Returns a record as lines: the whole record before and after the chain, and the changes of each stage."""
+    """Yields the lines about one record: the whole record before and after the chain, and the changes in each of
+    ``steps``.
+    """
     yield _line(sample.place, style="bold")
     before: RecordSnapshot | None = None
     for step in steps:
@@ -164,7 +166,7 @@ def lines_of(sample: Sample, steps: list[StageResult]) -> Iterator[Text]:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """Returns one line of a text that comes from outside."""
+    """Returns ``text``, which comes from outside, as one line."""
     return Text(visible(text), style=style)
 
 
@@ -178,7 +180,9 @@ def _whole(record: RecordSnapshot) -> Iterator[Text]:
 
 
 def _changes(before: RecordSnapshot, after: RecordSnapshot) -> Iterator[Text]:
-    """Returns the lines for new (green), dropped (red) and changed (yellow) parts."""
+    """Yields the lines about parts that are new (green), dropped (red) or changed (yellow) between ``before`` and
+    ``after``.
+    """
     old, new = _texts(before), _texts(after)
     for path in [*old, *(p for p in new if p not in old)]:
         if path not in new:
@@ -190,7 +194,9 @@ def _changes(before: RecordSnapshot, after: RecordSnapshot) -> Iterator[Text]:
 
 
 def _texts(record: RecordSnapshot) -> dict[str, str]:
-    """Returns the parts of a record as JSON, which keeps the spelling of numbers. Topic and headers stay unchanged."""
+    """Returns the parts of ``record`` as JSON, which keeps the spelling of numbers. Topic and headers stay
+    unchanged.
+    """
     plain = ("topic", "header[")
     texts = {}
     for path, value in leaves(record).items():

@@ -1,4 +1,5 @@
-"""The command ``privacy``: shows which columns of a table contain the values of tagged fields, and since which run.
+"""Implements the command ``privacy``, which shows the columns of a table that contain the values of tagged fields, and
+since which run.
 
 The command reads Dagster's event log, but no record.
 """
@@ -25,7 +26,7 @@ MOST_RUNS = 10_000
 
 @dataclass(frozen=True)
 class RunColumns:
-    """The tagged columns in one materialization.
+    """The tagged columns that one materialization reported.
 
     Attributes:
         run: The id of the run.
@@ -41,7 +42,7 @@ class RunColumns:
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the command."""
+    """Adds the command ``privacy``."""
     parser = commands.add_parser("privacy", help="show which columns of a table hold the values of tagged fields")
     parser.add_argument("asset", help="the asset key: lake/orders. DAGSTER_HOME selects the instance of Dagster")
     parser.add_argument("--unmasked", action="store_true", help="only columns that are not masked; exit code 1 if any")
@@ -58,7 +59,7 @@ def _privacy(arguments: argparse.Namespace) -> int:
 
 
 def _history(asset: str) -> list[RunColumns]:
-    """Returns the tagged columns in the materializations of an asset, the newest first.
+    """Returns the tagged columns that the materializations of ``asset`` reported, the newest first.
 
     Raises:
         ConfigError: SMT770, no run of the asset has reported tagged columns.
@@ -82,7 +83,7 @@ def _history(asset: str) -> list[RunColumns]:
 
 
 def columns_since(history: Iterable[RunColumns]) -> list[tuple[str, ...]]:
-    """Returns the columns of the newest run of each partition, each with the first run that reported the column in its
+    """Returns the columns of the newest run of each partition. For each column, finds the first run that reported its
     current state.
 
     Args:
@@ -139,6 +140,8 @@ def _written(rows: Sequence[tuple[str, ...]], form: str) -> str:
 
 
 def _safe(cell: str) -> str:
-    """Returns a cell that no spreadsheet interprets as a formula, because field names come from producers."""
+    """Returns ``cell`` as a string that no spreadsheet interprets as a formula, because field names come from
+    producers.
+    """
     text = visible(cell)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text

@@ -9,7 +9,7 @@ from dagster_smt.tables.samples import samples
 
 
 def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
-    """Returns the records in the first lines of a file.
+    """Reads records from the first lines of a file.
 
     Args:
         path: The file.
@@ -38,7 +38,7 @@ def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
 
 
 def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int | None) -> list[Sample]:
-    """Returns the last records of a topic's partitions, or the records from an offset onwards.
+    """Reads the last records of each partition of ``topic``, or the records from the offset ``start`` onwards.
 
     Raises:
         ConfigError: SMT042, the command has no topic.

@@ -1,5 +1,6 @@
-"""The command ``scan``: proposes tags for fields, based on sampled records. The command prints counts, but never a
-value."""
+"""Implements the command ``scan``, which proposes tags for fields, based on sampled records. The command prints counts,
+but never a value.
+"""
 
 import argparse
 from pathlib import Path
@@ -17,7 +18,7 @@ from dagster_smt.privacy.tags import read_tags, read_yaml
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the command."""
+    """Adds the command ``scan``."""
     parser = commands.add_parser("scan", help="propose tags for personal fields, from sampled records")
     parser.add_argument("records", help="a file of JSON lines, a folder of file topics, or a broker as host:port")
     parser.add_argument("--topic", required=True, help="the topic to read; for a file, a name for its records")

@@ -16,7 +16,8 @@ from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 
 def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
-    """Returns the topic table of a ``CREATE TABLE`` statement in a file. The source of the topics does not matter.
+    """Reads a topic table from the ``CREATE TABLE`` statement in the file ``path``. The source of the topics does not
+    matter.
 
     Raises:
         ConfigError: The statement has problems; SMT270, the command also has a schema.
@@ -33,8 +34,8 @@ def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
 
 
 def read_schema(text: str | None) -> Schema | None:
-    """Returns a schema from a DDL string, from a ``.sql`` file with a DDL string, or from a ``.json`` file with a
-    schema.
+    """Reads a schema from ``text``: a DDL string, the name of a ``.sql`` file with a DDL string, or the name of a
+    ``.json`` file with a schema.
     """
     if not text:
         return None
@@ -59,7 +60,7 @@ def read_schema(text: str | None) -> Schema | None:
 
 
 def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None, topic: str) -> AppliedPolicy | None:
-    """Applies the policy in a file to the topic of a command. Returns None if there is no file.
+    """Applies the policy in the file ``path`` to the topic of a command. Returns None if there is no file.
 
     Raises:
         ConfigError: The policy is wrong, or does not fit the topic.
@@ -77,7 +78,7 @@ def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None
 
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
-    """Returns the plan of a chain. The values have a schema (None: no schema), or are rows of a topic table.
+    """Returns the plan of ``chain`` for values with ``schema`` (None: no schema), or for the rows of a topic table.
 
     Raises:
         PlanError: No record can pass through the chain; or a mask, drop or rename can touch nothing, and the chain does

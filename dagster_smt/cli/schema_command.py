@@ -1,4 +1,4 @@
-"""The command ``schema``: proposes a topic table, based on the last records of a topic."""
+"""Implements the command ``schema``, which proposes a topic table, based on the last records of a topic."""
 
 import argparse
 from dataclasses import replace
@@ -12,11 +12,11 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import REGISTERED
 
 _SECONDS = 10.0
-"""The time limit in seconds of one request to a broker. It is short, because somebody is waiting."""
+"""The time limit in seconds of one request to a broker. The limit is low, because somebody is waiting."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the command."""
+    """Adds the command ``schema``."""
     parser = commands.add_parser("schema", help="propose a CREATE TABLE for a topic, from its last records")
     parser.add_argument("place", help="the folder of file topics, or a broker as host:port")
     parser.add_argument("topic")

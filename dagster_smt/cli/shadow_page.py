@@ -10,7 +10,7 @@ PAGE = "shadow.html"
 
 
 def shadow_page(report: ShadowReport) -> str:
-    """Returns the report as HTML. The page contains no value of an option or a field."""
+    """Returns ``report`` as HTML. The page contains no value of an option or a field."""
     title = f"{'Certificate' if report.same else 'Differences'}: shadow run of {escape(report.connector)}"
     parts = [f"<h1>{title}</h1>", _verdict(report), _differences(report), "<h2>What was compared</h2>"]
     parts += [_table((), facts_of(report)), "<h2>Offsets</h2>"]

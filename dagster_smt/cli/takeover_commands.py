@@ -1,5 +1,5 @@
-"""The commands ``shadow`` and ``takeover``: compare runs with a connector, and let the runs continue the connector's
-table.
+"""Implements the commands ``shadow``, which compares a chain's rows with a connector's, and ``takeover``, after which
+runs continue the connector's table.
 """
 
 import argparse
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the commands."""
+    """Adds the commands ``shadow`` and ``takeover``."""
     takeover = commands.add_parser(
         "takeover", help="let an asset continue the table of a connector, or give the table back"
     )
@@ -174,7 +174,9 @@ def _progress(line: str) -> None:
 
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOverPlan], str]]":
-    """Yields a Spark session, the plan for each table, and a folder for scratch tables."""
+    """Yields a Spark session, the plan of each table, and a folder for scratch tables. At the end, stops a session of
+    its own, and removes a temporary folder.
+    """
     with needs_extras():
         from dagster_smt.connect.takeover.definition import Definition
         from dagster_smt.connect.takeover.plans import catalog_conf, check_iceberg, take_over_plan
@@ -197,7 +199,7 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOver
 
 
 def _component_folder(connector: Connector, arguments: argparse.Namespace) -> Path:
-    """Returns the folder of the component. If the folder does not exist, the function imports the component.
+    """Returns the folder of the component for ``connector``. Imports the component if the folder does not exist.
 
     Raises:
         ConfigError: SMT785, a part of the connector is not supported.

@@ -1,4 +1,4 @@
-"""Prints safely on a terminal. Names of topics and fields may contain escape sequences, which a terminal would
+"""Prints text safely on a terminal. Names of topics and fields may contain escape sequences, which a terminal would
 execute.
 """
 
@@ -9,10 +9,10 @@ from dagster_smt.visible import visible
 
 
 def say(text: str = "", file: TextIO | None = None) -> None:
-    """Prints the lines of a text. Escapes replace characters that cannot be printed."""
+    """Prints the lines of ``text``, with escapes for characters that cannot be printed."""
     print(shown(text), file=file or sys.stdout)
 
 
 def shown(text: str) -> str:
-    """Returns the lines of a text, in which escapes replace characters that cannot be printed."""
+    """Returns the lines of ``text``, with escapes for characters that cannot be printed."""
     return "\n".join(map(visible, text.split("\n")))

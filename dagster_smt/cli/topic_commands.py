@@ -1,4 +1,6 @@
-"""The commands for topics of a broker or of files: ``topics`` lists them, ``append`` adds records to them."""
+"""Implements the commands for topics of a broker or of files: ``topics`` lists them, and ``append`` adds records to
+them.
+"""
 
 import argparse
 import base64
@@ -22,15 +24,13 @@ if TYPE_CHECKING:
 _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
 _FIELDS = ("key", "value", "timestamp", "headers")
 _COORDINATES = ("topic", "partition", "offset", "timestampType")
-"""Fields of a record that are set only when it is read. When the record is written to a topic, that topic sets them
-again.
-"""
+"""The fields of a record that the topic sets when the record is written. Values in the input are ignored."""
 _MOST_PROBLEMS = 10
 _HEAD = ("topic", "partition", "earliest", "end", "records", "committed", "lag")
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds the commands."""
+    """Adds the commands ``topics`` and ``append``."""
     topics = commands.add_parser("topics", help="list topics with their partitions, offsets and lag")
     _add_place(topics)
     topics.add_argument("--pattern", default="", help="only topics whose whole name matches this regular expression")
@@ -71,8 +71,8 @@ def _partitions(text: str) -> int:
 def topics_at(
     place: str, config: Path | None = None, partitions: int | None = None, *, folder: bool | None = None
 ) -> "FileTopics | KafkaTopics":
-    """Returns the topics that an argument names. The topics are on a broker if the argument is ``host:port`` and not a
-    folder.
+    """Returns the topics at ``place``, a folder or brokers. An argument ``host:port`` that is not a folder means
+    brokers.
 
     Args:
         place: A folder, or brokers.
@@ -112,8 +112,8 @@ def topics_at(
 
 
 def _referred(key: str, value: str) -> str:
-    """Returns a property in the form that specs accept. Specs reject a secret in plain text, but accept a reference to
-    an environment variable.
+    """Returns the value of the client property ``key`` as specs accept it: a secret moves to an environment variable,
+    and a reference takes its place.
 
     Dagster's UI would show a secret in a definition, but not a secret in a user's own file on the command line.
     """
@@ -176,7 +176,7 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
 
 
 def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[str, int], int]:
-    """Returns the committed offsets of a group: on a broker, or in the progress file of file topics."""
+    """Returns the committed offsets of ``group``: from the broker, or from the progress file of file topics."""
     from dagster_smt.tables.kafka.spec import KafkaTopics
     from dagster_smt.tables.sources import open_source
 
@@ -222,7 +222,7 @@ def _append(arguments: argparse.Namespace) -> int:
 
 
 def read_records(path: Path, *, bare: bool = False) -> "list[NewRecord]":
-    """Returns the records of JSON lines. All lines are checked before the first record is written.
+    """Reads records from a file with a line of JSON for each. All lines are checked before the first record is written.
 
     Args:
         path: The file.
@@ -278,8 +278,8 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
 
 
 def _bytes(value: Any, side: str) -> bytes | None:
-    """Converts a key or value from a line of the file into bytes. A string is encoded, ``{"base64": ...}`` is decoded,
-    and other values are written as JSON.
+    """Converts ``value``, a key or value from a line of the file, into bytes. A string is encoded, ``{"base64": ...}``
+    is decoded, and other values are written as JSON.
     """
     if value is None or isinstance(value, str):
         if value is None:

@@ -1,5 +1,6 @@
-"""Imports connectors from Kafka Connect: reads connectors, gives a verdict on each transform, and writes the connectors
-as components."""
+"""Imports connectors from Kafka Connect. The code reads connectors, gives a verdict on each transform, and writes
+components.
+"""
 
 from dagster_smt.connect.component import ANY_CLUSTER as ANY_CLUSTER
 from dagster_smt.connect.component import ConnectorComponent as ConnectorComponent

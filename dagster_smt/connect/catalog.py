@@ -1,5 +1,5 @@
-"""The catalog of connectors: their classes, the targets of their records in this package, and rules about their
-options.
+"""The catalog of connectors. It contains their classes, the targets of their records in this package, and rules about
+their options.
 
 The catalog is data: one file for each family of connectors in ``catalogs/``, with links to the vendors' pages. A string
 may refer to a sentence in ``catalogs/sentences.yaml``: ``{STORE}``.
@@ -17,8 +17,8 @@ import yaml
 from dagster_smt.connect.option_rules import OUTCOMES, OptionRule
 
 Goal = Literal["table", "topic", "topics"]
-"""The target to which a component writes the records of a connector: a table; a topic, which the connector reads; or,
-for sources, a table of the topics that the connector writes.
+"""The target to which a component writes the records of a connector. ``table``: a table; ``topic``: a topic, which the
+connector reads; ``topics``, for sources: a table of the topics that the connector writes.
 """
 
 _FOLDER = Path(__file__).with_name("catalogs")
@@ -28,7 +28,7 @@ _REFERENCE = re.compile(r"\{([A-Z_]+)\}")
 
 @dataclass(frozen=True)
 class ConnectorClass:
-    """A class of connectors.
+    """A class of connectors, with its family.
 
     Attributes:
         family: The name of the family, whose connectors have the same options.
@@ -43,7 +43,7 @@ class ConnectorClass:
 
 @dataclass(frozen=True)
 class Catalog:
-    """All families.
+    """The catalog: all families of connectors, and the rules about their options.
 
     Attributes:
         classes: The known classes, by their names in ``connector.class``.

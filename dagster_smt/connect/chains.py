@@ -1,5 +1,5 @@
-"""The chain of a component: the connector's transforms with current option names, and a stage for the connector's list
-of fields.
+"""The chain of a component. It consists of the connector's transforms with current option names, and of a stage for the
+connector's list of fields.
 """
 
 import re
@@ -16,7 +16,7 @@ from dagster_smt.model.secrets import is_reference, shows_secret
 _UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
 _DELETES, _TOMBSTONES, _TODAY = "delete.handling.mode", "drop.tombstones", "delete.tombstone.handling.mode"
 _FORMER = "io.debezium.transforms.UnwrapFromEnvelope"
-"""The name of the transform before Debezium 0.10."""
+"""The class name that the transform had before Debezium 0.10."""
 _MODES = {
     ("drop", "true"): ("drop", ""),
     ("drop", "false"): ("delete-to-tombstone", "; a tombstone that follows no deletion is dropped"),
@@ -25,14 +25,14 @@ _MODES = {
     ("none", "true"): ("tombstone", ""),
     ("none", "false"): ("tombstone", "; a deletion gives one null, not two"),
 }
-"""Maps ``delete.handling.mode`` and ``drop.tombstones`` of Debezium 2 and earlier to the present mode."""
+"""Maps the values of ``delete.handling.mode`` and ``drop.tombstones`` in Debezium 2 and earlier to the present mode."""
 _REFERENCE = re.compile(r"\$\{[\w.-]+:[^}]*\}")
-"""References that Connect's configuration providers resolve: ``${file:/secrets:password}``."""
+"""Matches a reference that Connect's configuration providers resolve, such as ``${file:/secrets:password}``."""
 
 
 @dataclass(frozen=True)
 class WrittenChain:
-    """The chain of a component.
+    """The chain of a component, with verdicts on the connector's properties.
 
     Attributes:
         connector: The connector with the component's chain.
@@ -82,7 +82,9 @@ def _aliases(connector: Connector) -> list[str]:
 
 
 def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Replaces options of Debezium 2 and earlier with the present options."""
+    """Returns ``connector`` with the present options in place of options of Debezium 2 and earlier, and verdicts on the
+    replaced options.
+    """
     config, verdicts = dict(connector.config), []
     for alias in _aliases(connector):
         head = f"transforms.{alias}."
@@ -110,7 +112,7 @@ def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdic
 
 
 def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> dict[str, str]:
-    """Returns the properties in which one property replaces several others."""
+    """Returns ``config`` with the property ``name`` in place of the properties in ``old``."""
     properties: dict[str, str] = {}
     for key, text in config.items():
         if key == old[0]:
@@ -121,7 +123,9 @@ def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> 
 
 
 def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Replaces secrets with the name of a variable, which the transform does not resolve."""
+    """Returns ``connector`` with the name of a variable in place of each secret. The transform does not resolve this
+    name.
+    """
     config, verdicts = dict(connector.config), []
     for key, value in connector.chain.items():
         name = _own_name(key, connector)
@@ -135,7 +139,7 @@ def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdic
 
 
 def _own_name(key: str, connector: Connector) -> str:
-    """Returns the name of an option of a transform or predicate, without the alias."""
+    """Returns the name of an option of a transform or predicate, which is ``key`` without the alias."""
     kind, _, rest = key.partition(".")
     if kind == "transforms":
         aliases = _aliases(connector)
@@ -151,7 +155,7 @@ def _own_name(key: str, connector: Connector) -> str:
 
 
 def _with_stages(connector: Connector, extra: Sequence[ExtraStage]) -> Connector:
-    """Returns the connector with stages after its transforms, each with a free alias."""
+    """Returns ``connector`` with the stages in ``extra`` after its transforms. Each of them gets a free alias."""
     for stage in extra:
         config, aliases = dict(connector.config), _aliases(connector)
         alias = _free(stage.alias, "transforms", aliases, config)
@@ -169,7 +173,7 @@ def _with_stages(connector: Connector, extra: Sequence[ExtraStage]) -> Connector
 
 
 def _free(name: str, kind: str, others: Sequence[str], config: Mapping[str, str]) -> str:
-    """Returns a name, followed by as many underscores as needed to differ from the connector's transforms or
+    """Returns ``name`` with as many underscores at its end as needed to differ from the connector's transforms or
     predicates.
     """
     while name in others or any(key.startswith(f"{kind}.{name}.") for key in config):
@@ -234,7 +238,9 @@ def _of_stage(key: str, name: str, alias: str, stages: Iterable[TransformVerdict
 
 
 def _routes(alias: str, connector: Connector) -> str:
-    """Returns the reason why a router has no effect; empty for other transforms, and if there is only one topic."""
+    """Returns the reason why the router ``alias`` has no effect. For other transforms, and if there is only one topic,
+    returns an empty string.
+    """
     name = routers(connector).get(alias)
     renames = name in BY_TOPIC and len(connector.topics) == 1
     if name is None or renames or not connector.is_sink:
@@ -243,5 +249,5 @@ def _routes(alias: str, connector: Connector) -> str:
 
 
 def is_looked_up(value: str) -> bool:
-    """Returns True if a value contains a reference that Connect resolves."""
+    """Returns True if ``value`` contains a reference that Connect resolves."""
     return _REFERENCE.search(value) is not None

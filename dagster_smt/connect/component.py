@@ -1,4 +1,4 @@
-"""Writes a connector as a component: ``defs.yaml`` and the file with its chain."""
+"""Writes a connector as a component, which consists of ``defs.yaml`` and of a file with the chain."""
 
 import json
 import re
@@ -42,7 +42,7 @@ from dagster_smt.tables.proposal.look import Look, TopicSamples
 
 CHAIN_FILE = "chain.properties"
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
-"""The servers if nothing names any: an environment variable that each run reads."""
+"""The servers if no servers are named: an environment variable that each run reads."""
 _LONGEST_NAME = 100
 """The largest number of characters in a folder's name. File systems accept 255 bytes."""
 _OFFSET_RESET = "consumer.override.auto.offset.reset"
@@ -50,7 +50,7 @@ _OFFSET_RESET = "consumer.override.auto.offset.reset"
 
 @dataclass
 class ConnectorComponent:
-    """The component for a connector.
+    """The component that was written for a connector.
 
     Attributes:
         folder: The name of the component's folder.
@@ -78,7 +78,7 @@ class ConnectorComponent:
 
     @property
     def refused(self) -> bool:
-        """True if the component lacks a part of the connector."""
+        """True if a part of the connector is missing in the component."""
         unsupported = any(v.verdict == "not supported" for v in (*self.stages, *self.notes))
         return unsupported or any(v.verdict == "not done" for v in self.options)
 
@@ -96,7 +96,7 @@ class ConnectorComponent:
 
     @property
     def files(self) -> dict[str, str]:
-        """The other files of the component: their names and texts."""
+        """The other files of the component, as a mapping from their names to their texts."""
         files = {CHAIN_FILE: self.chain} if self.attributes else {}
         if self.schema is not None and self.schema.statement:
             files[self.schema.file] = self.schema.statement
@@ -105,7 +105,7 @@ class ConnectorComponent:
         return files
 
     def save(self, root: Path, more: Mapping[str, str] | None = None) -> Path:
-        """Writes the folder of the component under a root, and returns the folder.
+        """Writes the folder of the component under ``root``, and returns the folder.
 
         Args:
             root: The folder in which the component's folder is created.
@@ -134,7 +134,7 @@ def written_component(
     worker: Worker = NO_WORKER,
     group: str = "",
 ) -> ConnectorComponent:
-    """Returns a component that does a connector's work. It writes a table, or topics that the connector reads.
+    """Returns a component that does the work of a connector. It writes a table, or topics that the connector reads.
 
     Args:
         connector: The connector.
@@ -172,7 +172,7 @@ def written_component(
 
 @dataclass
 class _Parts:
-    """The parts that a component of a table and a component of topics have in common."""
+    """The parts that components of tables and components of topics have in common."""
 
     name: str
     connector: Connector
@@ -190,13 +190,14 @@ class _Parts:
 
 
 def folder_name(name: str) -> str:
-    """Returns the name of a connector's folder."""
+    """Returns the name of the component's folder for the connector ``name``."""
     return re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:_LONGEST_NAME] or "connector"
 
 
 def _untouched(name: str, connector: Connector) -> ConnectorComponent:
-    """Returns an empty component for a connector that needs no component, because the connector has no transforms and
-    keeps its store."""
+    """Returns an empty component for ``connector``, which has no transforms and keeps its store. Such a connector needs
+    no component.
+    """
     text = "the connector has no transforms: it stays as it is (--into table writes a table)"
     decided = [*of_options_that_stay(connector)]
     if connector.class_name in catalog().classes:
@@ -208,7 +209,9 @@ def _untouched(name: str, connector: Connector) -> ConnectorComponent:
 
 
 def _of_topics(parts: _Parts) -> ConnectorComponent:
-    """Returns a component that writes topics. The connector reads these topics without its transforms."""
+    """Returns a component that writes topics. The connector in ``parts`` then reads these topics, without its
+    transforms.
+    """
     connector = parts.connector
     unknown = any(v.verdict == "not supported" for v in survey(connector))  # a class in a jar may choose the topic
     rest = beside(connector, parts.name.lower(), unknown or bool(routers(connector)))
@@ -240,7 +243,7 @@ def _of_topics(parts: _Parts) -> ConnectorComponent:
 
 
 def _of_table(parts: _Parts, goal: Goal, lake: str, samples: TopicSamples | None) -> ConnectorComponent:
-    """Returns a component that writes a table."""
+    """Returns a component that writes a table in place of the connector in ``parts``."""
     connector, name = parts.connector, parts.name
     settings = table_settings(connector, goal)
     chain = written_chain(connector, settings.stages, parts.smt_jars, to_topics=settings.many_tables)
@@ -277,7 +280,9 @@ def _of_table(parts: _Parts, goal: Goal, lake: str, samples: TopicSamples | None
 
 
 def _in_group(written: ConnectorComponent, group: str) -> None:
-    """Puts the assets into a group. A component without a schedule or sensor gets a sensor."""
+    """Puts the assets of ``written`` into the group ``group``. A component without a schedule or sensor gets a
+    sensor.
+    """
     if not written.attributes:
         return
     if "schedule" not in written.attributes and "lag_sensor" not in written.attributes:
@@ -293,14 +298,16 @@ def _schema(
     properties: str,
     samples: TopicSamples | None,
 ) -> SchemaProposal | None:
-    """Returns the proposed columns for JSON without a schema; None for other formats."""
+    """Returns columns proposed from ``samples``, for values that are JSON without a schema. For other formats, returns
+    None.
+    """
     if samples is None or value["kind"] != "json" or not connector.is_sink:
         return None
     return proposed_schema(f"{name}.sql", topics, properties, samples)
 
 
 def _table(parts: _Parts, schema: SchemaProposal | None) -> dict[str, Any]:
-    """Returns the topic table without its formats."""
+    """Returns the topic table for ``parts``, without its formats."""
     table: dict[str, Any] = {"source": client_source(parts.connector, parts.source, parts.worker)}
     wired = schema is not None and schema.wired
     table |= {"statement": schema.file} if schema is not None and wired else template_texts(parts.topics)
@@ -320,7 +327,9 @@ def _sink(connector: Connector, lake: str, name: str, kind: str, settings: Table
 
 
 def _proposals(connector: Connector, source: dict[str, Any], worker: Worker) -> list[str]:
-    """Returns settings that a user may add, such as a start at the offsets of the connector's consumer group."""
+    """Returns settings that a user may add to the component of ``connector``. An example is a start at the offsets of
+    the connector's consumer group.
+    """
     if not connector.is_sink:
         return []
     group = connector.config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"

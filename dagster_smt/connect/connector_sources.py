@@ -21,7 +21,7 @@ from dagster_smt.model.secrets import without_login
 
 _SECONDS = 30
 _LONGEST_ANSWER = 256 * 2**20
-"""The largest number of bytes in a response. The response for thousands of connectors has a few megabytes."""
+"""The largest size of a response in bytes. A response about thousands of connectors has a few megabytes."""
 _YAML = (".yaml", ".yml")
 _SUFFIXES = (".json", ".properties", *_YAML)
 _EXPANDED = "/connectors?expand=info&expand=status"
@@ -29,7 +29,7 @@ _PLUGINS = "/connector-plugins?connectorsOnly=false"
 
 
 def connectors_at(source: str) -> list[Connector]:
-    """Returns the connectors in a file, in the files of a folder, or at a REST address.
+    """Returns the connectors at ``source``, which is a file, a folder of files, or a REST address.
 
     Raises:
         ConfigError: SMT018, there is no connector; SMT002 or SMT003, a file cannot be read; SMT020, the worker does not
@@ -55,7 +55,7 @@ def connectors_at(source: str) -> list[Connector]:
 
 
 def is_address(source: str) -> bool:
-    """Returns True if a source is the address of a REST API."""
+    """Returns True if ``source`` is the address of a REST API."""
     return source.startswith(("http://", "https://"))
 
 
@@ -120,7 +120,9 @@ class Cluster:
 
 
 def cluster_at(address: str) -> Cluster:
-    """Returns the description of a worker's cluster. If the worker does not list its plugins, ``plugins`` is empty."""
+    """Returns the description of the cluster of the worker at ``address``. If the worker does not list its plugins,
+    ``plugins`` is empty.
+    """
     place, version, plugins = without_login(address), "", {}
     try:
         about = _response(address, "/")
@@ -135,7 +137,7 @@ def cluster_at(address: str) -> Cluster:
 
 
 def _response(address: str, path: str = _EXPANDED) -> Any:
-    """Returns the response of a Connect REST API to a request.
+    """Returns the response of a Connect REST API to the request for ``path``.
 
     Raises:
         ConfigError: SMT020, there is no response, or it does not come from a worker.
@@ -148,7 +150,8 @@ def _response(address: str, path: str = _EXPANDED) -> Any:
 
 
 def answered(address: str, path: str, method: str = "GET", body: Any = None) -> Any:
-    """Returns the response of a Connect REST API. A login in the address is sent as basic authentication.
+    """Sends a request to a Connect REST API, and returns the response. A login in the address is sent as basic
+    authentication.
 
     Args:
         address: The address of the API.
@@ -181,14 +184,14 @@ ANSWER_ERRORS = (OSError, ValueError, RecursionError, HTTPException)
 
 
 class _SameOrigin(urllib.request.HTTPRedirectHandler):
-    """A handler that follows redirects only to the same origin. urllib would send the user name and password to any
-    host that a response names.
+    """A handler that follows redirects only to the same origin. urllib itself would send the user name and password to
+    any host that a response names.
     """
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> urllib.request.Request | None:
-        """See ``urllib.request``."""
+        """Handles a redirect, as ``urllib.request`` describes."""
         if _origin(newurl) != _origin(req.full_url):
             raise _ElsewhereError
         return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -216,7 +219,7 @@ def _read(answer: IO[bytes]) -> Any:
 
 
 def reason_of(error: Exception) -> str:
-    """Returns the reason for a missing response, in words."""
+    """Returns a phrase with the reason for ``error``, a missing response."""
     if isinstance(error, urllib.error.HTTPError):
         return f"it answers {error.code}"
     if isinstance(error, _ElsewhereError):

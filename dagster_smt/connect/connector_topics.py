@@ -1,4 +1,6 @@
-"""The topics that a component reads: the topics of a sink connector, or the topics that a source connector writes."""
+"""The topics that a component reads. They are the topics of a sink connector, or the topics that a source connector
+writes.
+"""
 
 import re
 from typing import Any
@@ -9,11 +11,11 @@ from dagster_smt.connect.survey import TransformVerdict
 
 _IDENTITY = "IdentityReplicationPolicy"
 _ONE_TOPIC = ("topic", "kafka.topic")
-"""The options of sources that name their only topic."""
+"""The options in which sources name their only topic."""
 
 
 def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, Any]:
-    """Returns ``topics`` or ``pattern``, as in ``defs.yaml``.
+    """Returns the topics of ``connector`` as ``topics`` or ``pattern``, as ``defs.yaml`` spells them.
 
     Args:
         connector: The connector.
@@ -32,7 +34,7 @@ def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, 
 
 
 def _written(connector: Connector) -> tuple[dict[str, Any], str]:
-    """Returns the topics that a source writes, and the option that names them."""
+    """Returns the topics that the source ``connector`` writes, and the option that names them."""
     config = connector.config
     if family_of(connector) == "mirror":
         return {"pattern": _mirrored(connector)}, config.get("topics", "")
@@ -44,7 +46,7 @@ def _written(connector: Connector) -> tuple[dict[str, Any], str]:
 
 
 def _mirrored(connector: Connector) -> str:
-    """Returns a pattern for the names that MirrorMaker gives to topics in the target cluster, such as
+    """Returns a pattern for the names that the MirrorMaker ``connector`` gives to topics in the target cluster, such as
     ``west.orders``.
     """
     config = connector.config

@@ -1,5 +1,6 @@
-"""Reads connectors in the forms that Kafka Connect's REST API and its users write: one connector, or many connectors in
-one file."""
+"""Reads connectors in the forms that Kafka Connect's REST API and users write. A file contains one connector or
+many.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ class Connector:
 
     @property
     def label(self) -> str:
-        """The name in reports, and the name of the component's folder: ``orders``, or ``lake.shop.orders`` for a
-        table.
+        """The name in reports, which is also the name of the component's folder. Examples are ``orders`` and, for a
+        table, ``lake.shop.orders``.
         """
         return f"{self.name}.{self.table}" if self.table else self.name
 
@@ -48,7 +49,7 @@ class Connector:
 
     @property
     def is_sink(self) -> bool:
-        """True if the connector reads topics, as this package does."""
+        """True if the connector reads topics."""
         return not self.is_source and bool(self.config.get("topics") or self.config.get("topics.regex"))
 
     @property
@@ -72,7 +73,7 @@ class Connector:
 
 
 def read_connectors(data: Any, place: str) -> list[Connector]:
-    """Returns the connectors of a JSON body.
+    """Returns the connectors in ``data``, the JSON body of a file or a response.
 
     The body is one config, ``{"name", "config"}``, a list of these, or the response to
     ``GET /connectors?expand=info&expand=status``.
@@ -115,7 +116,7 @@ def _connector(name: str, config: Mapping[str, Any], state: str = "") -> Connect
 
 
 def _text(value: Any) -> str:
-    """Returns a value in the form in which Connect stores it, as a string."""
+    """Returns ``value`` as a string, as Connect stores it."""
     if value is None:
         return ""
     if isinstance(value, bool):

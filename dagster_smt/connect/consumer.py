@@ -1,5 +1,5 @@
-"""Topics, clients, headers and references of a connector: the parts that components of tables and of topics have in
-common.
+"""Topics, clients, headers and references of a connector. Components of tables and components of topics share this
+code.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ ISOLATION = "consumer.override.isolation.level"
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 _LEVELS = ("read_committed", "read_uncommitted")
 _NAMES = ("name", "topics", "topics.regex", "topic.prefix", "fields.whitelist", "iceberg.tables", DEAD_LETTERS)
-"""Options whose values are written unchanged."""
+"""Options whose values are written into the component unchanged."""
 _LOGIN = "consumer.override."
 _OF_LOGIN = ("sasl.", "ssl.", "security.protocol")
 _HEADER_TRANSFORMS = (
@@ -35,7 +35,7 @@ _SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
 def client_source(connector: Connector, source: dict[str, Any], worker: Worker) -> dict[str, Any]:
-    """Returns the source with the isolation level and the login of the connector's consumer.
+    """Returns ``source`` with the isolation level and the login of the connector's consumer.
 
     The login is added only if its secrets are references.
     """
@@ -55,7 +55,9 @@ def client_source(connector: Connector, source: dict[str, Any], worker: Worker) 
 
 
 def _login(connector: Connector) -> dict[str, str]:
-    """Returns the options of a consumer's login; empty if one of them contains a secret in plain text."""
+    """Returns the login options of the consumer of ``connector``. If one of them contains a secret in plain text, the
+    result is empty.
+    """
     login = {}
     for option, value in connector.config.items():
         name = option.removeprefix(_LOGIN)
@@ -67,7 +69,7 @@ def _login(connector: Connector) -> dict[str, str]:
 
 
 def topic_sink(source: dict[str, Any]) -> dict[str, Any]:
-    """Returns the sink for topics on the same cluster or in the same folder as the source."""
+    """Returns the sink for topics that are on the same cluster, or in the same folder, as ``source``."""
     if "kafka" not in source:
         return {"files": {"path": source["files"]}}
     options = {}
@@ -78,7 +80,7 @@ def topic_sink(source: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_topics_and_consumer(connector: Connector, source: dict[str, Any]) -> Iterator[OptionVerdict]:
-    """Yields verdicts on the options for topics and for the consumer."""
+    """Yields a verdict on each option of ``connector`` that concerns topics or the consumer."""
     config = connector.config
     if "topics" in config and not connector.is_sink:
         yield OptionVerdict("topics", "changed", "table.pattern: their names in the target cluster")
@@ -109,7 +111,9 @@ def _each_is_new(connector: Connector) -> bool:
 
 
 def of_options_that_stay(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields verdicts on the options that every connector has, for a connector that stays in use."""
+    """Yields a verdict on each general option of ``connector``, which stays in use. General options are those that all
+    connectors have.
+    """
     for option in connector.config:
         known = None
         for rule in catalog().rules:
@@ -121,7 +125,7 @@ def of_options_that_stay(connector: Connector) -> Iterator[OptionVerdict]:
 
 
 def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
-    """Yields verdicts on the header converter.
+    """Yields a verdict on each option of the header converter.
 
     Args:
         connector: The connector.
@@ -144,8 +148,8 @@ def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
 
 
 def of_references(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields verdicts on names that are references, because the component would use the reference itself as the
-    name.
+    """Yields a verdict on each name in ``connector`` that is a reference, because the component would use the reference
+    itself as the name.
     """
     for option in _NAMES:
         if is_looked_up(connector.config.get(option, "")):

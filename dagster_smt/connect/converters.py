@@ -1,5 +1,5 @@
-"""Translates converters into formats: the converters of Apache Kafka and Confluent, and the format names of Confluent
-Cloud.
+"""Translates converters into formats. The converters are those of Apache Kafka and Confluent, and Confluent Cloud has
+format names.
 """
 
 from dataclasses import dataclass, field, replace
@@ -38,8 +38,8 @@ _CLOUD = {
     "PROTOBUF": "protobuf-confluent",
     "JSON_SR": "json-confluent",
 }
-"""Maps the values of Confluent Cloud's ``input.data.format`` and ``input.key.format`` to formats. JSON there has no
-schema.
+"""Maps the values of Confluent Cloud's ``input.data.format`` and ``input.key.format`` to formats. In Confluent Cloud,
+JSON has no schema.
 """
 _CLOUD_OPTIONS = {"key": "input.key.format", "value": "input.data.format"}
 _REGISTRY_URL = "${env:SCHEMA_REGISTRY_URL}"
@@ -48,8 +48,8 @@ _SECRETS = {
     "schema.registry.basic.auth.user.info": ("basic-auth.user-info", "${env:SCHEMA_REGISTRY_USER_INFO}"),
     "bearer.auth.token": ("bearer-auth.token", "${env:SCHEMA_REGISTRY_TOKEN}"),
 }
-"""Maps converter options with secrets to their names in this package, and to the variables that replace their
-values.
+"""Maps converter options with secrets to two items: their names in this package, and references to variables that
+replace their values.
 """
 _SOURCES = {"basic.auth.credentials.source": ("USER_INFO",), "bearer.auth.credentials.source": ("STATIC_TOKEN",)}
 _OF_WRITERS = (
@@ -70,7 +70,7 @@ _JSON_FLAGS = {"replace.null.with.default": "replace_null_with_default"}
 
 @dataclass
 class ConverterFormat:
-    """The format of a converter.
+    """The format that corresponds to a converter, with verdicts on the converter's options.
 
     Attributes:
         format: The format, as written in ``defs.yaml``.
@@ -83,14 +83,14 @@ class ConverterFormat:
     notes: list[TransformVerdict] = field(default_factory=list)
 
     def say(self, option: str, verdict: Any, text: str) -> None:
-        """Adds a verdict."""
+        """Adds a verdict on ``option``."""
         self.options.append(OptionVerdict(option, verdict, text))
 
 
 def converter_format(
     connector: Connector, side: str, encoding: Encoding | None = None, worker: Worker = NO_WORKER
 ) -> ConverterFormat:
-    """Returns the format of the keys or values of a connector's records.
+    """Returns the format of the keys or values (``side``) of a connector's records.
 
     Args:
         connector: The connector.
@@ -153,7 +153,9 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
 
 
 def _assumed(connector: Connector, side: str) -> str:
-    """Returns the format that is assumed if nothing names a format. JDBC sinks reject records without a schema."""
+    """Returns the format to assume for keys or values of ``connector`` if no format is named. JDBC sinks reject records
+    without a schema, so they get a different format.
+    """
     if family_of(connector) != "jdbc":
         return "string" if side == "key" else "json"
     mode = connector.config.get("pk.mode", connector.config.get("primary.key.mode", "")).strip().lower()
@@ -173,7 +175,9 @@ def _of_cloud(value: str, option: str, side: str, encoding: Encoding | None, ass
 
 
 def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
-    """Returns the format of the last records, if the connector itself does not name a format."""
+    """Returns the format that the last records have, for a ``side`` (key or value) whose format the connector does not
+    name.
+    """
     result = ConverterFormat({"kind": kind}, notes=[TransformVerdict(f"{side}.converter", kind, "differs", text)])
     if kind in REGISTERED:
         _of_registry(result, {}, f"{side}.converter.")
@@ -181,7 +185,9 @@ def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
 
 
 def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
-    """Returns the format that an option names, with a verdict on the option. An unknown format becomes bytes."""
+    """Returns the format that the option ``option`` names, with a verdict on the option. An unknown format becomes
+    bytes.
+    """
     if kind is None:
         text = (
             "the component has the format bytes; choose a format in defs.yaml, or convert the topic to a supported one"
@@ -195,8 +201,8 @@ def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
 
 
 def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: str) -> None:
-    """Translates the options of Connect's JSON converter. With schemas, which are its default, records are
-    envelopes.
+    """Translates the options of Connect's JSON converter into ``result``. With schemas, which are the converter's
+    default, records are envelopes.
     """
     if own.get("schemas.enable", default).strip().lower() != "false":
         result.format["kind"] = "envelope"
@@ -217,7 +223,7 @@ def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: s
 
 
 def _unknown(result: ConverterFormat, head: str, option: str) -> None:
-    """Adds a verdict: the option is unknown, or only a registry's converter reads it."""
+    """Adds a verdict on ``option``, which is unknown, or which only the converters of a registry read."""
     if option.startswith(("schema.registry.", "basic.auth.", "bearer.auth.")) and result.format["kind"] != "bytes":
         result.say(head + option, "not needed", "this converter asks no registry, and ignores the option")
     else:
@@ -225,7 +231,9 @@ def _unknown(result: ConverterFormat, head: str, option: str) -> None:
 
 
 def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> None:
-    """Translates the options of Confluent's registry converters. Secrets become references to environment variables."""
+    """Translates the options of Confluent's registry converters into ``result``. Secrets become references to
+    environment variables.
+    """
     settings = {"url": _REGISTRY_URL}
     for option, value in own.items():
         name = head + option
@@ -259,8 +267,8 @@ def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> Non
 
 
 def _address(result: ConverterFormat, name: str, value: str) -> str:
-    """Returns the registry's address without a login. A reference to anything but the environment becomes a
-    variable.
+    """Returns ``value``, the registry's address, without a login. If it is a reference to anything but the environment,
+    returns a variable.
     """
     plain = value.strip()
     foreign = "${" in plain and not refers(plain)
@@ -300,7 +308,9 @@ def _strategy(result: ConverterFormat, settings: dict[str, str], name: str, valu
 
 
 def _of_others(result: ConverterFormat, own: dict[str, str], head: str) -> None:
-    """Translates the options of converters that have no options of their own, except the encoding of strings."""
+    """Translates the options of converters that have no options of their own into ``result``, except the encoding of
+    strings.
+    """
     for option, value in own.items():
         if option == "schemas.enable":
             result.say(head + option, "not needed", "this converter has no schemas")

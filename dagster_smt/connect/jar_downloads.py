@@ -1,4 +1,4 @@
-"""The download addresses of jars, for transforms that this package does not contain."""
+"""The addresses from which users can download the jars of transforms that this package does not contain."""
 
 import json
 from functools import cache
@@ -15,7 +15,7 @@ def _places() -> dict[str, str]:
 
 
 def jar_of(class_name: str) -> str:
-    """Returns the address of the jar that contains a transform's class."""
+    """Returns the download address of the jar with the transform class ``class_name``."""
     for prefix, place in _places().items():
         if class_name.startswith(prefix):
             return place

@@ -9,16 +9,16 @@ from dagster_smt.errors import ConfigError, Problem
 
 _STRIMZI, _CONFLUENT = "KafkaConnector", "Connector"
 _CONFIGS = {_STRIMZI: "config", _CONFLUENT: "configs"}
-"""The field of ``spec`` that contains the options, by kind."""
+"""Maps the kind of a resource to the field of ``spec`` that contains the options."""
 _OF_SPEC = {"class": "connector.class", "tasksMax": "tasks.max", "taskMax": "tasks.max"}
-"""Fields of ``spec`` that are options of the connector. The last field is Confluent's."""
+"""Maps fields of ``spec`` to the options of the connector. The last field is Confluent's."""
 _CLUSTER = "KafkaConnect"
 _LABEL = "strimzi.io/cluster"
 
 
 def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
-    """Returns the connectors in a YAML file. The file contains Strimzi or Confluent resources, or connectors in the
-    same form as in JSON.
+    """Returns the connectors in ``documents``, the documents of a YAML file. They are Strimzi or Confluent resources,
+    or connectors in the same form as in JSON.
 
     A Strimzi connector names a ``KafkaConnect`` resource. If the file contains this resource, the connector gets the
     resource's converters.
@@ -46,7 +46,7 @@ def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
 
 
 def _resources(document: Any) -> Iterator[Mapping[Any, Any]]:
-    """Yields a document, or the items of a list of resources."""
+    """Yields ``document``, or the items of a list of resources."""
     if not isinstance(document, Mapping):
         return
     items = document.get("items")
@@ -63,7 +63,7 @@ def _is_resource(data: Mapping[Any, Any]) -> bool:
 
 
 def _workers(resources: list[Any]) -> dict[str, Mapping[Any, Any]]:
-    """Returns the configurations of the clusters in a file, by cluster name."""
+    """Maps the names of clusters to the configurations of the ``KafkaConnect`` resources in a file."""
     workers = {}
     for resource in resources:
         if resource.get("kind") == _CLUSTER:
@@ -104,7 +104,9 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _check_plain(options: Mapping[Any, Any], place: str) -> None:
-    """Raises an error for nested values, because YAML's references can turn a small file into a very long text."""
+    """Raises an error if ``options`` contain nested values. With YAML's references, a small file could become a very
+    long text.
+    """
     problems = []
     for option, value in options.items():
         if isinstance(value, (Mapping, list, set, tuple)):

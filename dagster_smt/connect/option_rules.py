@@ -1,4 +1,4 @@
-"""Rules about connector options."""
+"""Rules that give verdicts on the options of connectors."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -42,7 +42,7 @@ class OptionRule:
     values: tuple[str, ...] = ()
 
     def fits(self, option: str, value: str, family: str) -> bool:
-        """Returns True if the rule applies to this option of a connector in this family."""
+        """Returns True if the rule applies to ``option`` with ``value``, for a connector of ``family``."""
         if self.families and family not in self.families:
             return False
         if self.values and value.strip().lower() not in self.values:
@@ -50,7 +50,7 @@ class OptionRule:
         return self.names(option)
 
     def names(self, option: str) -> bool:
-        """Returns True if the rule applies to options with this name."""
+        """Returns True if the rule applies to options with the name ``option``."""
         if self.option.endswith("*"):
             return option.startswith(self.option[:-1])
         return option == self.option

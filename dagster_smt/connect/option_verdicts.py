@@ -15,7 +15,9 @@ _SIMILAR = 0.87
 
 
 def family_of(connector: Connector) -> str:
-    """Returns the family of a connector's class: ``source`` for sources, empty for unknown sinks."""
+    """Returns the family of ``connector``, determined by its class: ``source`` for sources, and an empty string for
+    unknown sinks.
+    """
     known = catalog().classes.get(connector.class_name)
     if known is not None:
         return known.family
@@ -25,7 +27,7 @@ def family_of(connector: Connector) -> str:
 
 
 def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, unused: str = "") -> list[OptionVerdict]:
-    """Returns a verdict on each option of a connector, in the order of its file.
+    """Returns a verdict on each option of ``connector``, in the order of its file.
 
     Args:
         connector: The connector.
@@ -51,7 +53,7 @@ def _by_rule(option: str, value: str, family: str) -> OptionVerdict:
 
 
 def _verdict_of_kept_option(option: str, value: str, family: str, text: str) -> OptionVerdict:
-    """Returns the verdict on an option of a connector that stays in use."""
+    """Returns the verdict on ``option`` of a connector that stays in use."""
     rule = next((rule for rule in catalog().rules if rule.fits(option, value, family)), None)
     if rule is not None and not rule.families:
         return OptionVerdict(option, rule.verdict, rule.text)
@@ -71,15 +73,15 @@ def _unknown(option: str, family: str) -> OptionVerdict:
 
 
 def _similar(option: str, family: str) -> Sequence[str]:
-    """Returns the known options whose names differ from the given name by only one or two letters, because the given
-    name may be misspelt.
+    """Returns the known options whose names differ from ``option`` by only one or two letters. The given name may be
+    misspelt.
     """
     return get_close_matches(option, _names(family), n=2, cutoff=_SIMILAR)
 
 
 @cache
 def _names(family: str) -> list[str]:
-    """Returns the full names of the options that a connector of a family can have."""
+    """Returns the full names of the options that connectors of ``family`` can have."""
     of_all = []
     for rule in catalog().rules:
         if not rule.families:
@@ -102,7 +104,7 @@ _DECIDED = (
     "key.converter.schemas.enable",
     "value.converter.schemas.enable",
 )
-"""Options of every connector to which no rule applies, because other modules give verdicts on them."""
+"""Options of every connector on which other modules give verdicts, so that no rule applies to them."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Proposes columns for a connector's table, based on the last records of its topics."""
+"""Proposes columns for a connector's table. The proposal is based on the last records of the connector's topics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from dagster_smt.tables.proposal.look import TopicSamples
 
 @dataclass
 class SchemaProposal:
-    """The proposed statement for a component.
+    """The ``CREATE TABLE`` statement that is proposed for a component.
 
     Attributes:
         file: The name of the statement's file.
@@ -33,7 +33,9 @@ class SchemaProposal:
 
 
 def sample_encodings(topic_samples: TopicSamples | None) -> Mapping[str, Encoding]:
-    """Returns the encodings of the last records' keys and values; empty if there are no records."""
+    """Returns the encodings of the keys and values in ``topic_samples``, the last records. If there are no records, the
+    result is empty.
+    """
     if topic_samples is None or not topic_samples.samples:
         return {}
     return {
@@ -79,7 +81,7 @@ def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, topic_samp
 
 
 def _is_text(statement: str) -> bool:
-    """Returns True if the statement can be written to a file. JSON may contain half of a surrogate pair, which cannot
+    """Returns True if ``statement`` can be written to a file. JSON may contain half of a surrogate pair, which cannot
     be encoded.
     """
     try:
@@ -90,7 +92,9 @@ def _is_text(statement: str) -> bool:
 
 
 def _parsed(chain: str) -> Chain | None:
-    """Returns the chain; None if a transform is not supported, which the component reports when it loads."""
+    """Parses ``chain``. Returns None if a transform is not supported, because the component reports this when it
+    loads.
+    """
     try:
         return parse_chain(read_properties(chain))
     except SmtError:
@@ -98,7 +102,7 @@ def _parsed(chain: str) -> Chain | None:
 
 
 def _refused(chain: Chain | None, proposal: Proposal) -> str:
-    """Returns the reason why the chain does not fit the columns; empty if it fits."""
+    """Returns the reason why ``chain`` does not fit the proposed columns. If it fits, returns an empty string."""
     table = table_of(proposal)
     if chain is None or table is None:
         return ""

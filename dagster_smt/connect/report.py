@@ -1,4 +1,6 @@
-"""The report of an import: Markdown and JSON next to each component, and an index for a whole cluster."""
+"""Writes the reports of an import. Each component gets a Markdown file and a JSON file, and a whole cluster gets an
+index.
+"""
 
 import json
 from collections import Counter
@@ -15,12 +17,12 @@ from dagster_smt.connect.topic_component import PATCH_FILE
 from dagster_smt.model.reports.markdown import code, plain, table
 
 REPORT, DATA = "import.md", "import.json"
-"""The files of a report."""
+"""The names of the files of a report."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A connector and its component.
+    """A connector together with its component.
 
     Attributes:
         connector: The connector.
@@ -34,7 +36,9 @@ class Imported:
 
 
 def component_report(imported: Imported) -> dict[str, str]:
-    """Returns the report of a connector: the names and texts of two files. The report contains no option values."""
+    """Returns the report about the connector in ``imported``, as a mapping from file names to texts. It contains no
+    option values.
+    """
     data = _data(imported)
     return {REPORT: _page(imported, data), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}
 
@@ -60,7 +64,7 @@ def _data(imported: Imported) -> dict[str, Any]:
 
 
 def _about(imported: Imported) -> str:
-    """Returns the name and versions of a connector's class."""
+    """Returns a phrase with the name and the versions of the class of the connector in ``imported``."""
     name = imported.connector.class_name
     known = catalog().classes.get(name)
     parts = []
@@ -86,7 +90,7 @@ def _becomes(component: ConnectorComponent) -> str:
 
 
 def _todo(component: ConnectorComponent) -> Iterator[str]:
-    """Yields what a user has to do, in Markdown."""
+    """Yields the steps that a user has to take for ``component``, in Markdown."""
     for v in (*component.stages, *component.notes):
         if v.verdict == "not supported":
             yield f"{code(v.part)}: {plain(v.text)}"
@@ -120,7 +124,9 @@ def _page(imported: Imported, data: dict[str, Any]) -> str:
 
 
 def index_report(items: Sequence[Imported]) -> dict[str, str]:
-    """Returns the index of several connectors: the result for each, and the open steps."""
+    """Returns the index of the connectors in ``items``, with the result and the open steps of each. It maps file names
+    to texts.
+    """
     ready = sum(not item.component.refused for item in items)
     lines = ["# Connectors", "", f"{ready} of {len(items)} connectors are complete.", ""]
     for cluster in {item.cluster.place: item.cluster for item in items if item.cluster is not None}.values():

@@ -1,4 +1,4 @@
-"""Settings of a component that are derived from a sink's options: the rows of its table, its layout, and its
+"""Settings of a component that come from the options of a sink connector: the rows of the table, its layout, and the
 schedule.
 """
 
@@ -12,14 +12,14 @@ from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
 KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
 RECORD_TIME = "_record_time"
-"""The column for the time of a record, in a table of columns that is partitioned by this time."""
+"""The column for the time of a record. A table of columns has it if it is partitioned by this time."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True)
 class ExtraStage:
-    """A stage that a component adds after the connector's transforms.
+    """A stage that a component adds after the transforms of the connector.
 
     Attributes:
         alias: The preferred alias; if it is taken, underscores are added.
@@ -66,18 +66,20 @@ class TableSettings:
         return self.sink.get("mode") == "upsert" and self.sink.get("keys", "record_key") == "record_key"
 
     def say(self, option: str, verdict: OptionOutcome, text: str) -> None:
-        """Adds a verdict. A later verdict on the same option replaces an earlier one."""
+        """Adds a verdict on ``option``. A later verdict on the same option replaces an earlier verdict."""
         self.options = [v for v in self.options if v.option != option]
         self.options.append(OptionVerdict(option, verdict, text))
 
     def set(self, option: str, name: str, value: Any, verdict: OptionOutcome = "used", note: str = "") -> None:
-        """Sets an option of a sink of columns, and adds its verdict."""
+        """Sets the option ``name`` of a sink of columns to ``value``, and adds a verdict on the connector's
+        ``option``.
+        """
         self.sink[name] = value
         self.of_columns.setdefault(name, []).append(option)
         self.say(option, verdict, f"sink.{name}" + (f": {note}" if note else ""))
 
     def take_back(self, name: str, reason: str) -> None:
-        """Removes an option of the sink again, and adds verdicts with the reason."""
+        """Removes the option ``name`` of the sink again, and adds verdicts with the reason ``reason``."""
         if name not in self.sink:
             return
         del self.sink[name]
@@ -86,12 +88,12 @@ class TableSettings:
 
 
 def is_true(connector: Connector, option: str, default: str = "false") -> bool:
-    """Returns True if an option is ``true``."""
+    """Returns True if ``option`` of ``connector`` is ``true``."""
     return connector.config.get(option, default).strip().lower() == "true"
 
 
 def names_in(text: str) -> list[str]:
-    """Returns the names in a comma-separated list."""
+    """Returns the names in ``text``, a comma-separated list."""
     names = []
     for name in text.split(","):
         if name.strip():
@@ -100,17 +102,17 @@ def names_in(text: str) -> list[str]:
 
 
 def safe_name(name: str) -> str:
-    """Returns a name for a folder under the lake."""
+    """Returns ``name`` in a form that is safe as the name of a folder under the lake."""
     return _UNSAFE.sub("_", name).strip("._") or "table"
 
 
 def safe_part(text: str) -> str:
-    """Returns a part of a folder's name."""
+    """Returns ``text`` in a form that is safe as a part of a folder's name."""
     return _UNSAFE.sub("_", text)
 
 
 def mapped_table(connector: Connector, settings: TableSettings, option: str, separator: str = ":") -> None:
-    """Takes the table's name from a map of topics to tables, such as ``orders:o``."""
+    """Sets the table's name from ``option``, a map of topics to tables such as ``orders:o``."""
     text = connector.config.get(option, "").strip()
     if not text:
         return
@@ -127,8 +129,8 @@ def mapped_table(connector: Connector, settings: TableSettings, option: str, sep
 
 
 def every(option: str, seconds: float, settings: TableSettings) -> None:
-    """Makes runs as frequent as the connector's commits. Intervals of a minute or more become a schedule, and shorter
-    intervals become a sensor.
+    """Makes runs as frequent as the commits of the connector, which happen every ``seconds``. Intervals of a minute or
+    more become a schedule, and shorter intervals become a sensor.
     """
     if seconds <= 0:
         settings.say(option, "not needed", "the option is switched off")
@@ -143,7 +145,9 @@ def every(option: str, seconds: float, settings: TableSettings) -> None:
 
 
 def cron_of(seconds: float) -> str:
-    """Returns the cron schedule for an interval, or for the next shorter interval that divides a day."""
+    """Returns the cron schedule for an interval of ``seconds``. If the interval does not divide a day, the next shorter
+    interval that does is used.
+    """
     minutes = int(seconds // _MINUTE)
     if seconds < _HOUR:
         step = max(n for n in (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30) if n <= minutes)
@@ -161,7 +165,9 @@ def cron_of(seconds: float) -> str:
 
 
 def number(text: str) -> float:
-    """Returns the number in an option; -1 if the option contains no number or is switched off."""
+    """Returns the number in ``text``, the value of an option. Returns -1 if there is no number, or if the option is
+    switched off.
+    """
     try:
         return float(text.strip())
     except ValueError:

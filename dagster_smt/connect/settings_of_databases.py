@@ -1,4 +1,6 @@
-"""Derives settings from sinks into databases: inserts and upserts, keys, deletions, schema changes, table names."""
+"""Derives settings from the options of sinks into databases. They concern inserts and upserts, keys, deletions, schema
+changes and table names.
+"""
 
 from collections.abc import Sequence
 
@@ -25,7 +27,9 @@ TABLE_NAMES = ("table.name.format", "collection.name.format")
 
 
 def jdbc_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for a JDBC sink of Confluent, Aiven or Debezium, and for sinks with its options."""
+    """Returns the settings for ``connector``, a JDBC sink of Confluent, Aiven or Debezium, or a sink with the same
+    options.
+    """
     settings = TableSettings()
     _rows(connector, settings)
     _evolution(connector, settings)
@@ -35,7 +39,7 @@ def jdbc_settings(connector: Connector) -> TableSettings:
 
 
 def _first(connector: Connector, options: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the first of the given options that a connector has, and the option's value in lower case."""
+    """Returns the first of ``options`` that ``connector`` has, and its value in lower case."""
     for option in options:
         if option in connector.config:
             return option, connector.config[option].strip()
@@ -69,7 +73,9 @@ def _rows(connector: Connector, settings: TableSettings) -> None:
 
 
 def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> None:
-    """Sets the options for a sink that only adds rows."""
+    """Changes ``settings`` to those of a sink that only adds rows, and adds the verdicts on the options of
+    ``connector``.
+    """
     if "insert.mode" in connector.config:
         settings.say("insert.mode", "used", "rows are added")
     mode_option, mode = _first(connector, _KEY_MODES)
@@ -98,7 +104,7 @@ def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> N
 
 
 def _keys(connector: Connector, settings: TableSettings) -> bool:
-    """Sets the keys of a table with keys. Returns False if the keys are unknown."""
+    """Sets the key columns in ``settings`` for a table with keys. Returns False if the keys are unknown."""
     mode_option, mode = _first(connector, _KEY_MODES)
     fields_option, text = _first(connector, _KEY_FIELDS)
     fields = names_in(text)
@@ -166,7 +172,9 @@ def _table_name(connector: Connector, settings: TableSettings) -> None:
 
 
 def _fields(connector: Connector, settings: TableSettings) -> None:
-    """Adds a stage for a list of fields: Confluent's whitelist, or Debezium's lists."""
+    """Adds a stage to ``settings`` for the field list of ``connector``, which is Confluent's whitelist or one of
+    Debezium's lists.
+    """
     lists = (("fields.whitelist", "include"), ("field.include.list", "include"), ("field.exclude.list", "exclude"))
     for option, what in lists:
         text = connector.config.get(option, "").strip()
@@ -186,14 +194,16 @@ def _fields(connector: Connector, settings: TableSettings) -> None:
 
 
 def _keys_of_values(connector: Connector, fields: Sequence[str]) -> list[str]:
-    """Returns the key columns that are missing in ``fields.whitelist``, because that list is for the other columns."""
+    """Returns the key columns that are not in ``fields``, the list ``fields.whitelist``, because this list is only for
+    the other columns.
+    """
     if _first(connector, _KEY_MODES)[1].lower() != "record_value":
         return []
     return [key for key in names_in(_first(connector, _KEY_FIELDS)[1]) if key not in fields]
 
 
 def bigquery_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for a BigQuery sink."""
+    """Returns the settings for ``connector``, a BigQuery sink."""
     settings, config = TableSettings(), connector.config
     mapped_table(connector, settings, "topic2TableMap")
     mapped_table(connector, settings, "topic2table.map")
@@ -231,7 +241,9 @@ def bigquery_settings(connector: Connector) -> TableSettings:
 
 
 def clickhouse_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for a ClickHouse sink. Altinity's sink replaces and deletes rows by the record's key."""
+    """Returns the settings for ``connector``, a ClickHouse sink. Altinity's sink replaces and deletes rows by the
+    record's key.
+    """
     settings = TableSettings()
     mapped_table(connector, settings, "topic2TableMap", "=")
     mapped_table(connector, settings, "clickhouse.topic2table.map")

@@ -1,5 +1,6 @@
-"""Derives settings from sinks into files: partitions by field and by time, the size and age of files, and records
-without values."""
+"""Derives settings from the options of sinks into files. They concern partitions by field and by time, the size and age
+of files, and records without values.
+"""
 
 import re
 
@@ -9,7 +10,7 @@ from dagster_smt.connect.settings import ExtraStage, TableSettings, every, names
 _KAFKA = "org.apache.kafka.connect.transforms."
 _PARTS = "no such partitioning is made: choose partition_by of the sink"
 _UNITS = (("hour", "Hhkms"), ("day", "dDwEeF"), ("month", "M"), ("year", "yYx"))
-"""Units of time, and their letters in Joda's patterns. Minutes and seconds are mapped to hours."""
+"""Units of time with their letters in Joda's patterns. Minutes and seconds belong to hours."""
 _OF_AIVEN = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour"}
 _OF_TIME = ("path.format", "timestamp.extractor", "timestamp.field", "timezone", "locale", "partition.duration.ms")
 _QUOTED = re.compile(r"'[^']*'")
@@ -17,7 +18,7 @@ _PLACEHOLDER = re.compile(r"\{\{\s*([a-z_]+)\s*(?::([^}]*))?\}\}")
 
 
 def files_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for sinks into S3, into Google's and Azure's storage, and into HDFS."""
+    """Returns the settings for ``connector``, a sink into S3, into Google's or Azure's storage, or into HDFS."""
     settings = TableSettings()
     _partitions(connector, settings)
     _template(connector, settings)
@@ -96,7 +97,9 @@ def _zone(connector: Connector, settings: TableSettings, option: str) -> None:
 
 
 def _unit(pattern: str) -> str:
-    """Returns the shortest unit of time in a pattern such as ``'year'=YYYY/'month'=MM``; empty if there is none."""
+    """Returns the shortest unit of time in ``pattern``, such as ``'year'=YYYY/'month'=MM``. If there is none, returns
+    an empty string.
+    """
     letters = set(_QUOTED.sub("", pattern))
     for unit, own in _UNITS:
         if letters & set(own):
@@ -105,7 +108,9 @@ def _unit(pattern: str) -> str:
 
 
 def _template(connector: Connector, settings: TableSettings) -> None:
-    """Reads the folders from Aiven's ``file.name.template``: ``{{topic}}/{{timestamp:unit=yyyy}}/{{partition}}``."""
+    """Reads the folders in Aiven's ``file.name.template`` into ``settings``, such as
+    ``{{topic}}/{{timestamp:unit=yyyy}}/{{partition}}``.
+    """
     template = connector.config.get("file.name.template", "").strip()
     if not template:
         return
@@ -158,7 +163,7 @@ def _pace(connector: Connector, settings: TableSettings) -> None:
 
 
 def nulls(connector: Connector, settings: TableSettings) -> None:
-    """Sets the treatment of records without a value."""
+    """Sets the treatment of records without a value in ``settings``."""
     option = "behavior.on.null.values"
     behaviour = connector.config.get(option, "").strip().lower()
     if behaviour == "ignore":

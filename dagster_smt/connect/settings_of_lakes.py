@@ -1,4 +1,6 @@
-"""Derives settings from sinks into Iceberg, Delta and Snowflake: tables, keys, partitions, properties, commits."""
+"""Derives settings from the options of sinks into Iceberg, Delta and Snowflake. They concern tables, keys, partitions,
+properties and commits.
+"""
 
 import re
 from dataclasses import replace
@@ -38,11 +40,13 @@ _OWN = {
     "format-version": "the sink chooses the version",
     "sort-order": "cluster_by of the sink",
 }
-"""Properties that this package sets itself."""
+"""Maps table properties that this package sets itself to the reason."""
 
 
 def iceberg_table(connector: Connector) -> str:
-    """Returns the table of an Iceberg sink; empty for a sink with several tables or with a route."""
+    """Returns the table that the Iceberg sink ``connector`` writes. For a sink with several tables or with a route,
+    returns an empty string.
+    """
     tables = names_in(connector.config.get(_TABLES, ""))
     if len(tables) == 1 and not is_true(connector, _DYNAMIC):
         return tables[0]
@@ -50,7 +54,7 @@ def iceberg_table(connector: Connector) -> str:
 
 
 def by_table(connector: Connector) -> list[Connector]:
-    """Returns a part of an Iceberg sink for each table in ``iceberg.tables``. Each part has only the options of its
+    """Splits an Iceberg sink into a part for each table in ``iceberg.tables``. Each part has only the options of its
     table.
 
     Other connectors, and sinks that take the table's name from the record, have one part: the whole connector.
@@ -75,7 +79,7 @@ def by_table(connector: Connector) -> list[Connector]:
 
 
 def iceberg_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for the Iceberg sinks of Tabular and Apache."""
+    """Returns the settings for ``connector``, an Iceberg sink of Tabular or Apache."""
     settings, config, table = TableSettings(), connector.config, iceberg_table(connector)
     if table:
         settings.say("connector.class", "used", "an Iceberg table")
@@ -115,7 +119,8 @@ def iceberg_settings(connector: Connector) -> TableSettings:
 
 
 def _route(connector: Connector, settings: TableSettings, option: str) -> None:
-    """Adds the stages that leave out the records of other tables.
+    """Adds the stages to ``settings`` that leave out records of other tables, according to the sink's route in
+    ``option``.
 
     The sink compares the whole text of the field. It does not write records in which the field or the value is missing
     (``SinkWriter.routeRecordStatically``).
@@ -170,7 +175,9 @@ def _keys(connector: Connector, settings: TableSettings, own: str) -> None:
 
 
 def _partition(text: str) -> str:
-    """Returns an entry of ``partition_by``. For example, the sink's ``bucket(id, 16)`` is ``bucket(16, id)`` in SQL."""
+    """Returns ``text``, a partition of the sink, as an entry of ``partition_by``. For example, ``bucket(id, 16)``
+    becomes ``bucket(16, id)``.
+    """
     call = _CALL.fullmatch(text)
     if call is None:
         return text
@@ -193,7 +200,7 @@ def _evolution(connector: Connector, settings: TableSettings) -> None:
 
 
 def delta_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for Confluent's Delta Lake sinks."""
+    """Returns the settings for ``connector``, one of Confluent's Delta Lake sinks."""
     settings, config = TableSettings(), connector.config
     for option in ("topic2table.map", "delta.lake.topic2table.map"):
         mapped_table(connector, settings, option)
@@ -211,7 +218,7 @@ def delta_settings(connector: Connector) -> TableSettings:
 
 
 def snowflake_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for Snowflake's sinks."""
+    """Returns the settings for ``connector``, one of Snowflake's sinks."""
     settings, config = TableSettings(), connector.config
     mapped_table(connector, settings, "snowflake.topic2table.map")
     if config.get("behavior.on.null.values", "").strip().lower() == "ignore":

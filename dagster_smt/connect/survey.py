@@ -1,4 +1,4 @@
-"""Surveys a connector's transforms. Each transform is exact, differs, or is not supported."""
+"""Gives a verdict on each transform of a connector. A transform is exact, differs, or is not supported."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from dagster_smt.foreign.check import check_options
 from dagster_smt.model.paths.connect import V1
 
 IGNORED = "SMT011"
-"""The code for an option that Kafka ignores."""
+"""The code of the problem of an option that Kafka ignores."""
 STRAY = "SMT007"
-"""The code for options of a transform that is not in the list of transforms. Kafka ignores these options."""
+"""The code of the problem of options whose transform is not in the list of transforms. Kafka ignores such options."""
 BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
 """Routers that map each topic to exactly one topic, whatever the records contain."""
 _NO_CLASS = "SMT010"
 _KAFKA_HAS_V2 = ("ExtractField",)
-"""The transforms that honour ``field.syntax.version=V2`` in Kafka 4.3.1."""
+"""The transforms that support ``field.syntax.version=V2`` in Kafka 4.3.1."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ Jars = Sequence[str | Path]
 
 
 def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
-    """Returns a verdict on each transform, in order, and on each problem of the list of transforms.
+    """Returns a verdict on each transform of ``connector``, in order. Each problem in the list of transforms also gets
+    a verdict.
 
     Args:
         connector: The connector.
@@ -69,7 +70,7 @@ def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
 
 
 def routers(connector: Connector) -> dict[str, str]:
-    """Returns the class names of the transforms that choose the topic, by alias."""
+    """Maps the aliases of those transforms of ``connector`` that choose the topic to their class names."""
     names = {}
     for alias in filter(None, split_list(connector.chain["transforms"])):
         try:
@@ -82,7 +83,7 @@ def routers(connector: Connector) -> dict[str, str]:
 
 
 def ignored_options(connector: Connector) -> list[str]:
-    """Returns the properties that Kafka ignores."""
+    """Returns the names of those properties of ``connector`` that Kafka ignores."""
     places = []
     for p in _problems(connector.chain):
         if p.code == STRAY:
@@ -103,7 +104,7 @@ def ignored_options(connector: Connector) -> list[str]:
 
 
 def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
-    """Returns the properties of one transform, with its predicate."""
+    """Returns the properties of the transform ``alias`` alone, with its predicate."""
     options = {}
     for k in _keys(chain, alias):
         options[k] = chain[k]
@@ -157,7 +158,7 @@ def _verdict(alias: str, chain: dict[str, str], smt_jars: Jars) -> TransformVerd
 
 
 def _differences(stage: Stage) -> Iterator[str]:
-    """Yields the intended differences from Kafka 4.3.1 (D1, D2)."""
+    """Yields sentences about the intended differences between ``stage`` and Kafka 4.3.1 (D1, D2)."""
     transform, name = stage.transform, type(stage.transform).__name__
     if getattr(transform, "field_syntax_version", V1) != V1 and name not in _KAFKA_HAS_V2:
         yield "field.syntax.version=V2 is honoured here; Kafka 4.3.1 ignores it on this transform (D1)"

@@ -17,7 +17,7 @@ from dagster_smt.connect.settings_of_lakes import delta_settings, iceberg_settin
 from dagster_smt.connect.survey import BY_TOPIC, routers
 
 _A_TABLE_EACH = ("jdbc", "files", "delta", "snowflake", "bigquery", "clickhouse")
-"""Families whose connectors write a table, or a folder, for each topic."""
+"""The families whose connectors write a separate table or folder for each topic."""
 _SETTINGS: dict[str, Callable[[Connector], TableSettings]] = {
     "jdbc": jdbc_settings,
     "bigquery": bigquery_settings,
@@ -30,7 +30,7 @@ _SETTINGS: dict[str, Callable[[Connector], TableSettings]] = {
 
 
 def goal_of(connector: Connector, into: str = "") -> Goal:
-    """Returns the target of a component: a table or a topic.
+    """Returns the target of the component for ``connector``: a table or a topic.
 
     Args:
         connector: The connector.
@@ -49,7 +49,9 @@ def goal_of(connector: Connector, into: str = "") -> Goal:
 
 
 def table_settings(connector: Connector, goal: Goal) -> TableSettings:
-    """Returns the settings of a component, with a verdict on each option from which they are derived."""
+    """Returns the table settings of the component for ``connector``, with a verdict on each option from which they are
+    derived.
+    """
     make = _SETTINGS.get(family_of(connector))
     if make is None or goal != "table":
         return TableSettings()
@@ -63,7 +65,9 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
 
 
 def _for_each_topic(connector: Connector, settings: TableSettings) -> None:
-    """Sets up a table for each topic, if the sink does the same and the records come from several topics."""
+    """Changes ``settings`` to a table for each topic if the sink also writes one and the records come from several
+    topics.
+    """
     chosen = []
     for name in routers(connector).values():
         if name not in BY_TOPIC:

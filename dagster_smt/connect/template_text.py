@@ -12,10 +12,10 @@ _MARKS = ("{{", "{%", "{#")
 
 
 def template_text(text: str) -> str:
-    """Returns the string for ``defs.yaml`` that Dagster renders to the given string.
+    """Returns the template for ``defs.yaml`` that Dagster renders to ``text``.
 
-    Plain strings stay unchanged. Everything else becomes ``{{ "'…'" }}``: Jinja returns a Python literal, and the
-    literal is the original string.
+    A string that rendering leaves unchanged is its own template. Every other string becomes ``{{ "'…'" }}``: Jinja
+    returns a Python literal, and the literal is the original string.
     """
     if _is_plain(text):
         return text
@@ -24,7 +24,9 @@ def template_text(text: str) -> str:
 
 
 def template_texts(data: Any) -> Any:
-    """Returns lists and mappings with ``template_text`` applied to each string. Names stay unchanged."""
+    """Returns ``data`` with ``template_text`` applied to each string in its lists and mappings. Keys of mappings stay
+    unchanged.
+    """
     if isinstance(data, str):
         return template_text(data)
     if isinstance(data, dict):
@@ -50,6 +52,6 @@ def _is_plain(text: str) -> bool:
 
 
 def _as_jinja(literal: str) -> str:
-    """Returns an ASCII string as a string literal of a Jinja expression."""
+    """Returns ``literal`` as a string literal of a Jinja expression, in ASCII."""
     escaped = literal.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

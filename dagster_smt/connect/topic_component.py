@@ -14,7 +14,7 @@ from dagster_smt.connect.settings import ExtraStage
 from dagster_smt.connect.survey import TransformVerdict
 
 PATCH_FILE = "connector.patch.json"
-"""The file with the changes: the body of ``PATCH /connectors/NAME/config`` (KIP-477, Kafka 3.8 and later).
+"""The name of the file with the changes: the body of ``PATCH /connectors/NAME/config`` (KIP-477, Kafka 3.8 and later).
 
 It does not contain options that stay unchanged, and therefore no secrets.
 """
@@ -42,7 +42,7 @@ class Beside:
 
 
 def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
-    """Returns the parts of a component for a sink connector that stays in use.
+    """Returns the parts of a component that writes topics for a sink connector, which stays in use.
 
     Args:
         connector: The connector.
@@ -70,7 +70,7 @@ def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
 
 
 def without_transforms(connector: Connector) -> Patch:
-    """Returns the changes that remove the transforms and predicates of a connector."""
+    """Returns the changes that remove all transforms and predicates from the configuration of ``connector``."""
     return dict.fromkeys(option for option in connector.chain if option in connector.config)
 
 

@@ -15,13 +15,13 @@ _PROVIDERS = {
     "EnvVarConfigProvider": "env",
     "EnvironmentVariableConfigProvider": "env",
 }
-"""The provider classes of Kafka and Strimzi whose references this package resolves, with their usual names."""
+"""Maps each provider class of Kafka and Strimzi whose references this package resolves to its usual name."""
 _REFERENCE = re.compile(r"\$\{([\w.-]+):")
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker's properties.
+    """The properties of a Connect worker.
 
     Attributes:
         config: The properties; empty if they are unknown.
@@ -30,7 +30,9 @@ class Worker:
     config: Mapping[str, str] = field(default_factory=dict)
 
     def converter(self, side: str) -> dict[str, str]:
-        """Returns the converter for keys or values, with the converter's options."""
+        """Returns the worker's converter for keys or values, with the options of the converter. ``side`` is ``key`` or
+        ``value``.
+        """
         name = f"{side}.converter"
         options = {}
         for k, v in self.config.items():
@@ -39,11 +41,13 @@ class Worker:
         return options
 
     def consumer(self, option: str) -> str:
-        """Returns the worker's option for the consumers of sinks; empty if the worker does not set the option."""
+        """Returns the worker's setting of ``option`` for the consumers of sinks; empty if the worker does not set the
+        option.
+        """
         return self.config.get(f"consumer.{option}", "").strip()
 
     def with_usual_providers(self, connector: Connector) -> Connector:
-        """Returns the connector with references that use the usual names of providers.
+        """Returns ``connector`` with references that name each provider by its usual name.
 
         A worker may give ``FileConfigProvider`` any name. Then ``${secrets:/run/db.properties:password}`` becomes
         ``${file:/run/db.properties:password}``.
@@ -65,7 +69,7 @@ NO_WORKER = Worker()
 
 
 def read_worker(file: Path) -> Worker:
-    """Returns the worker that a properties file describes.
+    """Returns the worker that the properties in ``file`` describe.
 
     Raises:
         ConfigError: SMT002, the file is not UTF-8 text.

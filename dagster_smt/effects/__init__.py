@@ -1,1 +1,3 @@
-"""The effects of transforms as data, and their two evaluators: plans with a schema, Python functions without one."""
+"""The effects of transforms, described as data. Two evaluators apply them: plans for records with a schema, and Python
+functions for records without a schema.
+"""

@@ -1,4 +1,4 @@
-"""Converts effects to plain data (JSON types), for engines that are not Python."""
+"""Converts effects into plain data with JSON types, for engines that are not written in Python."""
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -15,7 +15,7 @@ from dagster_smt.model.schema_json import schema_to_json
 
 
 def as_data(effects: Iterable[Effect]) -> list[dict[str, Any]]:
-    """Returns effects as lists, objects, strings, numbers and booleans.
+    """Returns ``effects`` as plain data: lists, objects, strings, numbers and booleans.
 
     An effect, a path step that is not a name, and every other dataclass become objects: ``kind`` is the class, and the
     other keys are the fields. A path becomes the list of its steps, and a rule becomes an object of ``name`` and
@@ -28,7 +28,7 @@ def as_data(effects: Iterable[Effect]) -> list[dict[str, Any]]:
 
 
 def is_data(effects: Iterable[Effect]) -> bool:
-    """Returns True if an engine that is not Python can run the effects."""
+    """Returns True if an engine that is not written in Python can run ``effects``."""
     try:
         as_data(effects)
     except ValueError:
@@ -37,7 +37,7 @@ def is_data(effects: Iterable[Effect]) -> bool:
 
 
 def data_of(part: Any) -> Any:
-    """Returns a part of an effect as plain data.
+    """Returns ``part``, a part of an effect, as plain data.
 
     Raises:
         ValueError: The part is Python code.

@@ -1,4 +1,6 @@
-"""Transforms and predicates implemented in Python code, because no effect or condition can express them."""
+"""Base classes for transforms and predicates that are implemented in Python code, because no effect or condition can
+express them.
+"""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from dagster_smt.model.record import PlanRecord, Record
 
 @dataclass(frozen=True)
 class Code:
-    """The effect of Python code, as far as it is known without running the code.
+    """The effect of Python code. It states the facts that are known without running the code.
 
     Attributes:
         entries: The ledger entries that the code may write.
@@ -30,7 +32,8 @@ class Code:
 
 
 class CodeTransform(Transform):
-    """A transform in Python code: a plan for records with a schema, and a function for records without a schema.
+    """A transform implemented in Python code. It has a plan for records with a schema, and a function for records
+    without a schema.
 
     A transform that reads neither key nor value only has the plan, which serves both kinds of records.
     """
@@ -41,7 +44,7 @@ class CodeTransform(Transform):
     """
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        """Returns the record after the stage.
+        """Returns the plan of ``record`` after the stage.
 
         The key or value may be null in every record, but only if the null rule is ``apply`` or ``wrap``.
 
@@ -51,8 +54,8 @@ class CodeTransform(Transform):
         raise NotImplementedError
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Returns a function of two arguments: a key or value without a schema, and the record. The function returns
-        the new key or value.
+        """Returns a function that transforms a key or value without a schema. Its two arguments are the key or value,
+        and the record. It returns the new key or value.
 
         The value is lazily decoded JSON (``values.lazy``), and the function may change it in place. If the function
         puts a part of the value into two locations of the record, it must copy the part (``values.lazy.copied``). In a
@@ -65,7 +68,8 @@ class CodeTransform(Transform):
         raise NotImplementedError
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the value that a plan depends on besides the schemas, such as the name of a field in a header.
+        """Returns the part of ``record``, besides its schemas, on which a plan depends. An example is the name of a
+        field in a header.
 
         The Python evaluator makes a plan for each such value. ``plan_record`` reads the value from
         ``Planning.variant``, which is None for a plan of columns, where only schemas are known. Only transforms that
@@ -74,7 +78,8 @@ class CodeTransform(Transform):
         return None
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for a record that needs fewer fields than others, such as the event of a deleted row.
+        """Returns a variant for a record that needs fewer fields than other records, such as the event of a deleted
+        row.
 
         The Python evaluator calls this method if the schema of a record lacks a field that the ordinary plan needs. The
         evaluator then plans again with the result as ``Planning.variant``. If the result is None, the record is
@@ -84,14 +89,18 @@ class CodeTransform(Transform):
 
 
 class CodePredicate(Predicate):
-    """A predicate in Python code: an expression for records with a schema, a function for records without a schema."""
+    """A predicate implemented in Python code. It has an expression for records with a schema, and a function for
+    records without a schema.
+    """
 
     def test(self, record: PlanRecord) -> Expr | bool:
-        """Returns an expression with a boolean result, or the result itself if planning already knows it."""
+        """Returns an expression that is true if ``record`` satisfies the predicate. If planning already knows the
+        result, returns the result itself.
+        """
         raise NotImplementedError
 
     def schemaless(self) -> Callable[[Record], bool]:
-        """Returns the test of a record whose key or value (the side that the predicate reads) has no schema and is not
-        null. This side is lazily decoded.
+        """Returns a function that tests a record whose key or value has no schema. The key or value that the predicate
+        reads is not null, and lazily decoded.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Conditions on a record, as data: the tests of predicates and of ``Reject``.
+"""Conditions on a record, described as data. Predicates and ``Reject`` consist of conditions.
 
 Three modules read conditions: planning (``conditions_on_plan``), Python functions for records without a schema
 (``conditions_on_values``), and push-down (``passing``). In a predicate, a condition on fields tests the value; in
@@ -34,7 +34,9 @@ class Refusal:
     connect_class: str = DATA_EXCEPTION
 
     def problem(self, what: str = "", fields: str = "") -> tuple[str, str, str, str]:
-        """Returns code, statement, hint and exception class. ``what`` and ``fields`` replace the placeholders."""
+        """Returns code, statement, hint and exception class. ``what`` and ``fields`` take the place of the
+        placeholders.
+        """
         statement = self.statement.replace("{what}", what)
         return self.code, statement, self.hint.replace("{fields}", fields), self.connect_class
 
@@ -57,26 +59,28 @@ class NoTest:
 
 
 FieldCheck = TextPasses | IsLiteral | ValuePasses | NoTest
-"""The tests of a field: its string as in a header, a literal that it equals, or a value rule."""
+"""The tests that a condition can apply to a field: the field's string as in a header, equality with a literal, or a
+value rule.
+"""
 
 
 @dataclass(frozen=True)
 class Always:
-    """True for every record."""
+    """A condition that is true for every record."""
 
     reads: ClassVar[Parts] = frozenset()
 
 
 @dataclass(frozen=True)
 class NullValue:
-    """True if the value is null."""
+    """A condition that is true if the value of the record is null."""
 
     reads: ClassVar[Parts] = frozenset()
 
 
 @dataclass(frozen=True)
 class TopicPasses:
-    """True if the topic passes a value rule, such as ``Matches``."""
+    """A condition that is true if the topic passes a value rule, such as ``Matches``."""
 
     rule: Rule
     reads: ClassVar[Parts] = frozenset()
@@ -84,7 +88,7 @@ class TopicPasses:
 
 @dataclass(frozen=True)
 class HasHeader:
-    """True if the record has a header of exactly this name."""
+    """A condition that is true if the record has a header of exactly this name."""
 
     name: str
     reads: ClassVar[Parts] = frozenset({"headers"})
@@ -92,7 +96,7 @@ class HasHeader:
 
 @dataclass(frozen=True)
 class FieldPasses:
-    """True if a field passes a test. With a schema, a null is read as the field's default.
+    """A condition that is true if a field passes a test. With a schema, a null is read as the field's default.
 
     Attributes:
         path: The path of the field, to at most one field. A path without steps is the whole key or value.
@@ -115,7 +119,7 @@ class FieldPasses:
 
 @dataclass(frozen=True)
 class PathFinds:
-    """True if a JSONPath gives one of the listed answers (``values.json_path.answer``).
+    """A condition that is true if a JSONPath gives one of the listed answers (``values.json_path.answer``).
 
     Attributes:
         path: The path.
@@ -131,7 +135,7 @@ class PathFinds:
 
 @dataclass(frozen=True)
 class Not:
-    """True if a condition is false."""
+    """A condition that is true if another condition is false."""
 
     condition: "Condition"
 
@@ -145,7 +149,7 @@ Condition = Always | NullValue | TopicPasses | HasHeader | FieldPasses | PathFin
 
 
 def inside(condition: Condition) -> Condition:
-    """Returns the condition inside ``Not``, or the condition itself."""
+    """Returns the condition inside ``Not`` if ``condition`` is a ``Not``. Otherwise returns ``condition`` itself."""
     if isinstance(condition, Not):
         return inside(condition.condition)
     return condition

@@ -1,4 +1,6 @@
-"""Conditions on a symbolic record: an expression with a boolean result, or the result itself if planning knows it."""
+"""Plans conditions on a symbolic record. The result is an expression, or the truth value itself if planning knows
+it.
+"""
 
 from dagster_smt.authoring.fields.edit import struct_of
 from dagster_smt.authoring.fields.field_reading import read_field
@@ -28,7 +30,8 @@ from dagster_smt.values.value_rule import IsNull, WhereThere
 
 
 def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpose: str) -> Expr | bool:
-    """Returns the expression of a condition on a record, or its result if planning knows it.
+    """Returns an expression that is true if ``condition`` is true for ``record``. If planning knows the result, returns
+    the result itself.
 
     Args:
         condition: The condition.
@@ -81,7 +84,9 @@ def _field(condition: FieldPasses, node: Node, purpose: str) -> Expr | bool:
 
 
 def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
-    """Returns the field; None if the schema does not have the field and the condition is therefore false."""
+    """Returns the field that ``condition`` tests. Returns None if the schema lacks the field, so that the condition is
+    false.
+    """
     path, missing = condition.path, condition.missing
     if not path.steps:
         if missing is not None:
@@ -97,7 +102,7 @@ def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
 
 
 def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
-    """Returns the test of a field.
+    """Returns an expression for the test of ``field``.
 
     ``around`` is null if the key or value is null. The field is then also null, but must not be rejected for that
     reason.
@@ -119,7 +124,7 @@ def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
 
 
 def where_there(node: Node, test: Expr | bool) -> Expr | bool:
-    """Returns a condition that is false if the key or value is null."""
+    """Returns ``test`` combined with a condition that makes it false if ``node``, the key or value, is null."""
     if isinstance(test, bool) or node.schema.type is not Type.STRUCT:
         return test
     present = open_struct(node).present

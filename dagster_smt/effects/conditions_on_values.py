@@ -1,4 +1,6 @@
-"""Conditions on keys and values without a schema: Python functions on lazily decoded JSON (``values.lazy``)."""
+"""Tests conditions on keys and values without a schema. The tests are Python functions on lazily decoded JSON
+(``values.lazy``).
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +16,7 @@ Test = Callable[[Any], bool]
 
 
 def test_function(condition: Condition, purpose: str) -> Test:
-    """Returns the function that tests a condition on a key or value without a schema.
+    """Returns a function that tests ``condition`` on a key or value without a schema.
 
     Args:
         condition: A condition on fields, or a condition with the same result for all records.

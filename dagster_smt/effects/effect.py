@@ -1,4 +1,4 @@
-"""The actions of transforms on a record, as data.
+"""Effects: the actions of transforms on a record, described as data.
 
 A transform lists its effects in only one method, ``Transform.effects``. All other code reads that list: the plan of a
 schema (``on_plan_record``), the Python functions for records without a schema (``on_values_record``), the ledger, and
@@ -27,7 +27,7 @@ NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offs
 
 
 class _Effect:
-    """The properties that all effects have in common."""
+    """The base class of all effects."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -50,7 +50,8 @@ class _Effect:
 
 @dataclass(frozen=True)
 class Change(_Effect):
-    """Changes the value at a path by a rule. Changes act in their order, but inner values before outer values.
+    """An effect that changes the value at a path by a rule. Changes act in their order, but inner values are changed
+    before outer values.
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
@@ -83,7 +84,7 @@ class Change(_Effect):
 
 @dataclass(frozen=True)
 class Drop(_Effect):
-    """Removes a field. All drops of a transform act at once, before its other effects."""
+    """An effect that removes a field. All drops of a transform act at once, before its other effects."""
 
     path: FieldPath
 
@@ -94,7 +95,7 @@ class Drop(_Effect):
 
 @dataclass(frozen=True)
 class Keep(_Effect):
-    """Removes all fields except the listed fields and the structs around them.
+    """An effect that removes all fields except the listed fields and the structs around them.
 
     Paths mean the fields before any rename.
     """
@@ -108,7 +109,7 @@ class Keep(_Effect):
 
 @dataclass(frozen=True)
 class Rename(_Effect):
-    """Renames a field. All renames of a transform act at once, after drops and keeps.
+    """An effect that renames a field. All renames of a transform act at once, after drops and keeps.
 
     Attributes:
         path: The field.
@@ -127,12 +128,14 @@ class Rename(_Effect):
 
 @dataclass(frozen=True)
 class Rebuild(_Effect):
-    """With a schema: gives the struct a new schema, required and without default (``SchemaUtil.copySchemaBasics``)."""
+    """An effect that, with a schema, gives the struct a new schema. The new schema is required and has no default
+    (``SchemaUtil.copySchemaBasics``).
+    """
 
 
 @dataclass(frozen=True)
 class Insert(_Effect):
-    """Inserts a new field.
+    """An effect that inserts a new field.
 
     Attributes:
         path: The path of the field; names only.
@@ -165,7 +168,7 @@ class Insert(_Effect):
 
 @dataclass(frozen=True)
 class Extract(_Effect):
-    """Replaces the whole key or value with one of its fields.
+    """An effect that replaces the whole key or value with one of its fields.
 
     Attributes:
         path: The path of the field, to at most one field. Without a schema, a missing field gives null.
@@ -182,7 +185,7 @@ class Extract(_Effect):
 
 @dataclass(frozen=True)
 class Wrap(_Effect):
-    """Puts a value into a new struct (without a schema: an object), as its only field.
+    """An effect that puts a value into a new struct (without a schema: an object), as its only field.
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
@@ -200,7 +203,9 @@ class Wrap(_Effect):
 
 @dataclass(frozen=True)
 class MakeKey(_Effect):
-    """Builds a new key: a struct (without a schema: an object) of fields of the value, named after the last steps."""
+    """An effect that builds a new key from fields of the value. The key is a struct (without a schema: an object),
+    whose fields are named after the last steps of the paths.
+    """
 
     paths: tuple[FieldPath, ...]
 
@@ -215,7 +220,9 @@ class MakeKey(_Effect):
 
 @dataclass(frozen=True)
 class ByPattern:
-    """Routes by a regular expression. If it matches the whole topic, its first match in the topic is replaced."""
+    """A routing by a regular expression. If the expression matches the whole topic, its first match in the topic is
+    replaced.
+    """
 
     regex: str
     replacement: str
@@ -229,7 +236,9 @@ class ByPattern:
 
 @dataclass(frozen=True)
 class ByTime:
-    """Routes by time: a template with the topic for ``${topic}`` and the record's timestamp for ``${timestamp}``."""
+    """A routing by time. In a template, the topic replaces ``${topic}``, and the record's timestamp replaces
+    ``${timestamp}``.
+    """
 
     topic_format: str
     timestamp_format: str
@@ -243,7 +252,7 @@ class ByTime:
 
 @dataclass(frozen=True)
 class ByHeader:
-    """Routes by header: the last header of a name contains the new topic.
+    """A routing by header. The last header of a certain name contains the new topic.
 
     Attributes:
         name: The name of the header.
@@ -262,7 +271,7 @@ class ByHeader:
 
 @dataclass(frozen=True)
 class ByField:
-    """Routes by field: a field contains the new topic, as a string. A null or empty field contains no topic.
+    """A routing by field. The field contains the new topic as a string. A null or empty field contains no topic.
 
     Attributes:
         path: The path of the field; without steps, the whole key or value.
@@ -285,7 +294,7 @@ class ByField:
 
     @property
     def label(self) -> str:
-        """The field, as messages name it."""
+        """The field's name in messages."""
         if self.path.steps:
             return f"the field '{self.path.text}'"
         return "the key or value"
@@ -295,7 +304,7 @@ class ByField:
 
 @dataclass(frozen=True)
 class ByFieldTime:
-    """Routes as ``ByTime``, with the time from a string field of the value. Values with a schema are rejected.
+    """A routing like ``ByTime``, with the time from a string field of the value. Values with a schema are rejected.
 
     Attributes:
         topic_format, timestamp_format: As in ``ByTime``.
@@ -317,7 +326,7 @@ class ByFieldTime:
 
 @dataclass(frozen=True)
 class Route(_Effect):
-    """Changes the topic of the record. Partition, offset and timestamp stay."""
+    """An effect that changes the topic of the record. Partition, offset and timestamp stay."""
 
     by: ByPattern | ByTime | ByHeader | ByField | ByFieldTime
 
@@ -332,7 +341,7 @@ class Route(_Effect):
 
 @dataclass(frozen=True)
 class Reject(_Effect):
-    """Removes the records for which a condition is true.
+    """An effect that removes the records for which a condition is true.
 
     Attributes:
         condition: The condition. If it is ``NullValue``, the null rule applies.
@@ -350,7 +359,7 @@ class Reject(_Effect):
 
 @dataclass(frozen=True)
 class AddHeader(_Effect):
-    """Appends a new header to the headers. Connect parses ``text`` as the value of the header."""
+    """An effect that appends a new header. Connect parses ``text`` as the value of the header."""
 
     name: str
     text: str
@@ -366,7 +375,7 @@ class AddHeader(_Effect):
 
 @dataclass(frozen=True)
 class DropHeaders(_Effect):
-    """Removes all headers with the listed names."""
+    """An effect that removes all headers with the listed names."""
 
     names: tuple[str, ...]
 
@@ -381,7 +390,7 @@ class DropHeaders(_Effect):
 
 @dataclass(frozen=True)
 class KeepHeaders(_Effect):
-    """Removes all headers except those with the listed names."""
+    """An effect that removes all headers except those with the listed names."""
 
     names: tuple[str, ...]
 
@@ -400,7 +409,7 @@ class KeepHeaders(_Effect):
 
 @dataclass(frozen=True)
 class CopyToHeader(_Effect):
-    """Adds a header with the value of a field. Drops of the same transform act after all copies.
+    """An effect that adds a header with the value of a field. Drops of the same transform act after all copies.
 
     With a schema the field must exist. Without a schema, a missing field gives a null header.
     """
@@ -419,14 +428,16 @@ class CopyToHeader(_Effect):
 
 @dataclass(frozen=True)
 class SetSchema(_Effect):
-    """Sets the name or the version, or both, of the struct's schema. None keeps the present name or version."""
+    """An effect that sets the name or the version, or both, of the struct's schema. None keeps the present name or
+    version.
+    """
 
     name: str | None
     version: int | None
 
     @property
     def changes(self) -> dict[str, str | int]:
-        """The new attributes of the schema."""
+        """The attributes of the schema that change, with their new values."""
         pairs = {"name": self.name, "version": self.version}
         results = {}
         for key, value in pairs.items():
@@ -445,7 +456,9 @@ class SetSchema(_Effect):
 
 @dataclass(frozen=True)
 class NeedsSchema(_Effect):
-    """Rejects keys and values without a schema, unless they are null, with code, statement and hint."""
+    """An effect that rejects keys and values without a schema, unless they are null. The problem has the given code,
+    statement and hint.
+    """
 
     code: str
     statement: str
@@ -454,7 +467,8 @@ class NeedsSchema(_Effect):
 
 @dataclass(frozen=True)
 class SetTimestamp(_Effect):
-    """Sets the record's timestamp from a field: an int64 in a unit, or a date. A null is rejected.
+    """An effect that sets the record's timestamp from a field, which is an int64 in a certain unit, or a date. A null
+    is rejected.
 
     Attributes:
         name: The name of the field, at the top level. With a schema, the field may also be an entry of a map.
@@ -479,7 +493,7 @@ class SetTimestamp(_Effect):
 
 @dataclass(frozen=True)
 class Join(_Effect):
-    """Adds a field that joins the strings of other fields, as Java writes them.
+    """An effect that adds a field. The field joins the strings of other fields, as Java writes them.
 
     With a schema, the struct gets a new schema without name, version, doc and parameters, and an existing field of the
     same name is rejected. Without a schema, an existing field is overwritten.
@@ -503,7 +517,7 @@ class Join(_Effect):
 
 @dataclass(frozen=True)
 class Nullify(_Effect):
-    """Sets the key or value to null.
+    """An effect that sets the key or value to null.
 
     Attributes:
         schema: The treatment of the schema. ``nullify`` removes it. ``retain`` keeps it. ``validate`` keeps it and
@@ -548,7 +562,7 @@ _FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Ren
 
 
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the kinds of the effects, except kinds that may accompany any family.
+    """Returns the kinds of ``effects``, except for kinds that may accompany any family.
 
     Raises:
         TypeError: The effects belong to different families.
@@ -565,12 +579,12 @@ def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
 
 
 def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
-    """Returns the effects of one kind, in their order."""
+    """Returns the effects of the class ``kind``, in their order."""
     return tuple(effect for effect in effects if isinstance(effect, kind))
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
-    """Returns each effect with the number of its first entry among the transform's ledger entries."""
+    """Returns each effect of ``effects`` with the number of its first entry in the transform's part of the ledger."""
     pairs = []
     first = 0
     for effect in effects:

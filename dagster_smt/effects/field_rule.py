@@ -1,4 +1,4 @@
-"""Field rules change the value of a field. One declaration serves records with and without a schema."""
+"""Field rules, which change the value of a field. The same declaration serves records with and without a schema."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
@@ -11,7 +11,7 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.values.value_rule import KeepNull
 
 Protection = Literal["", "seals", "opens"]
-"""``seals``: a holder of the key can decrypt the new value.
+"""The effect of a rule on the protection of values. ``seals``: a holder of the key can decrypt the new value.
 
 ``opens``: the rule decrypts such values. Empty: neither.
 """
@@ -19,7 +19,7 @@ Protection = Literal["", "seals", "opens"]
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value that replaces every value of a kind.
+    """A fixed value with which a rule replaces every value of a kind.
 
     Attributes:
         value: The value, in the Python form of the kind (``model.runtime``).
@@ -44,7 +44,9 @@ class FieldRule:
 
     @property
     def protection(self) -> Protection:
-        """Returns whether the rule seals values with a key, opens sealed values, or does neither."""
+        """Returns ``seals`` if the rule encrypts values with a key, ``opens`` if the rule decrypts such values, and
+        otherwise an empty string.
+        """
         return ""
 
     @property
@@ -56,7 +58,7 @@ class FieldRule:
         return values
 
     def of_kind(self, kind: str) -> Rule | Constant | None:
-        """Returns the rule or constant for values of a kind. None leaves the values as they are.
+        """Returns the rule or the constant for values of the kind ``kind``. None leaves the values as they are.
 
         Args:
             kind: A type of Connect in lower case (``string``, ``int64``, ``map``, …) or a logical type (``Decimal``,
@@ -68,7 +70,8 @@ class FieldRule:
         raise NotImplementedError
 
     def on_node(self, target: Target) -> Node:
-        """Returns the field after the rule, or the same object if the rule leaves the field as it is.
+        """Returns the field at ``target`` after the rule. If the rule leaves the field as it is, returns the same
+        object.
 
         Raises:
             PlanError: No record of this schema can pass the stage.
@@ -93,7 +96,7 @@ class FieldRule:
 
 
 def masked(after: Node, before: Node, protection: Protection) -> Node:
-    """Returns a field with its marks before the change and the mark ``masked``.
+    """Returns the field ``after`` with the marks of ``before`` and the additional mark ``masked``.
 
     The additional mark ``sealed`` means that a key can decrypt the value. A value that lost its contents earlier stays
     masked, even if one stage seals it and another stage opens it again.
@@ -107,7 +110,9 @@ def masked(after: Node, before: Node, protection: Protection) -> Node:
 
 
 def opened(after: Node, before: Node) -> Node:
-    """Returns a field that a stage has opened. The field is no longer masked, unless it lost its contents earlier."""
+    """Returns the field ``after``, which a stage has decrypted. The field is no longer masked, unless it lost its
+    contents earlier.
+    """
     if not isinstance(after, Cell) or _is_masked_for_good(_marks(before)):
         return after
     return replace(after, marks=(_marks(before) - {"masked", "sealed"}) | {"opened"})

@@ -64,7 +64,7 @@ class Settings:
 
 
 def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Returns a key or value after effects that change only this key or value.
+    """Returns ``node``, a key or value, after effects that change nothing else in the record.
 
     Args:
         effects: The effects, of one family.
@@ -121,7 +121,9 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
 
 
 def _marked(change: Change, after: Node, before: Node) -> Node:
-    """Returns a changed field with the marks of a mask, or of a value that has been opened."""
+    """Returns ``after``, a changed field, with the marks of a mask, or with the marks of a value that has been
+    decrypted.
+    """
     if change.action == "masked":
         return masked(after, before, change.rule.protection)
     if change.rule.protection == "opens":
@@ -143,7 +145,7 @@ def _change_in_place(
 
 
 def _is_text_map(schema: Schema) -> bool:
-    """Returns True if a schema is a map from strings to optional strings."""
+    """Returns True if ``schema`` is a map from strings to optional strings."""
     keys, values = schema.keys, schema.values
     if schema.type is not Type.MAP or keys is None or values is None:
         return False
@@ -161,7 +163,7 @@ def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Ce
 
 
 def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Drops fields, then keeps fields, then renames fields. All paths refer to the schema before the transform.
+    """Drops, keeps and renames fields of ``node``, in this order. All paths refer to the schema before the transform.
 
     In Kafka a dropped field can reappear with a new name; here it cannot (difference D2).
     """
@@ -217,7 +219,7 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _opened(child: Node, needs_text: bool) -> Node:
-    """Returns a field. A struct that must be converted to a string is split into its fields."""
+    """Returns the field ``child``. A struct that must be converted to a string is split into its fields."""
     if needs_text and child.schema.type is Type.STRUCT:
         return open_struct(child)
     return child
@@ -291,7 +293,7 @@ def _wrap_inside(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> No
 
 
 def _required(node: Node, purpose: str) -> Node:
-    """Returns a key or value that rejects null, because its schema requires a value."""
+    """Returns ``node``, a key or value, with a check that rejects null, because its schema requires a value."""
     rule = NotNull(purpose)
     if isinstance(node, Cell):
         return replace(node, expr=Call(rule, (node.expr,)), nullable=False)
@@ -305,7 +307,7 @@ def _struct_around(name: str, node: Node) -> Group:
 
 @dataclass(frozen=True)
 class _InsertFields:
-    """Adds fields to a struct and to the structs inside it."""
+    """A builder that inserts fields into a struct and into the structs inside it."""
 
     inserts: tuple[Insert, ...]
     at: Planning
@@ -321,7 +323,9 @@ class _InsertFields:
         return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
 
     def _fields(self, group: Group, branch: Branch) -> dict[str, Node]:
-        """Returns copies of a struct's fields, with the new fields of the struct and of the structs inside it."""
+        """Returns the fields of the struct ``group`` with the new fields in ``branch``. Some of them are in structs
+        inside the struct.
+        """
         fields: dict[str, Node] = {}
         for name, child in group.fields:
             below = branch.below.get(name, Branch())
@@ -337,8 +341,8 @@ class _InsertFields:
         return fields
 
     def _below(self, name: str, branch: Branch, fields: dict[str, Node], group: Group) -> None:
-        """Inserts fields into the struct with the given name. Inserts nothing if the field of that name is not a
-        struct.
+        """Inserts fields into the struct called ``name``. If the field of that name is not a struct, inserts
+        nothing.
         """
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:

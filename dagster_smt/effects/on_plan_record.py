@@ -1,4 +1,6 @@
-"""Applies effects to a symbolic record: to its key or value (``on_plan``), or to topic, headers, timestamp and key."""
+"""Applies effects to a symbolic record. They change its key or value (``on_plan``), or its topic, headers, timestamp
+and key.
+"""
 
 from dataclasses import replace
 from typing import Literal
@@ -46,7 +48,7 @@ from dagster_smt.values.times.timestamps import RecordTime
 
 
 def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanRecord:
-    """Returns a record after a transform.
+    """Returns ``record`` after the effects of ``transform``.
 
     Args:
         transform: The transform.
@@ -118,7 +120,7 @@ def _set_timestamp(effect: SetTimestamp, record: PlanRecord, at: Planning, setti
 
 
 def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
-    """Returns the field of a struct, or the entry of a map."""
+    """Returns the field of ``node`` (a struct or a map) that contains the timestamp for ``effect``."""
     keys, values = node.schema.keys, node.schema.values
     if isinstance(node, Cell) and keys is not None and values is not None and keys.type is Type.STRING:
         return Cell(optional(values), Call(MapValue(effect.name), (node.expr,)), node.sources, nullable=True)
@@ -127,7 +129,7 @@ def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
 
 
 def _nullify(effect: Nullify, record: PlanRecord, at: Planning) -> PlanRecord:
-    """Returns the record with a null key or value.
+    """Returns ``record`` after its key or value has been set to null.
 
     The null keeps a type even under ``nullify``, because every column has a type.
     """
@@ -166,7 +168,9 @@ def _keep_headers(effect: KeepHeaders, record: PlanRecord, at: Planning) -> Plan
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Copies fields into headers, in the order of the effects, and then drops the moved fields."""
+    """Copies fields of ``record`` into headers in the order of ``effects``. After that, the moved fields are
+    dropped.
+    """
     group = struct_of(at.side_of(record), settings.purpose)
     headers = record.headers
     for number, copy in enumerate(only(effects, CopyToHeader)):

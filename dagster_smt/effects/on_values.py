@@ -1,4 +1,4 @@
-"""Applies effects to a key or value without a schema, by Python functions on lazily decoded JSON (``values.lazy``)."""
+"""Applies effects to a key or value without a schema. Python functions change lazily decoded JSON (``values.lazy``)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ from dagster_smt.values.text_rules import JoinTexts, java_text
 
 
 def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function of (value, record) for effects that only change the key or value.
+    """Returns a function that applies effects to a key or value. Its arguments are the value and the record.
 
     Args:
         effects: The effects, of one family.
@@ -65,14 +65,14 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
 
 def act_of(rule: FieldRule, bit: int) -> Act:
-    """Returns the function that applies a rule to the value at a key of a container."""
+    """Returns a function that applies ``rule`` to the value at a key of a container."""
     if rule.constant:
         return _constant_act(rule, bit)
     return _function_act(rule, bit)
 
 
 def text_of(rule: FieldRule) -> bytes | None:
-    """Returns the JSON with which a rule replaces every string; None if the result depends on the string."""
+    """Returns the JSON with which ``rule`` replaces every string. If the result depends on the string, returns None."""
     if not rule.constant:
         return None
     constant = rule.of_kind("string")
@@ -82,7 +82,9 @@ def text_of(rule: FieldRule) -> bytes | None:
 
 
 def _constant_act(rule: FieldRule, bit: int) -> Act:
-    """Returns the act of a constant. The act decodes no value, because the first byte of a value shows the kind."""
+    """Returns a function that applies ``rule``, which gives constants. The function decodes no value, because the first
+    byte of a value shows its kind.
+    """
     values: dict[str, Any] = {}
 
     def value_of(kind: str) -> Any:
@@ -116,8 +118,8 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
-    """Returns a function that maps a kind to the function for values of that kind. The rule is called only once per
-    kind.
+    """Returns a function that maps a kind to the function for values of that kind. For each kind, ``rule`` is called
+    only once.
     """
     functions: dict[str, Callable[[Any], Any] | None] = {}
 
@@ -179,7 +181,7 @@ def _change_whole(rule: FieldRule, bit: int) -> SideFunction:
 
 
 def _restructure(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function that drops fields, then keeps fields, then renames fields."""
+    """Returns a function that applies ``effects`` which drop, keep and rename fields, in this order."""
     drops = []
     for n, effect in numbered(effects):
         if isinstance(effect, Drop):
@@ -219,7 +221,9 @@ def drop_act(bit: int) -> Act:
 
 
 def _renamer(renames: Sequence[tuple[Rename, int]]) -> Visit:
-    """Returns the function that renames all fields at once: it removes all fields before it inserts the first one."""
+    """Returns a function that applies all ``renames`` at once. It removes all of the fields before it inserts the first
+    one.
+    """
     paths = [rename.path for rename, _ in renames]
     collect = collector(paths)
     tops = [(rename.path.leaf, rename.name(rename.path.leaf), bit) for rename, bit in renames]

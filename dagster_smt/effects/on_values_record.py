@@ -1,5 +1,5 @@
-"""Applies effects to records without a schema: to the key or value (``on_values``), or to topic, headers, timestamp and
-key.
+"""Applies effects to records without a schema. They change the key or value (``on_values``), or topic, headers,
+timestamp and key.
 """
 
 from typing import Any
@@ -39,7 +39,8 @@ _CONVERTED = frozenset(kind.value for kind in CONVERTED)
 
 
 def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
-    """Returns the function of (value, record) that applies a transform to records without a schema.
+    """Returns a function that applies ``transform`` to records without a schema. Its arguments are the value and the
+    record.
 
     Args:
         transform: A transform that reads the key or value of the record.
@@ -51,7 +52,7 @@ def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
 
 
 def effects_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function that applies effects of one family; messages contain ``purpose``."""
+    """Returns a function that applies ``effects``, which belong to one family. Messages contain ``purpose``."""
     for needs in only(effects, NeedsSchema):
         return _refuse(needs)
     if CopyToHeader in family_of(effects):
@@ -92,7 +93,9 @@ def _reject(effect: Reject, purpose: str) -> SideFunction:
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function that copies fields into headers, in order, and then drops the moved fields."""
+    """Returns a function that copies fields into headers in the order of ``effects``. After that, the function drops
+    the moved fields.
+    """
     copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
     drops = []
     for n, effect in numbered(effects):
@@ -146,7 +149,7 @@ def _route_by_field(by: ByField, bit: int, purpose: str) -> SideFunction:
 
 
 def _topic_text(by: ByField, field: Any) -> str | None:
-    """Returns the topic that a field contains, or None if the field contains no topic."""
+    """Returns the topic in ``field``, the value of a field. If the field contains no topic, returns None."""
     if by.converts and kind_of(field) in _CONVERTED:
         text = java_text(None, field)
     elif type(field) is str:

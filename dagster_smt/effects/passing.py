@@ -1,4 +1,6 @@
-"""Conditions on the records that pass a stage. A run need not read other records (``model.keeps``, decision 16)."""
+"""Determines the condition of the records that pass a stage. A run need not read other records (``model.keeps``,
+decision 16).
+"""
 
 from dagster_smt.authoring.fields.jayway_paths import finding
 from dagster_smt.authoring.predicate import Predicate
@@ -20,7 +22,8 @@ from dagster_smt.values.json.path import MATCH
 
 
 def passes(stage: Stage) -> keeps.Condition | None:
-    """Returns the condition under which a record passes a stage; None if the stage does more than drop records.
+    """Returns the condition under which a record passes ``stage``. Returns None if the stage does more than drop
+    records.
 
     The condition includes the stage's predicate. For every record that does not fail, the condition is correct.
     """
@@ -38,7 +41,7 @@ def passes(stage: Stage) -> keeps.Condition | None:
 
 
 def _with_null_rule(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
-    """Returns a condition combined with the null rule of the stage, which applies first."""
+    """Returns ``passing`` combined with the null rule of ``stage``, which is applied before the condition."""
     if not stage.acts_on:
         return passing
     if stage.acts_on == "key":

@@ -1,4 +1,6 @@
-"""``FieldRules``, the simplest base class of a transform. A subclass only names a value rule for each kind of value."""
+"""``FieldRules``, the simplest base class for a transform. A subclass only returns a value rule for each kind of
+value.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ from dagster_smt.model.cell import Rule
 
 @dataclass(frozen=True)
 class ByKind(FieldRule):
-    """A field rule that calls a method of a transform."""
+    """A field rule whose value rules come from a method of a transform."""
 
     rule: Callable[[str], Rule | None]
 
@@ -37,7 +39,7 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
     """
 
     action: ClassVar[str] = "changed"
-    """The ledger's word for the change of each path."""
+    """The ledger's word for what the transform does at each path."""
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to change.")
 
     def check(self) -> Iterator[tuple[str, str, str]]:
@@ -45,7 +47,7 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
 
     @abstractmethod
     def rule(self, kind: str) -> Rule | None:
-        """Returns the rule for values of a kind. None leaves the values as they are.
+        """Returns the rule for values of the kind ``kind``. None leaves the values as they are.
 
         If a rule changes the type, it has the attribute ``returns``. A field stays optional if it was optional.
 

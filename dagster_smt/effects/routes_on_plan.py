@@ -1,4 +1,6 @@
-"""Applies ``Route`` to a symbolic record: the expression of the new topic, and the touches for the ledger."""
+"""Applies ``Route`` to a symbolic record. The result is an expression for the new topic, and the touches for the
+ledger.
+"""
 
 from dataclasses import replace
 
@@ -20,11 +22,11 @@ from dagster_smt.values.times.timestamps import RouteByTime
 _BYTES = Schema(Type.BYTES, optional=True)
 _NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
 CONVERTED = frozenset({*_NUMBERS, Type.BOOLEAN, Type.STRING})
-"""The types that ``ByField.converts`` converts to strings."""
+"""The types whose values ``ByField.converts`` converts to strings."""
 
 
 def plan_route(route: Route, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Returns a record with its new topic.
+    """Returns ``record`` with the topic that ``route`` determines.
 
     Raises:
         PlanError: No record of these schemas can pass the stage.
@@ -88,7 +90,7 @@ def _as_text(by: ByField, node: Node) -> Cell:
 
 
 def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of a field that is not a string and cannot be converted to one."""
+    """Returns the problem of a field of the kind ``kind``, which is not a string and cannot be converted to one."""
     if by.converts:
         statement = f"only a string, number or boolean can be a topic, but {by.label} is {kind}"
         return "SMT452", statement, "name another field"

@@ -1,4 +1,4 @@
-"""``TextTransform``, the base class of transforms that apply one rule to strings."""
+"""``TextTransform``, the base class of transforms that apply a rule to strings."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _WHOLE = FieldPath("", ())
 
 @dataclass(frozen=True)
 class TextField(FieldRule):
-    """Applies a value rule to values of the given kinds, and rejects all other values.
+    """A field rule that applies a value rule to values of certain kinds, and rejects all other values.
 
     Attributes:
         rule: The rule. Its method ``TextRule.program`` describes the rule to the JVM lane.
@@ -34,7 +34,7 @@ class TextField(FieldRule):
 
     @property
     def protection(self) -> Protection:
-        """See ``FieldRule``."""
+        """The protection that the rule of this transform gives, as ``FieldRule`` describes."""
         protection: Protection = self.rule.protection
         return protection
 
@@ -67,7 +67,7 @@ class TextTransform(NullDefaults, NestedPaths, Transform):
 
     @abstractmethod
     def rule(self, path: FieldPath) -> Any:
-        """Returns the value rule of a field."""
+        """Returns the value rule for the field at ``path``."""
 
     def effects(self) -> tuple[Effect, ...]:
         changes = []

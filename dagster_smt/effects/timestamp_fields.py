@@ -1,18 +1,18 @@
-"""The problems of ``SetTimestamp`` with a field that is not a time, for records with and without a schema."""
+"""The problems of ``SetTimestamp`` if a field is not a time. They serve records with and without a schema."""
 
 from dagster_smt.values.needs import Needed
 
 TIMES = ("int64", "Timestamp", "Date", "Time")
-"""The kinds of fields that can be a timestamp."""
+"""The kinds of values that ``SetTimestamp`` accepts as a timestamp."""
 
 
 def needed_time(name: str) -> Needed:
-    """Returns the rule that rejects a field that is null or missing."""
+    """Returns a rule that rejects the field ``name`` if it is null or missing."""
     hint = "guard the stage with a predicate, or fill the field first"
     return Needed("SMT451", f"the field '{name}' is null", hint)
 
 
 def no_time(name: str, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of a field of a different type."""
+    """Returns the problem of the field ``name``, whose kind ``kind`` is not a time."""
     statement = f"only int64 or a date can be a timestamp, but the field '{name}' is {kind}"
     return "SMT452", statement, "convert it with TimestampConverter or Cast first"

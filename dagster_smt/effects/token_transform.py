@@ -13,7 +13,9 @@ from dagster_smt.values.privacy.tokens import ALPHABETS, CHECKSUMS, MOST, Token
 
 
 class TokenTransform(Keys, TextTransform):
-    """The base class of ``Tokenize`` and ``Detokenize``, with the options and the rule that both classes share."""
+    """The base class of ``Tokenize`` and ``Detokenize``. It contains the options and the rule that both classes
+    share.
+    """
 
     references = (KEY_RING,)
     key_use = "aes"

@@ -12,7 +12,8 @@ from dagster_smt.foreign.segment import Classes, operation, setup_of, tested_by_
 
 
 def classes_for(settings: ForeignSettings) -> Classes:
-    """Returns the location of a chain's classes. Coordinates that have not been fetched yet are fetched.
+    """Returns the locations of the classes of a chain with ``settings``. Coordinates that have not been fetched yet are
+    fetched.
 
     Raises:
         ConfigError: SMT027 if an entry of ``smt_jars`` is wrong.
@@ -22,7 +23,7 @@ def classes_for(settings: ForeignSettings) -> Classes:
 
 
 def check_options(chain: Chain) -> tuple[Problem, ...]:
-    """Checks the options of all foreign stages of a chain. Returns warnings about options that a class does not know.
+    """Checks the options of all foreign stages of ``chain``. Returns warnings about options that a class does not know.
 
     Raises:
         ConfigError: Classes are missing or cannot be created, or options are wrong. The error contains all problems.
@@ -33,7 +34,8 @@ def check_options(chain: Chain) -> tuple[Problem, ...]:
 
 
 def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
-    """Checks options as ``check_options`` does, but returns the options that a class does not know.
+    """Checks the options of ``chain`` as ``check_options`` does, and returns the location of each option that a class
+    does not know.
 
     Returns:
         For each such option of a transform or predicate: the index of the stage, the option, and a warning.
@@ -75,7 +77,7 @@ def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
 
 
 def class_problems(answers: Sequence[Sequence[Any]], stages: Mapping[int, Stage]) -> list[Problem]:
-    """Returns the problems that the host has found, each with the location of its stage."""
+    """Returns the problems in ``answers`` of the host, each with the location of its stage."""
     problems = []
     for answer in answers:
         problems.append(_problem(*answer, stage=stages.get(answer[0])))

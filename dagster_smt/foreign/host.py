@@ -21,8 +21,9 @@ from dagster_smt.errors import EngineError, Problem, UnsupportedError
 from dagster_smt.foreign.maven import java
 
 OPTIONS, OUTPUT = "DAGSTER_SMT_HOST_OPTIONS", "DAGSTER_SMT_HOST_OUTPUT"
-"""Environment variables. The first contains Java options for the host. If the second is ``show``, the output of stages
-is printed to standard error."""
+"""The environment variables with Java options for the host, and with the treatment of its output. With ``show``, the
+output of stages is printed to standard error.
+"""
 JAR = Path(__file__).parents[1] / "jvm" / "dagster_smt.jar"
 MAIN = "dagstersmt.foreign.Host"
 _JAVA = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC",
@@ -47,7 +48,7 @@ class HostDiedError(Exception):
 
 
 class Host:
-    """A running host.
+    """A running host: the Java process and the connection to it.
 
     Args:
         jars: Kafka Connect's own jars.
@@ -78,7 +79,7 @@ class Host:
         atexit.register(self.end)
 
     def call(self, *request: Any) -> list[Any]:
-        """Sends a request, and returns the answer without its name.
+        """Sends ``request`` to the host, and returns the answer without its name.
 
         Raises:
             HostDiedError: The host has ended.
@@ -86,7 +87,9 @@ class Host:
         return self.send(_encoder.encode(request))
 
     def send(self, request: bytes, decoder: Any = _decoder) -> list[Any]:
-        """Sends an encoded request, and returns the answer without its name. Raises the same errors as ``call``."""
+        """Sends ``request``, which is already encoded, to the host. Returns the answer without its name, and raises the
+        same errors as ``call``.
+        """
         with self.lock:
             assert self.process.stdin is not None
             try:
@@ -109,11 +112,11 @@ class Host:
 
     @property
     def alive(self) -> bool:
-        """True if the process is running."""
+        """True if the process of the host is running."""
         return self.process.poll() is None
 
     def end(self) -> None:
-        """Ends the process immediately."""
+        """Ends the process of the host immediately."""
         atexit.unregister(self.end)
         if self.process.poll() is None:
             self.process.kill()
@@ -130,7 +133,7 @@ _hosts: dict[tuple[int, tuple[Path, ...]], Host] = {}
 
 
 def host_of(jars: Sequence[Path]) -> Host:
-    """Returns this process's host for the given jars of Kafka Connect. Starts the host if it is not running.
+    """Returns this process's host for ``jars``, the jars of Kafka Connect. Starts the host if necessary.
 
     Raises:
         UnsupportedError: SMT642 if the host cannot start.
@@ -150,6 +153,6 @@ def _no_host(statement: str) -> UnsupportedError:
 
 
 def not_started(died: HostDiedError) -> EngineError:
-    """Returns the error for a host that ends before it has run a record."""
+    """Returns the error about a host that ended, with ``died``, before it ran a record."""
     hint = f"Connect 4 needs Java 17; set {OUTPUT}=show to see what the process prints"
     return EngineError(Problem("SMT643", "foreign stages", f"their process ended while it started ({died.why})", hint))

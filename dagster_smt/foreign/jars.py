@@ -24,7 +24,7 @@ ARCHIVES = (".jar", ".zip")
 
 @dataclass(frozen=True)
 class Plugin:
-    """Jars whose classes are loaded together, apart from those of other plug-ins.
+    """Jars whose classes are loaded together, separately from the classes of other plug-ins.
 
     Attributes:
         name: The entry of ``smt_jars``, and the subfolder.
@@ -35,7 +35,7 @@ class Plugin:
     jars: tuple[Path, ...]
 
     def has(self, class_name: str) -> bool:
-        """Returns True if one of the jars contains a class."""
+        """Returns True if one of the plug-in's jars contains the class ``class_name``."""
         for jar in self.jars:
             if class_name in classes_of(jar, jar.stat().st_mtime_ns):
                 return True
@@ -43,7 +43,7 @@ class Plugin:
 
 
 def plugins_of(entries: Iterable[str], base: Path | None = None, *, fetch: bool = False) -> tuple[Plugin, ...]:
-    """Returns the plug-ins of ``smt_jars``.
+    """Returns the plug-ins that ``entries`` of ``smt_jars`` name.
 
     Args:
         entries: The entries.
@@ -112,7 +112,7 @@ def _archives(folder: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=512)
 def classes_of(jar: Path, modified: int) -> frozenset[str]:
-    """Returns the names of the classes in a jar. ``modified`` is the time of the jar's last change."""
+    """Returns the names of the classes in ``jar``. ``modified`` is the time of the jar's last change."""
     try:
         with zipfile.ZipFile(jar) as archive:
             names = archive.namelist()
@@ -126,7 +126,9 @@ def classes_of(jar: Path, modified: int) -> frozenset[str]:
 
 
 def plugin_with(plugins: Sequence[Plugin], class_name: str) -> Plugin | None:
-    """Returns the first plug-in that contains a class; None if no plug-in contains it."""
+    """Returns the first of ``plugins`` that contains the class ``class_name``; None if no plug-in contains the
+    class.
+    """
     for plugin in plugins:
         if plugin.has(class_name):
             return plugin
@@ -134,7 +136,7 @@ def plugin_with(plugins: Sequence[Plugin], class_name: str) -> Plugin | None:
 
 
 def connect_jars(version: str, *, fetch: bool = True) -> tuple[Path, ...]:
-    """Returns Kafka Connect's own jars: its API, its JSON converter and its transforms.
+    """Returns Kafka Connect's own jars of ``version``: its API, its JSON converter and its transforms.
 
     Raises:
         UnsupportedError: SMT960 if the jars cannot be fetched.
@@ -148,7 +150,7 @@ def connect_jars(version: str, *, fetch: bool = True) -> tuple[Path, ...]:
 
 
 def digest_of(jars: Iterable[Path]) -> str:
-    """Returns a hash of the contents of the given jars."""
+    """Returns a hash of the contents of ``jars``."""
     content = hashlib.sha256()
     for jar in jars:
         content.update(jar.name.encode() + b"\0" + _digest(jar, jar.stat().st_mtime_ns))

@@ -1,5 +1,6 @@
-"""Finds chains whose stages can run in Spark's JVM: because all classes are Kafka's own, or because the chain trusts
-its classes."""
+"""Tells whether Spark's JVM can run the stages of a chain: all classes are Kafka's own, or the chain trusts its
+classes.
+"""
 
 from dagster_smt.authoring.options import Options
 from dagster_smt.authoring.stage import Chain, Stage
@@ -11,7 +12,7 @@ _FORMATS = ("json", "envelope", "string", "bytes")
 
 
 def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
-    """Returns True if the stages of a chain can run in Spark's JVM, and Java can read the formats without Python.
+    """Returns True if Spark's JVM can run the stages of ``chain``, and Java can read the formats without Python.
 
     Every stage must run from a jar. Unless the chain has ``stage.process: spark``, every class must be Kafka's own,
     because these classes are known to return.
@@ -20,7 +21,7 @@ def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
 
 
 def why_in_host(chain: Chain, key: Format, value: Format) -> str:
-    """Returns the reason why a separate process runs the stages of a chain; empty if Spark's JVM can run the stages."""
+    """Returns the reason why the stages of ``chain`` run in a separate process; empty if Spark's JVM can run them."""
     for stage in chain.stages:
         if not (stage.transform.foreign and tested_by_host(stage)):
             return f"transforms.{stage.alias} or its predicate is no class of a jar"
@@ -35,7 +36,9 @@ def why_in_host(chain: Chain, key: Format, value: Format) -> str:
 
 
 def only_kafkas(chain: Chain) -> bool:
-    """Returns True if all classes are Kafka's own. Other jars could contain different classes with the same names."""
+    """Returns True if all classes of ``chain`` are Kafka's own. Other jars could contain different classes with the
+    same names.
+    """
     return not chain.foreign.jars and all(map(_is_kafkas, chain.stages))
 
 

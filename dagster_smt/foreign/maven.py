@@ -1,5 +1,6 @@
-"""Fetches artifacts from Maven Central with their dependencies, through the Ivy that PySpark ships. Each artifact is
-fetched only once."""
+"""Fetches artifacts with their dependencies from Maven Central, through the Ivy that PySpark ships. Each artifact is
+fetched only once.
+"""
 
 import os
 import re
@@ -21,7 +22,9 @@ def cache_folder() -> Path:
 
 
 def coordinates_of(text: str) -> tuple[str, str, str] | None:
-    """Returns the group, artifact and version of ``group:artifact:version``; None for a string in a different form."""
+    """Splits ``text`` of the form ``group:artifact:version`` into its three parts. Returns None for any other
+    string.
+    """
     match = _COORDINATES.fullmatch(text)
     if match is None:
         return None
@@ -30,14 +33,15 @@ def coordinates_of(text: str) -> tuple[str, str, str] | None:
 
 
 def folder_of(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
-    """Returns the folder for the jars of the given artifacts. The folder exists only after the artifacts have been
+    """Returns the folder for the jars of ``artifacts``. The folder exists only after the artifacts have been
     fetched.
     """
     return (folder or cache_folder()) / f"{_project(group)}-{version}-{'-'.join(artifacts)}"
 
 
 def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
-    """Fetches artifacts from Maven Central with their dependencies, unless they have already been fetched.
+    """Fetches ``artifacts`` of a group with their dependencies from Maven Central, unless they are already in the
+    folder.
 
     Args:
         group: The group of the artifacts, such as ``org.apache.kafka``.
@@ -66,7 +70,7 @@ def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder:
 
 
 def _project(group: str) -> str:
-    """Returns the last part of a group, such as ``kafka`` for ``org.apache.kafka``."""
+    """Returns the last part of ``group``, such as ``kafka`` for ``org.apache.kafka``."""
     return group.rpartition(".")[2]
 
 

@@ -21,14 +21,14 @@ PASSED, DROPPED, FAILED, UNTESTED = range(4)
 _KEY, _VALUE, _TOPIC, _PARTITION, _TIMESTAMP, _HEADERS = 1, 2, 4, 8, 16, 32
 _CHANGE = 0
 UNTESTED_STAGE = -9
-"""The stage number for a record to which one of our own stages does not apply, because a foreign predicate is false."""
+"""The stage number of a record to which one of our own stages does not apply, because a foreign predicate is false."""
 MOST_RESTARTS = 20
-"""The number of times that stages may end their process in one task. After that, the task fails."""
+"""The maximum number of times that stages may end their process in one task. After that, the task fails."""
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The locations of the classes for the host.
+    """The locations of the jars whose classes the host loads.
 
     Attributes:
         connect: Kafka Connect's own jars.
@@ -47,14 +47,16 @@ class Lost(NamedTuple):
 
 
 class _Changes(NamedTuple):
-    """The changes of a segment's stages to a record: the bits of the ledger, and a text that names the fields."""
+    """The changes that a segment's stages made to a record: the bits of the ledger, and a text that names the
+    fields.
+    """
 
     bits: int
     text: str
 
 
 def operation(index: int, stage: Stage, plugins: Sequence[Plugin], *, test: bool = True) -> list[Any]:
-    """Returns a stage in the form that the host reads. Without ``test``, the predicate is left out."""
+    """Returns ``stage`` as the list that the host reads. Without ``test``, the list lacks the predicate."""
     transform = stage.transform if isinstance(stage.transform, ForeignTransform) else None
     predicate = stage.predicate if test else None
     return [index, stage.negate, _part(transform, plugins), _part(predicate, plugins)]
@@ -69,7 +71,9 @@ def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None
 
 
 def tested_by_host(stage: Stage) -> bool:
-    """Returns True if the host can test the predicate of a stage, because it comes from a jar or is Kafka's own."""
+    """Returns True if the host can test the predicate of ``stage``: there is no predicate, or it comes from a jar or is
+    Kafka's own.
+    """
     predicate = stage.predicate
     return (
         predicate is None
@@ -79,7 +83,7 @@ def tested_by_host(stage: Stage) -> bool:
 
 
 def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings) -> list[Any]:
-    """Returns the data that the host needs to open a segment."""
+    """Returns the list that the host needs to open a segment with ``operations``."""
     return [
         settings.stage_timeout_ms,
         settings.retry_timeout_ms,
@@ -91,7 +95,7 @@ def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings)
 
 
 class ForeignSegment:
-    """A segment that is ready to run. The host opens the segment with its first batch.
+    """The stages of a segment, ready to run. The host opens the segment with its first batch.
 
     Args:
         operations: The stages, as returned by ``operation``.
@@ -110,7 +114,7 @@ class ForeignSegment:
         self.sets: list[_Changes] = []
 
     def run(self, records: Sequence[Record]) -> dict[int, Lost]:
-        """Runs the stages on records, which are changed in place. Returns the lost records by position.
+        """Runs the stages on ``records``, which are changed in place. Returns the lost records by position.
 
         If a stage ends the host or never returns, its record fails. All other records of the batch run again from the
         start, because the memory of the stages is lost with the host.
@@ -140,7 +144,9 @@ class ForeignSegment:
         return lost
 
     def _halves(self, records: list[Record], numbers: list[int], died: HostDiedError) -> dict[int, Lost]:
-        """Finds the record that ends the host without a message, as ``Runtime.halt`` or a lack of memory does."""
+        """Runs the two halves of ``records`` separately, to find the record that ends the host without a message, as
+        ``Runtime.halt`` or a lack of memory does.
+        """
         if len(records) == 1:
             return {numbers[0]: Lost(self.operations[0][0], self._problem_of(died))}
         lost, middle = {}, len(records) // 2
@@ -165,7 +171,7 @@ class ForeignSegment:
             raise EngineError(Problem("SMT644", "foreign stages", statement, hint))
 
     def _answers(self, records: Sequence[Record]) -> list[list[Any]]:
-        """Returns the host's answer for each record."""
+        """Sends ``records`` to the host, and returns the answer for each record."""
         if self.schemas.full:
             self.close()
         host = self._ready()
@@ -177,7 +183,7 @@ class ForeignSegment:
         return list(answers)
 
     def call_plain(self, request: list[Any]) -> list[Any]:
-        """Sends a whole batch as columns, and returns the host's answer.
+        """Sends ``request``, a whole batch as columns, to the host, and returns the answer.
 
         Raises:
             HostDiedError: A stage has ended the host.
@@ -216,7 +222,7 @@ class ForeignSegment:
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Stores the changes, and the sets of changes, to which the host has given numbers."""
+        """Stores the changes and the sets of changes in ``fresh``, to which the host has given numbers."""
         for kind, *rest in fresh:
             if kind == _CHANGE:
                 stage, action, side, path = rest
@@ -229,7 +235,7 @@ class ForeignSegment:
             self.sets.append(_Changes(bits, "\n".join(map(json.dumps, of_record))))
 
     def _apply(self, record: Record, answer: list[Any]) -> Lost | None:
-        """Changes a record according to the host's answer. If the record is lost, returns the reason."""
+        """Changes ``record`` as the host's answer says. If the record is lost, returns the reason."""
         status, *rest = answer
         if status == UNTESTED:
             return Lost(UNTESTED_STAGE)
@@ -274,7 +280,7 @@ class ForeignSegment:
         return header_received(header, self.schemas)
 
     def close(self) -> None:
-        """Closes the stages, as Connect does at the end of a task."""
+        """Closes the stages of the segment, as Connect does at the end of a task."""
         host, self.host = self.host, None
         if host is not None and host.alive:
             try:
@@ -284,7 +290,7 @@ class ForeignSegment:
 
 
 def thrown(exception: str, message: str | None) -> Problem:
-    """Returns the problem of a record whose stage threw an exception.
+    """Returns the problem of a record on which a stage threw an exception.
 
     Args:
         exception: The class of the exception.

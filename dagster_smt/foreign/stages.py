@@ -1,4 +1,6 @@
-"""Foreign transforms and predicates as stages of a chain. Each consists of a class name and the options as written."""
+"""Represents foreign transforms and predicates as stages of a chain. Each has a class name and the options as
+written.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -66,19 +68,21 @@ def _class(base: type[Any], connect_class: str) -> type[Any]:
 
 
 def foreign_transform(connect_class: str, written: tuple[tuple[str, str], ...] = ()) -> ForeignTransform:
-    """Returns the transform of a class, with its options as strings."""
+    """Returns the transform that runs the class ``connect_class``, with its options as strings."""
     transform: ForeignTransform = _class(ForeignTransform, connect_class)(written=written)
     return transform
 
 
 def foreign_predicate(connect_class: str, written: tuple[tuple[str, str], ...] = ()) -> ForeignPredicate:
-    """Returns the predicate of a class, with its options as strings."""
+    """Returns the predicate that runs the class ``connect_class``, with its options as strings."""
     predicate: ForeignPredicate = _class(ForeignPredicate, connect_class)(written=written)
     return predicate
 
 
 def option_texts(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Returns options as they are written in properties. In YAML, options may be numbers, booleans, lists and pairs."""
+    """Returns ``options`` as strings, spelled as in properties. In YAML, options may be numbers, booleans, lists and
+    pairs.
+    """
     texts = []
     for key, value in options.items():
         if value is None:

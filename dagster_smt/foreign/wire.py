@@ -1,4 +1,4 @@
-"""Converts records for the host to MessagePack and back, without loss.
+"""Converts records to MessagePack for the host and back, without loss.
 
 A schema is sent only once, and has a number. Python's schemas are numbered from 0 upwards, Java's from -1 downwards. A
 value with a schema is plain MessagePack, because the schema determines its type. A value without a schema is sent as
@@ -20,7 +20,7 @@ from dagster_smt.values.headers.fields import header_as_read
 from dagster_smt.values.json.lazy import decode_whole, encode
 
 JSON, INT8, INT16, INT32, FLOAT32, DECIMAL, DATE, PAIRS, NOT_FINITE = range(1, 10)
-"""Extension types of MessagePack, as in ``Free.java``."""
+"""The numbers of MessagePack's extension types, as in ``Free.java``."""
 TIMESTAMP_TYPES = {None: 0, "NoTimestampType": 0, "CreateTime": 1, "LogAppendTime": 2}
 _TYPES = tuple(Type)
 _ORDINALS = {type_: number for number, type_ in enumerate(_TYPES)}
@@ -30,7 +30,7 @@ _SIZES = {INT8: ">b", INT16: ">h", INT32: ">i"}
 
 
 def _plain(value: Any) -> Any:
-    """Converts a value that has a schema to a type that MessagePack supports."""
+    """Returns ``value``, which has a schema, as a type that MessagePack supports."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
 
 
 def _ext(code: int, data: memoryview) -> Any:
-    """Returns the value that an extension contains."""
+    """Returns the value that an extension of type ``code`` contains."""
     if code == JSON:
         return decode_whole(bytes(data))
     if code == DECIMAL:
@@ -65,7 +65,7 @@ decoder = msgspec.msgpack.Decoder(ext_hook=_ext)
 
 
 class Schemas:
-    """The schemas that Python and the host know."""
+    """The schemas that Python and the host know by number."""
 
     def __init__(self) -> None:
         self.numbers: dict[int, tuple[int, Schema]] = {}
@@ -74,7 +74,9 @@ class Schemas:
         self.fresh: list[list[Any]] = []
 
     def number(self, schema: Schema | None) -> int | None:
-        """Returns the number of a schema. A schema without a number gets one, and is sent with the next batch."""
+        """Returns the number of ``schema``. A schema without a number gets a number, and is sent with the next
+        batch.
+        """
         if schema is None:
             return None
         known = self.numbers.get(id(schema))
@@ -91,7 +93,7 @@ class Schemas:
         return fresh
 
     def receive(self, schemas: list[list[Any]]) -> None:
-        """Stores the schemas that the host has numbered."""
+        """Stores ``schemas``, to which the host has given numbers."""
         for number, data in schemas:
             schema = _schema_received(data)
             self.numbers[id(schema)] = (number, schema)
@@ -103,7 +105,7 @@ class Schemas:
 
     @property
     def full(self) -> bool:
-        """True if there are so many schemas that a new segment should be opened."""
+        """True if there are so many schemas that the next batch should open a new segment."""
         return len(self.by_number) > _MOST
 
 
@@ -155,17 +157,19 @@ def _schema_received(data: list[Any]) -> Schema:
 
 
 def schema_bytes(schema: Schema) -> bytes:
-    """Returns a schema as bytes. Equal schemas have the same bytes."""
+    """Returns ``schema`` as bytes. Equal schemas have the same bytes."""
     return encoder.encode(_sent(schema))
 
 
 def schema_of_bytes(data: bytes) -> Schema:
-    """Reads a schema from the result of ``schema_bytes``."""
+    """Reads a schema from ``data``, the result of ``schema_bytes``."""
     return _schema_received(decoder.decode(data))
 
 
 def outgoing(schema: Schema | None) -> Convert | None:
-    """Returns a function that converts a value to data for MessagePack; None if the value needs no conversion."""
+    """Returns a function that converts a value of ``schema`` to data for MessagePack; None if the value needs no
+    conversion.
+    """
     if schema is None:
         return _or_null(free)
     if schema.type is Type.ARRAY:
@@ -181,7 +185,9 @@ def outgoing(schema: Schema | None) -> Convert | None:
 
 
 def incoming(schema: Schema | None) -> Convert | None:
-    """Returns a function that converts data from MessagePack to a value; None if the data needs no conversion."""
+    """Returns a function that converts data from MessagePack to a value of ``schema``; None if the data needs no
+    conversion.
+    """
     if schema is None:
         return None  # the decoder has already read its extensions
     if schema.logical == "Decimal":
@@ -242,8 +248,9 @@ def _fields(fields: Mapping[str, Convert | None]) -> Convert | None:
 
 
 def free(value: Any) -> Any:
-    """Returns a value without a schema as data for MessagePack. If JSON supports all its types, the result is one JSON
-    text."""
+    """Returns ``value``, which has no schema, as data for MessagePack: one JSON text if JSON supports all its types,
+    otherwise tagged data.
+    """
     if value is None:
         return None
     if _is_json(value):
@@ -294,7 +301,7 @@ _EXTENSIONS: dict[type, Callable[[Any], tuple[int, bytes]]] = {
 
 
 def sent_record(record: Record, schemas: Schemas) -> bytes:
-    """Returns a record in the form that the host reads."""
+    """Returns ``record`` as the bytes that the host reads."""
     return encoder.encode(
         [
             record.topic,
@@ -326,7 +333,7 @@ def _header(header: Header, schemas: Schemas) -> list[Any]:
 
 
 def header_received(data: list[Any], schemas: Schemas) -> Header:
-    """Returns the header that the host has sent: a name, and either bytes or a schema and a value.
+    """Returns the header in ``data`` from the host: a name, and either bytes or a schema and a value.
 
     If a struct's schema differs from its header's schema, the host also sends the struct's schema.
     """
@@ -343,7 +350,7 @@ def header_received(data: list[Any], schemas: Schemas) -> Header:
 
 
 def datum_received(number: int | None, data: Any, schemas: Schemas) -> tuple[Schema | None, Any]:
-    """Returns the (schema, value) that the host has sent."""
+    """Returns the (schema, value) in ``data`` from the host. ``number`` is the number of the schema."""
     if number is None:
         return None, data
     return schemas.by_number[number], _of(schemas.converts[number][1], data)

@@ -1,1 +1,1 @@
-"""Formats of records: each format reads bytes as values with a schema, and writes values as bytes."""
+"""Formats of records. A format reads bytes as values with a schema, and writes values as bytes."""

@@ -1,4 +1,4 @@
-"""Reads and writes numbers and booleans as Kafka's serializers do. Each type has a fixed length."""
+"""Reads and writes numbers and booleans as Kafka's serializers do. Each type has a fixed number of bytes."""
 
 import struct
 from collections.abc import Callable
@@ -8,7 +8,7 @@ LETTERS = {"short": "h", "integer": "i", "long": "q", "float": "f", "double": "d
 
 
 def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
-    """Returns the functions that read and write a number.
+    """Returns two functions, which read and write numbers of a type.
 
     Args:
         kind: One of ``LETTERS``.
@@ -34,14 +34,16 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
 
 
 def read_boolean(data: bytes) -> bool:
-    """Reads a boolean as ``org.apache.kafka.common.serialization.BooleanDeserializer`` does; raises ``ValueError``."""
+    """Converts ``data`` to a boolean as ``org.apache.kafka.common.serialization.BooleanDeserializer`` does. Raises
+    ``ValueError`` for other bytes.
+    """
     if data not in (b"\0", b"\1"):
         raise ValueError("the bytes are not a boolean, which is one byte, 0 or 1")
     return data == b"\1"
 
 
 def write_boolean(value: bool) -> bytes:
-    """Writes a boolean as ``org.apache.kafka.common.serialization.BooleanSerializer`` does."""
+    """Converts ``value`` to bytes as ``org.apache.kafka.common.serialization.BooleanSerializer`` does."""
     if value:
         return b"\1"
     return b"\0"

@@ -1,5 +1,5 @@
-"""Bounded caches for objects that are built only once per schema. The caches are bounded, because a topic may have more
-schemas than fit into memory.
+"""Bounded caches for objects that are built only once per schema. Without bounds, the caches could exceed the memory,
+because a topic may have any number of schemas.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ MOST_NODES = 1_000_000
 
 
 class Cache(dict[K, V]):
-    """A dict that is emptied before it exceeds ``LIMIT`` entries.
+    """A dictionary that is emptied before it exceeds ``LIMIT`` entries.
 
     A key may be the ``id`` of a schema if the value refers to the schema: no other object can then get the same id
     while the entry exists.
@@ -28,7 +28,7 @@ class Cache(dict[K, V]):
 
 
 class TextCache(Cache[bytes, V]):
-    """A cache with strings from records as keys. The cache is also emptied before its keys exceed ``MOST_BYTES``."""
+    """A cache whose keys are strings from records. It is also emptied before its keys exceed ``MOST_BYTES``."""
 
     def __init__(self) -> None:
         super().__init__()

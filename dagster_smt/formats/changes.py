@@ -1,4 +1,4 @@
-"""Reads change data: turns a message of ``debezium-json`` or ``canal-json`` into its row and its metadata."""
+"""Reads change data. A message of ``debezium-json`` or ``canal-json`` is converted into its row and its metadata."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -17,14 +17,14 @@ Message = Mapping[str, Any]
 Take = Callable[[Message], Any]
 _SOURCE = {"source.timestamp": "ts_ms", "source.database": "db", "source.schema": "schema"}
 _NEEDED = {"c": "after", "r": "after", "u": "after", "d": "before"}
-"""The row that a Debezium message must have, by ``op``."""
+"""Maps ``op`` in a Debezium message to the row that the message must have."""
 _SKIP = "let the connector skip such messages (Debezium: skipped.operations), or check the dead letter"
 _IDENTITY = "let the database send the row: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL"
 _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es", "ingestion-timestamp": "ts"}
 
 
 def change_reader(form: Format) -> Convert:
-    """Returns a function that converts a parsed message to the fields of the format's schema.
+    """Returns a function that converts a parsed message of the format ``form`` into the fields of the format's schema.
 
     The function raises ``DataError``.
     """
@@ -41,7 +41,9 @@ def change_reader(form: Format) -> Convert:
 
 
 def _debezium(data: Any) -> Message:
-    """Returns the payload of a Debezium message, to which the schema's JSON text has been added as ``(schema)``."""
+    """Returns the payload of ``data``, a Debezium message. The JSON of the message's schema is added under the name
+    ``(schema)``.
+    """
     if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
         schema = data["schema"]
         data = {**data["payload"], "(schema)": None if schema is None else encoder.encode(schema).decode()}
@@ -112,8 +114,9 @@ def _taker(name: str, form: Format) -> Take:
 
 
 def _changed(message: Message) -> list[str] | None:
-    """Returns the names of the fields that differ between the rows before and after; None if one of the rows is
-    missing."""
+    """Returns the names of the fields that differ between the rows of ``message`` before and after the change. Returns
+    None if one of the rows is missing.
+    """
     before, after = message.get("before"), message.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None
@@ -147,7 +150,7 @@ def _first(rows: Any) -> Any:
 
 
 def _converter(schema: Schema, form: Format, name: str) -> Convert:
-    """Returns the converter of a declared type.
+    """Returns a function that converts values to the declared type ``schema``.
 
     Any value can become a string or a map of strings; timestamps are milliseconds.
     """
@@ -182,7 +185,8 @@ def _text(data: Any) -> str:
 
 
 def _lenient(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns a variant of ``reader`` for strings, because Canal writes all values as strings.
+    """Returns a function like ``reader`` for values of ``schema`` that are strings, because Canal writes all values as
+    strings.
 
     Each string is read as the column's type.
     """

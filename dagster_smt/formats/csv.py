@@ -1,4 +1,4 @@
-"""Reads and writes CSV. A record is one line, with the columns of its schema in order."""
+"""Reads and writes CSV. A record is one line with the columns of its schema, in their order."""
 
 import base64
 import csv
@@ -20,13 +20,13 @@ from dagster_smt.values.times.moment_texts import clock_text, moment_text
 csv.field_size_limit(2**31 - 1)  # Python's limit of 131,072 characters protects against unclosed quotes in files
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _END = "\r\n"
-"""The line end of Python's CSV writer. The writer therefore quotes strings that contain a line end. A record is a line
-without its line end.
+"""The line end of Python's CSV writer. Because of it, the writer quotes strings that contain a line end. A record is a
+line without its line end.
 """
 
 
 def csv_codec(form: Format) -> tuple[Decode, Encode]:
-    """Returns the functions that read and write lines, with the options of Flink's ``csv``."""
+    """Returns two functions for ``form``, which read and write lines with the options of Flink's ``csv``."""
     options = form.settings
     null, style = options.get("null-literal"), dialect(options)
     fields = []
@@ -60,7 +60,7 @@ def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
 
 
 def _unescaped(text: str, escape: str) -> str:
-    """Returns the string with escaped letters, such as ``\\n``, replaced with their characters, as in Flink."""
+    """Returns ``text`` with escaped letters, such as ``\\n``, replaced with their characters, as in Flink."""
     return re.sub(
         f"{re.escape(escape)}(.)", lambda match: escape + _LETTERS.get(match[1], match[1]), text, flags=re.DOTALL
     )
@@ -93,13 +93,13 @@ def _array_reader(schema: Schema, form: Format, name: str, options: dict[str, st
 
 
 class _LineWriter:
-    """Writes structs as lines of CSV."""
+    """A writer that converts structs to lines of CSV."""
 
     def __init__(self, options: dict[str, str]):
         self.style, self.mark, self.null = dialect(options), element_delimiter(options), options.get("null-literal", "")
 
     def line(self, schema: Schema | None, value: Any) -> bytes:
-        """Returns the line of a struct."""
+        """Returns ``value``, a struct of ``schema``, as a line."""
         if schema is None or schema.type is not Type.STRUCT:
             hint = "declare columns, or choose another format"
             raise data_error("SMT440", "CSV needs structs with a schema", hint, DATA_EXCEPTION)

@@ -1,4 +1,6 @@
-"""Reads values that are strings in database messages and in CSV lines, by the declared type of a column."""
+"""Reads values that are strings in database messages and in CSV lines. The declared type of the column determines how a
+string is read.
+"""
 
 import math
 from collections.abc import Callable
@@ -17,7 +19,8 @@ _INFINITE = ("Infinity", "+Infinity", "-Infinity")
 
 
 def parsed_text(text: str, schema: Schema, where: str) -> Any:
-    """Returns a string as the JSON value that ``formats.json.reader`` expects for a type; decimals as ``NUMERIC``.
+    """Converts ``text`` to the JSON value that ``formats.json.reader`` expects for ``schema``. A decimal becomes
+    ``NUMERIC``.
 
     Numbers have Java's syntax: ``1_000`` is rejected.
 
@@ -47,8 +50,8 @@ def _parsed(text: str, schema: Schema) -> Any:
 
 
 def parsed_float(text: str, schema: Schema) -> float | None:
-    """Converts a string to a number of a float type; None if the string is not a number, or if the number is too
-    large.
+    """Converts ``text`` to a number of the float type ``schema``. Returns None if the string is not a number, or if the
+    number is too large.
     """
     parse = parse_float32 if schema.type is Type.FLOAT32 else parse_float
     number = parse(text)
@@ -58,7 +61,7 @@ def parsed_float(text: str, schema: Schema) -> float | None:
 
 
 def text_reader(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns ``formats.json.reader`` for strings: each string is read as the schema's type."""
+    """Returns a function like ``formats.json.reader`` for strings. It reads each string as the type ``schema``."""
     exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
     if schema.type in FLOATS:
         return _float_reader(schema, exactly, where)
@@ -78,7 +81,7 @@ def _float_reader(schema: Schema, exactly: Convert, where: str) -> Convert:
 
 
 def null_or(data: Any, schema: Schema, name: str, convert: Callable[[Any], Any]) -> Any:
-    """Returns a field's value, which is null only if the schema allows null.
+    """Returns ``data`` converted with ``convert``, or null if ``data`` is null and the schema allows it.
 
     Raises:
         DataError: SMT401.

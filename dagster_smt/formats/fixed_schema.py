@@ -1,4 +1,6 @@
-"""Reads and writes Avro and Protobuf with one schema per topic. The records contain only values."""
+"""Reads and writes Avro and Protobuf with one schema per topic. The records contain only values, without a schema
+id.
+"""
 
 import base64
 from collections.abc import Callable
@@ -21,8 +23,8 @@ Write = Callable[[Any], bytes]
 
 
 def described(form: Format) -> Avro | Protobuf | None:
-    """Returns the schema of a format, which comes from the option ``schema`` or ``descriptor``, else from the columns.
-    Returns None if the format has neither.
+    """Returns the prepared schema of ``form``. It comes from the option ``schema`` or ``descriptor``, else from the
+    columns. Returns None if the format has neither.
 
     Raises:
         ConfigError: SMT273 if the option is not a schema of the format; SMT274 if the format rejects column names.
@@ -44,7 +46,7 @@ def described(form: Format) -> Avro | Protobuf | None:
 
 
 def descriptor_files(text: str) -> list[bytes]:
-    """Returns the files of a descriptor set in base64.
+    """Returns the files in ``text``, a descriptor set in base64.
 
     Raises:
         ConfigError: SMT273 if the string is not such a set.
@@ -68,7 +70,9 @@ class DescribedCodec:
         self.writers = BySchema(self._writer)
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """Returns (schema, value) of a record. A missing value is a null without a schema."""
+        """Returns the schema and the value of ``data``, the bytes of a record. A missing value is a null without a
+        schema.
+        """
         if data is None:
             return None, None
         if self.known is None:
@@ -76,7 +80,7 @@ class DescribedCodec:
         return self.form.schema or self.known.schema, self.known.read(data)
 
     def write(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns the bytes of a value; null stays null."""
+        """Returns the bytes of ``value``, a value of ``schema``; null stays null."""
         if value is None:
             return None
         if schema is None:

@@ -1,4 +1,5 @@
-"""Converts JSON payloads with a schema to Python values and back, by the rules of ``JsonConverter``.
+"""Converts JSON payloads with a schema into Python values, and Python values into JSON, by the rules of
+``JsonConverter``.
 
 Reading is strict where Connect coerces silently: a payload that does not fit its schema is rejected (difference D5).
 But a float field accepts an integer. As in Connect, unknown keys of a struct are dropped, and missing keys become null.
@@ -37,7 +38,7 @@ Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MOST_DIGITS = 10_000
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""The strings for floats that JSON cannot write as numbers."""
+"""Maps strings to the floats that JSON cannot write as numbers."""
 
 
 _EXAMPLES = {
@@ -46,19 +47,20 @@ _EXAMPLES = {
     "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
     "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
 }
-"""The accepted values by logical type: as strings, and in the form of Connect's converter."""
+"""Maps each logical type to two descriptions of its values: as strings, and in the form of Connect's converter."""
 _WITH_TEXTS = ("json_schema", "debezium-json", "canal-json")
 _MILLISECONDS = "; with more digits than milliseconds declare the column STRING"
 
 
 def misfit(schema: Schema, where: str, hint: str = "") -> DataError:
-    """Returns the error for a payload that does not fit its type."""
+    """Returns the error for a payload at the path ``where`` that does not fit the type of ``schema``."""
     return data_error("SMT414", f"{where or 'the value'} does not fit the declared type {schema.label}", hint)
 
 
 def _hint(schema: Schema, form: Format) -> str:
-    """Returns the hint for a date, timestamp or decimal that does not fit. The hint names the option, and the values
-    that are accepted with it."""
+    """Returns the hint for a date, timestamp or decimal that does not fit ``schema``. The hint names the option, and
+    the values that the option accepts.
+    """
     if form.kind not in _WITH_TEXTS or schema.logical not in _EXAMPLES:
         return ""
     texts, connect = _EXAMPLES[schema.logical]
@@ -70,7 +72,7 @@ def _hint(schema: Schema, form: Format) -> str:
 
 
 def reader(schema: Schema, form: Format, where: str = "") -> Convert:
-    """Returns a function that converts parsed JSON to the Python value of a schema.
+    """Returns a function that converts parsed JSON into Python values of ``schema``.
 
     The function raises ``DataError`` SMT414 or SMT401.
     """
@@ -116,8 +118,8 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _refuse(schema: Schema, where: str) -> Convert:
-    """Returns a function that rejects every value. Connect's converter would go by the name of the logical type, and
-    ignore the type itself.
+    """Returns a function that rejects every value of ``schema``. Connect's converter would follow the name of the
+    logical type and ignore the type itself.
     """
 
     def refuse(data: Any) -> Any:
@@ -158,11 +160,13 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
 
 
 class Inexact(Exception):
-    """Raised if a double does not determine the number that was written. The JSON must then be read again, exactly."""
+    """Raised if a double does not determine the number that the JSON contains. The JSON must then be read again with
+    exact numbers.
+    """
 
 
 def rounded(value: float, single: bool) -> float:
-    """Returns a double from JSON, rounded to 32 bits if ``single`` is true.
+    """Returns ``value``, a double from JSON. If ``single`` is true, the double is rounded to 32 bits.
 
     Raises:
         Inexact: The double is -0.0, which Connect reads from ``-1e-400`` but not from ``-0.0``; or the double is in the
@@ -208,7 +212,9 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
-    """Returns the function that converts date or time strings to Connect's numbers; None if they are not strings."""
+    """Returns a function that converts date or time strings of ``schema`` into Connect's numbers. Returns None if the
+    format does not use strings.
+    """
     parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
     if form.text_standard:
         return parsers.get(schema.logical or "")
@@ -306,7 +312,7 @@ def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def writer(schema: Schema, form: Format, where: str = "") -> Convert:
-    """Returns a function that converts the Python value of a schema to data for the JSON encoder. The function raises
+    """Returns a function that converts Python values of ``schema`` into data for the JSON encoder. The function raises
     ``DataError`` SMT415.
     """
     convert = _write_type(schema, form, where)
@@ -435,7 +441,7 @@ def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
 
 
 def resolve_defaults(schema: Schema, form: Format) -> Schema:
-    """Decodes the defaults, which ``schema_from_json`` leaves in their JSON form."""
+    """Returns ``schema`` with decoded defaults. ``schema_from_json`` leaves defaults in their JSON form."""
     inner = schema.with_(
         fields=tuple((n, resolve_defaults(c, form)) for n, c in schema.fields),
         keys=schema.keys and resolve_defaults(schema.keys, form),

@@ -1,4 +1,6 @@
-"""JSON of values with a schema: parsed as a whole and converted, with exact numbers where the schema needs them."""
+"""Parses and converts JSON of values with a schema. The JSON is parsed as a whole, with exact numbers if the schema
+needs them.
+"""
 
 from typing import Any
 
@@ -16,7 +18,9 @@ _exact_json = msgspec.json.Decoder(float_hook=json_decimal)
 
 
 def parse_json(data: bytes, exact: bool = False) -> Any:
-    """Parses a whole JSON document. Integers are exact; with ``exact``, fractions are also exact (``Decimal``)."""
+    """Parses ``data``, a whole JSON document. Integers are exact and, with ``exact``, fractions are also exact
+    (``Decimal``).
+    """
     check_depth(data)
     decode = (_exact_json if exact else _json).decode
     try:
@@ -26,7 +30,8 @@ def parse_json(data: bytes, exact: bool = False) -> Any:
 
 
 def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
-    """Parses JSON and converts it. If the converter needs exact fractions, the JSON is parsed a second time.
+    """Parses the JSON ``data``, and returns the result of ``convert``. If the converter needs exact fractions, the JSON
+    is parsed a second time.
 
     A number that no double can hold also leads to the second parse, because it may be in a field that the schema does
     not have.
@@ -44,7 +49,9 @@ def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
 
 
 def has_decimals(schema: Schema | None) -> bool:
-    """Returns True if a schema or one of its inner schemas is a decimal, whose numbers must be read exactly."""
+    """Returns True if ``schema`` or an inner schema is a decimal, because the numbers of a decimal must be read
+    exactly.
+    """
     if schema is None:
         return False
     return schema.logical == "Decimal" or any(map(has_decimals, schema.children))

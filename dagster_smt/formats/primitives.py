@@ -14,7 +14,7 @@ Encode = Callable[[Schema | None, Any], bytes]
 
 
 def primitive_codec(form: Format) -> tuple[Decode, Encode]:
-    """Returns the functions that read and write values as ``ShortConverter`` and similar converters do.
+    """Returns two functions for ``form``, which read and write values as ``ShortConverter`` and similar converters do.
 
     Numbers are big-endian and have exactly the type's length. A value of a different type is rejected.
     """
@@ -38,7 +38,7 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
 
 
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
-    """Returns a value of the converter's type.
+    """Returns ``value`` if it has the type ``kind`` of the converter.
 
     For other values, raises an error where Connect raises ``DataException``.
     """
@@ -62,6 +62,6 @@ def _unfitting(form: Format) -> DataError:
 
 
 def without_schema(form: Format) -> DataError:
-    """Returns the error for a value without a schema, in a format that needs a schema."""
+    """Returns the error for a value without a schema, if the format ``form`` needs a schema."""
     hint = "read the value in a format with a schema, or write another format"
     return data_error("SMT440", f"a value without a schema cannot be written as {form.kind}", hint, DATA_EXCEPTION)

@@ -1,4 +1,4 @@
-"""Codecs for the key or value of a record (a side), by its format."""
+"""Codecs for keys and values of records. The format determines the codec."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -44,14 +44,17 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 
 class Read(Protocol):
-    """Returns the (schema, value) that bytes contain. The topic is needed because schemas in a registry have versions
-    per source topic."""
+    """A function that returns the schema and the value in bytes. It needs the topic, because schemas in a registry have
+    versions per source topic.
+    """
 
     def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
 
 
 class Write(Protocol):
-    """Returns the bytes of a value. The topic is needed because subjects in a registry depend on the target topic."""
+    """A function that returns a value as bytes. It needs the topic, because subjects in a registry depend on the target
+    topic.
+    """
 
     def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...
 
@@ -71,11 +74,11 @@ class SideCodec:
 
 
 _ARRAY = f"to turn each element of a value into a row of a table of columns, set json.{ARRAYS_AS_ROWS} to true"
-"""The hint for an array in a format that declares a row."""
+"""The hint for an array, if the format declares a row."""
 
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
-    """Returns the codec of a format, for the keys or values of records."""
+    """Returns the codec of the format ``form`` for keys or values (``side``)."""
     if form.kind == "json" and form.options:
         return SideCodec(_read_schemaless, _SideWriter(form).write_payload)
     if form.kind == "json":
@@ -110,7 +113,7 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
 
 
 def has_defaults(schema: Schema) -> bool:
-    """Returns True if a schema or one of its inner schemas has a default, which can replace a null."""
+    """Returns True if ``schema`` or an inner schema has a default, which can replace a null."""
     return schema.default is not None or any(map(has_defaults, schema.children))
 
 
@@ -124,7 +127,7 @@ class SelfDescribed(Protocol):
 
 
 def self_described(form: Format, side: Literal["key", "value"] = "value") -> SelfDescribed:
-    """Returns the reader of a format of ``SELF_DESCRIBED``."""
+    """Returns the reader for ``form``, one of the formats in ``SELF_DESCRIBED``."""
     if form.kind in REGISTERED:
         from dagster_smt.formats.registry.wire import RegistryReader  # loads fastavro
 
@@ -133,7 +136,9 @@ def self_described(form: Format, side: Literal["key", "value"] = "value") -> Sel
 
 
 def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
-    """Returns a function from records to the headers that name their registry schemas; None for other records."""
+    """Returns a function that finds the headers of a record that name its registry schemas. For records without such
+    headers, the function returns None.
+    """
     text = self_described(form).schema_text
 
     def name(data: bytes | None) -> bytes | None:
@@ -147,7 +152,7 @@ def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes 
 
 
 def _unread(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-    """Raises an error, because a format without a schema can only be written."""
+    """Raises an error for any ``data``, because a format without a schema can only be written, not read."""
     raise data_error("SMT414", "the format has no schema for reading", "declare a schema")
 
 
@@ -210,7 +215,7 @@ class EnvelopeReader:
         self.by_text: TextCache[Schema] = TextCache()
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """Returns (schema, value) of an envelope.
+        """Returns the schema and the value of ``data``, an envelope.
 
         A missing value is null without a schema; an empty value is not an envelope.
         """
@@ -222,23 +227,23 @@ class EnvelopeReader:
         return schema, converted(convert, payload, exact)
 
     def split(self, data: bytes) -> tuple[Schema | None, bytes]:
-        """Returns (schema, JSON of the payload) of an envelope."""
+        """Returns the schema of ``data``, an envelope, and the JSON of its payload."""
         schema, _, _, payload = self._parts(data)
         return schema, payload
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """Returns the JSON of an envelope's schema; None if the record has no value."""
+        """Returns the JSON of the schema in ``data``, an envelope. Returns None if the record has no value."""
         if data is None:
             return None
         return bounded_text(bytes(_envelope(data).schema))
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
-        """Returns the schema in JSON; None if the JSON is ``null``."""
+        """Returns the schema that the JSON ``text`` describes; None if the JSON is ``null``."""
         return self._known(text)[0]
 
     def schema_id(self, text: bytes) -> str:
-        """Returns a string for reports: the name of the schema that the JSON describes, and the beginning of the JSON's
-        digest.
+        """Returns a string for reports about the schema that the JSON ``text`` describes. It consists of the schema's
+        name, and the beginning of the JSON's digest.
         """
         try:
             schema = self._known(text)[0]
@@ -279,7 +284,7 @@ class EnvelopeReader:
 
 
 def bounded_text(text: bytes) -> bytes:
-    """Returns the JSON of a schema in a record, unless it is too long.
+    """Returns ``text``, the JSON of a schema in a record, unless it is too long.
 
     Raises:
         DataError: SMT467.
@@ -290,7 +295,9 @@ def bounded_text(text: bytes) -> bytes:
 
 
 def unusable_schema(reason: str) -> DataError:
-    """Returns the error for a record whose schema is too large."""
+    """Returns the error for a record with a schema that cannot be used because it is too large. ``reason`` names the
+    limit.
+    """
     return data_error("SMT467", f"the record's schema is too large: {reason}", "check the producer of the records")
 
 
@@ -339,7 +346,7 @@ class _SideWriter:
         return encoder.encode({"schema": text, "payload": convert(value)})
 
     def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns a message about a new row, in the form in which Flink's formats write such messages."""
+        """Returns a message about ``value``, a new row, as bytes, as Flink's formats write it."""
         if value is None:
             return None
         if schema is None:
@@ -351,8 +358,9 @@ class _SideWriter:
         return encoder.encode({"data": [row], "type": "INSERT"})
 
     def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns a string as it is. If a stage has produced a value of a different type, returns it as JSON (see
-        decision 0002)."""
+        """Returns ``value`` as UTF-8 if it is a string. If a stage has produced a value of a different type, returns it
+        as JSON (see decision 0002).
+        """
         if value is None or isinstance(value, str):
             if value is None:
                 return None

@@ -1,4 +1,4 @@
-"""Splits values that are arrays into rows of a topic table. Each element becomes a value of its own."""
+"""Splits values that are arrays into rows of a topic table. Each element becomes a separate value."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ _BEGINNING = (b"[", b" ", b"\t", b"\r", b"\n")
 
 
 def elements(text: bytes | None) -> list[bytes] | None:
-    """Returns the elements of a JSON array, each as its own bytes.
+    """Returns the elements of ``text``, a JSON array, each as separate bytes.
 
     Returns None if the JSON is not an array or not readable. The reader of the value then reports the problem.
     """
@@ -26,7 +26,7 @@ def elements(text: bytes | None) -> list[bytes] | None:
 
 
 def rows_of(text: bytes | None) -> Sequence[bytes | None]:
-    """Returns the elements of an array, or the value itself if it is not an array."""
+    """Returns the elements of ``text`` if it is a JSON array. Otherwise returns ``text`` itself as the only element."""
     rows = elements(text)
     if rows is None:
         return [text]

@@ -1,4 +1,4 @@
-"""Compiles expressions to functions: the Python form of a plan.
+"""Compiles expressions into Python functions, with which the Python evaluator runs a plan.
 
 For example, ``Call(rule, (Ref(("value", "a")),))`` becomes a function that reads ``record.value["a"]`` and calls the
 rule. Compiling once avoids a walk through the expression for each record.
@@ -20,11 +20,11 @@ from dagster_smt.values.java.regex import compile_java
 
 Function = Callable[[Record], Any]
 Items = Mapping[str, list[Any]]
-"""The boxes of the elements in scope, by the elements' names."""
+"""Maps the names of elements in scope to the boxes that contain them."""
 
 
 def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that maps the record before the stage to the value of an expression."""
+    """Returns a function that computes the value of ``expr`` from the record before the stage."""
     if isinstance(expr, Const):
         value = expr.value
         return lambda record: value
@@ -92,7 +92,7 @@ def _any_item(expr: AnyItem, items: Items) -> Function:
 
 
 def _selector(select: Select) -> Callable[[Any], Collection[Any]]:
-    """Returns a function that maps an array or map to the selected indexes or keys."""
+    """Returns a function that returns the indexes or keys that ``select`` selects in an array or map."""
     if isinstance(select, Every):
         return lambda value: value.keys() if type(value) is dict else range(len(value))
     if isinstance(select, Index):
@@ -141,7 +141,7 @@ def _call(expr: Call, items: Items) -> Function:
 
 
 def _per_topic(run: Callable[[Any], Any]) -> Function:
-    """Returns a function of the topic. The function is evaluated only once per topic, and its results are cached."""
+    """Returns a function of a record that calls ``run`` with its topic. The result for each topic is cached."""
     known: dict[str | None, Any] = {}
 
     def get(record: Record) -> Any:
@@ -170,7 +170,7 @@ def _field_of_value(name: str) -> Function:
 
 
 def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that maps the record before the stage to the value of a node."""
+    """Returns a function that computes the value of ``node`` from the record before the stage."""
     if not isinstance(node, Group):
         return expr_function(node.expr, items)
     base = node.present.path if isinstance(node.present, Ref) else None

@@ -1,4 +1,4 @@
-"""Runs the documented examples of transforms and predicates, for tests and for the reference pages."""
+"""Runs the documented examples of transforms and predicates. Tests and the reference pages use this module."""
 
 import os
 from typing import Any
@@ -21,23 +21,25 @@ from dagster_smt.model.topics.format import Format
 
 TIMESTAMP = 1_556_204_536_123
 EXAMPLE_KEY = "EXAMPLE_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
-"""The variable to which the examples of transforms with keys refer, and its value: the bytes 0 to 31."""
+"""The environment variable to which the examples of transforms with keys refer, and its value: the bytes 0 to 31."""
 _PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))
 
 
 def set_example_key() -> None:
-    """Sets the variable to which the examples refer, in this process and in the processes that it starts."""
+    """Sets the environment variable to which the examples refer, for this process and the processes that it starts."""
     os.environ.setdefault(*EXAMPLE_KEY)
 
 
 def example_chain(cls: type[Transform], example: Example) -> Chain:
-    """Returns the example's transform as a chain of one stage, on the key if the example shows the key."""
+    """Returns a chain whose only stage is the transform ``cls`` with the options of ``example``. If the example shows a
+    key, the stage changes the key.
+    """
     side = "key" if (example.input_part or example.shows) == "key" else "value"
     return Chain((Stage("t", cls.model_validate(example.options), side if cls.sided else ""),))
 
 
 def example_record(example: Example) -> Record:
-    """Returns the record of an example."""
+    """Returns the record of ``example`` before the transform."""
     record = Record("orders", 0, 42, TIMESTAMP, "CreateTime")
     part, text = example.input_part or example.shows, example.before
     if part == "topic":
@@ -61,12 +63,12 @@ def _codec(text: str) -> SideCodec:
 
 
 def is_envelope(value: Any) -> bool:
-    """Returns True if the JSON of an example is an envelope."""
+    """Returns True if ``value``, the JSON of an example, is an envelope."""
     return isinstance(value, dict) and value.keys() == {"schema", "payload"}
 
 
 def run_example(cls: type[Transform] | type[Predicate], example: Example) -> str | None:
-    """Returns the result of an example as a string; None if the record is dropped."""
+    """Runs ``example``, and returns the result as a string. Returns None if the record is dropped."""
     record = example_record(example)
     if issubclass(cls, Predicate):
         return str(predicate_function(cls.model_validate(example.options))(record)).lower()
@@ -100,7 +102,8 @@ def _written(codec: SideCodec, schema: Schema | None, value: Any) -> str:
 
 
 def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, typed: bool) -> str:
-    """Returns a transform's result for JSON, or ``refused: `` and the problem.
+    """Returns the result of the transform ``cls`` for the JSON ``before``. If the record is rejected, returns
+    ``refused: `` and the problem.
 
     With ``typed``, the schema is ``schema_of``.
     """
@@ -121,8 +124,8 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
-    """Returns the changes that an example makes to its input schema, as a string. The string is empty if no struct
-    changes.
+    """Returns a string with the changes that ``example`` makes to its input schema. If no struct changes, the string is
+    empty.
     """
     if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)
@@ -143,7 +146,7 @@ def with_schema(cls: type[Transform], example: Example) -> str:
 
 
 def schema_of(value: Any) -> Schema:
-    """Returns the Connect schema of a JSON value, with all fields required."""
+    """Returns the Connect schema of ``value``, a JSON value. All its fields are required."""
     if isinstance(value, dict):
         fields = []
         for name, child in value.items():

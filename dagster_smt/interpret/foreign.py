@@ -1,4 +1,4 @@
-"""Foreign stages in the Python evaluator. Adjacent stages run in the host together, one batch at a time.
+"""Runs foreign stages in the Python evaluator. Adjacent stages run together in the host, one batch at a time.
 
 Three kinds of stages need the host: a foreign transform whose predicate the host can test; a foreign transform with a
 predicate that only Python can test; and a transform of ours with a foreign predicate. Only stages of the first kind run
@@ -23,7 +23,7 @@ Test = Callable[[Record], bool]
 
 @dataclass
 class ForeignRun:
-    """Adjacent foreign stages of a chain.
+    """Adjacent foreign stages of a chain, which run together.
 
     Attributes:
         chain: The chain.
@@ -42,7 +42,7 @@ class ForeignRun:
 
     @cached_property
     def segment(self) -> ForeignSegment:
-        """The stages in the host, which starts with the first batch."""
+        """The stages inside the host process, which starts with the first batch."""
         classes = self.classes or classes_for(self.chain.foreign)
         entries, firsts, operations = {}, first_entries(self.chain), []
         for index in self.indexes:
@@ -55,7 +55,7 @@ class ForeignRun:
         return segment
 
     def run(self, records: list[Record]) -> dict[int, Lost]:
-        """Runs the stages on the given records, which are changed in place. Returns the lost records by position.
+        """Runs the stages on ``records``, which are changed in place. Returns the lost records by position.
 
         Raises:
             EngineError: The host cannot run.
@@ -81,7 +81,9 @@ class ForeignRun:
         return losses
 
     def _tested(self, records: list[Record], test: Test, lost: dict[int, Lost]) -> list[int]:
-        """Returns the positions of the records on which the stage acts."""
+        """Returns the positions of those ``records`` on which the stage acts. Records on which the test fails are added
+        to ``lost``.
+        """
         positions = []
         for number, record in enumerate(records):
             try:
@@ -101,7 +103,7 @@ class ForeignRun:
             lost[number] = Lost(self.indexes[0], problem_of_record(error))
 
     def one(self, record: Record) -> object:
-        """Runs the stages on one record, as the function of a stage does. Returns ``DROPPED`` for a dropped record.
+        """Runs the stages on ``record``, as the function of a stage does. Returns ``DROPPED`` if the record is dropped.
 
         Raises:
             DataError: A stage rejects the record.
@@ -114,19 +116,19 @@ class ForeignRun:
         return DROPPED
 
     def close(self) -> None:
-        """Closes the stages."""
+        """Closes the stages in the host."""
         for segment in self._open:
             segment.close()
 
 
 Functions = Callable[[int], tuple[Test | None, Apply]]
-"""Returns the predicate and the transform of a stage as Python functions."""
+"""A function that returns the predicate and the transform of a stage as Python functions."""
 
 
 def foreign_runs(
     chain: Chain, functions: Functions, classes: Classes | None = None, *, join: bool = True
 ) -> dict[int, ForeignRun]:
-    """Returns the foreign stages of a chain by the index of their first stage.
+    """Returns the foreign stages of ``chain``. Adjacent stages are grouped, by the index of their first stage.
 
     Args:
         chain: The chain.

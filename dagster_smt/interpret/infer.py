@@ -1,4 +1,4 @@
-"""Infers a schema from a sample of JSON records without a schema.
+"""Infers a schema from sampled JSON records that have no schema.
 
 The schema is only for reports; no chain is planned with it.
 """
@@ -10,11 +10,13 @@ from typing import Any
 from dagster_smt.model.schema import Schema, Type, optional
 
 _UNKNOWN = Schema(Type.STRING, optional=True, version=-1)
-"""The schema of a field that has always been null so far. Its version marks it, because inferred schemas have none."""
+"""The schema of a field that has been null in all records so far. Its version marks it, because inferred schemas have
+no version.
+"""
 
 
 def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
-    """Returns the schema that fits all of the given JSON values; None unless the values are objects.
+    """Returns a schema that fits all ``values``, which are JSON. Returns None if a value is not an object.
 
     A field is optional if it is missing or null in some records. If records differ, whole numbers and doubles become
     doubles, and other combinations become strings.
@@ -33,7 +35,7 @@ def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
 
 
 def _known(schema: Schema) -> Schema:
-    """Returns the schema with strings in place of unknown types."""
+    """Returns ``schema`` with strings in place of types that are still unknown."""
     if schema.type is Type.STRUCT:
         return schema.with_(fields=tuple((name, _known(child)) for name, child in schema.fields))
     return schema.with_(version=None, values=_known(schema.values) if schema.values is not None else None)
@@ -60,7 +62,7 @@ def _schema(data: Any) -> Schema:
 
 
 def _both(one: Schema, other: Schema) -> Schema:
-    """Returns one schema that fits the values of both schemas."""
+    """Returns a schema that fits the values of both ``one`` and ``other``."""
     null = one.optional or other.optional
     for known, unknown in ((one, other), (other, one)):
         if unknown == _UNKNOWN:

@@ -1,4 +1,4 @@
-"""The Python evaluator: runs a chain on records, without Spark."""
+"""The Python evaluator, which runs a chain on records without Spark."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ NO_STAGE, KEY_CONVERTER, VALUE_CONVERTER = -1, -2, -3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a record.
+    """The result of running a chain on one record.
 
     Attributes:
         status: ``PASSED``, ``DROPPED_STATUS`` or ``FAILED``.
@@ -51,7 +51,7 @@ class Batch:
     lost: dict[int, Outcome] = field(default_factory=dict)
 
     def left(self, records: list[Record]) -> list[Record]:
-        """Returns the records that have neither been dropped nor failed."""
+        """Returns those ``records`` that have neither been dropped nor failed."""
         if self.lost:
             return [record for record in records if record.number not in self.lost]
         return records
@@ -59,9 +59,11 @@ class Batch:
 
 KEPT_OUTCOME = Outcome()
 AfterStage = Callable[[int, list[Record], dict[int, Outcome]], None]
-"""Receives the index of a stage, the records that are left after the stage, and the lost records by position."""
+"""A function that receives the index of a stage, the records that are left after the stage, and the lost records by
+position.
+"""
 NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
-"""The result of a message without a row. Such a message is dropped by the converter, not by a stage."""
+"""The result for a message without a row. The converter drops such a message, not a stage."""
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 
 
@@ -73,7 +75,7 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """Returns the sides (key or value) whose schemas are registered in subjects of the target topic.
+    """Returns the sides (key or value) of ``written`` whose schemas are registered in subjects of the target topic.
 
     If a record moves to another topic, these sides are written even if no stage has changed them, as by Connect's
     converters. Readers of that topic look for the schemas in the topic's subjects.
@@ -98,8 +100,8 @@ field value.
 
 
 def _router(chain: Chain) -> int:
-    """Returns the index of the last stage that has a topic in its ledger. Without such a stage, returns the index of
-    the last stage.
+    """Returns the index of the last stage of ``chain`` that has a topic in its ledger. Without such a stage, returns
+    the index of the last stage.
     """
     routers = []
     for n, s in enumerate(chain.stages):
@@ -113,13 +115,15 @@ def _router(chain: Chain) -> int:
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:
-    """Returns True if keys are decoded, as in Connect. Strings and bytes that no stage reads are not decoded."""
+    """Returns True if the evaluator decodes keys for ``chain``. As in Connect, strings and bytes that no stage reads
+    are not decoded.
+    """
     stages_read = chain.reads_key or any("value" in s.transform.reads for s in chain.stages)
     return stages_read or key.kind not in ("string", "bytes")
 
 
 class Interpreter:
-    """A chain that is prepared to run on records.
+    """A chain that has been prepared to run on records.
 
     Args:
         chain: The chain.
@@ -161,13 +165,13 @@ class Interpreter:
         self.dropped = tuple(outcomes)
 
     def run(self, record: Record) -> Outcome:
-        """Runs the stages on a record, which is changed in place."""
+        """Runs the stages on ``record``, which is changed in place, and returns the result."""
         record.number, batch = 0, Batch(None, [])
         self._run_stages([record], batch)
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def run_stepwise(self, records: list[Record], after: AfterStage) -> None:
-        """Runs the stages on records that have been read, and passes the records after each stage to ``after``.
+        """Runs the stages on ``records``, which have been read. After each stage, calls ``after`` with the records.
 
         Args:
             records: The records, whose ``number`` is the position. They are changed in place.
@@ -179,7 +183,7 @@ class Interpreter:
         return replace(problem, place=self.chain.stages[stage].place)
 
     def read(self, record: Record, key: bytes | None, value: bytes | None, *, keys: bool = True) -> Outcome:
-        """Decodes the key and value of a record, which is then ready for the first stage.
+        """Decodes the bytes ``key`` and ``value`` into ``record``, so that it is ready for the first stage.
 
         Without ``keys``, decodes only the value.
         """
@@ -189,7 +193,9 @@ class Interpreter:
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def write(self, record: Record, sides: int = KEY_DIRTY | VALUE_DIRTY) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Encodes the given sides of a record (key, value, or both). A side that is not given is None in the result."""
+        """Encodes those sides of ``record`` (key or value) that ``sides`` selects. In the result, a side that is not
+        selected is None.
+        """
         where, key, value = KEY_CONVERTER, None, None
         try:
             if sides & KEY_DIRTY:
@@ -202,7 +208,7 @@ class Interpreter:
             return self._failed(error, where, record), None, None
 
     def run_all(self, records: list[Record], keys: list[bytes | None] | None, values: list[bytes | None]) -> Batch:
-        """Decodes records, runs the stages and encodes them.
+        """Decodes ``records``, runs the stages, and encodes the results.
 
         All records go through one step before the next step begins, because this is faster than record by record.
 
@@ -225,7 +231,7 @@ class Interpreter:
         return batch
 
     def takes(self, topic: str | None) -> bool:
-        """Returns True if records can be written to a topic of this name."""
+        """Returns True if records can be written to a topic called ``topic``."""
         takes = self.topics.get(topic)
         if takes is None:
             takes = not self.place or (topic is not None and takes_records(topic, self.place))
@@ -233,7 +239,7 @@ class Interpreter:
         return takes
 
     def _routed(self, records: list[Record], batch: Batch) -> list[Record]:
-        """Returns the records with a valid topic. A router may turn any field value into the topic."""
+        """Returns those ``records`` whose topic is valid. A router may use any field value as the topic."""
         takes, wrong = self.takes, []
         for record in records:
             if not takes(record.topic):
@@ -247,7 +253,7 @@ class Interpreter:
     def process(
         self, record: Record, key: bytes | None, value: bytes | None
     ) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Runs the chain on one record. Returns the outcome and, if the record is kept, the bytes of its key and
+        """Runs the chain on ``record``. Returns the outcome and, if the record is kept, the bytes of its key and
         value.
         """
         record.number = 0
@@ -274,8 +280,8 @@ class Interpreter:
         return batch.left(records)
 
     def _mark_filled(self, records: list[Record], keys: bool) -> None:
-        """Marks the keys and values in which the reader may have replaced a null with a default, so that they are
-        written.
+        """Marks those keys and values of ``records`` as changed in which the reader may have replaced a null with a
+        default, so that they are written.
         """
         filled = self.has_defaults
         if keys and self.key.fills_nulls:
@@ -318,7 +324,7 @@ class Interpreter:
         return records
 
     def close(self) -> None:
-        """Closes the foreign stages at the end of the task, as Connect does."""
+        """Closes the foreign stages at the end of a task, as Connect does."""
         for run in self.foreign.values():
             run.close()
 
@@ -340,7 +346,8 @@ class Interpreter:
         return records
 
     def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
-        """Applies a stage to all records with one function call, which is faster than a call per record.
+        """Applies the stage ``number`` to all ``records`` with one function call, which is faster than a call per
+        record.
 
         ``apply_all`` loops over an iterator of the records. If a record is dropped or fails, ``apply_all`` raises an
         exception in the middle of its loop. The iterator has then consumed exactly the records up to this one.

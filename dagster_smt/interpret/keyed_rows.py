@@ -1,5 +1,5 @@
-"""Computes the effects of previewed records on a table with keys, as one run over these records would have them. Spark
-is not required.
+"""Computes the effects of previewed records on a table with keys. They are the effects that one run over these records
+would have, but Spark is not required.
 
 This fold shares no code with the run (``tables.keyed``). A test applies both to the same records and compares the
 results.
@@ -37,7 +37,7 @@ Order = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class RowChange:
-    """The effect of one record on the table.
+    """The effect of one record on a table with keys.
 
     Attributes:
         action: ``begin`` and ``close`` refer to versions (mode ``scd2``); ``no row``: a deletion of a key without a
@@ -54,7 +54,7 @@ class RowChange:
 
     @property
     def text(self) -> str:
-        """Returns a summary such as ``update: name``."""
+        """A summary of the effect, such as ``update: name``."""
         text = _TEXTS[self.action]
         if self.action in ("update", "begin"):
             text += f": {', '.join(self.columns)}" if self.columns else ": no column changes"
@@ -82,7 +82,7 @@ _TEXTS: Mapping[Action, str] = {
 
 @dataclass(frozen=True)
 class TableChanges:
-    """The effects of records on a table that is empty before them.
+    """The effects of records on a table with keys that is empty at first.
 
     Attributes:
         changes: The effect of each record, one after the other.
@@ -125,7 +125,7 @@ def table_changes(previewed: Sequence[Previewed], keyed: KeyedRows, *, keeps_key
 
 @dataclass
 class _Event:
-    """A record that determines a row.
+    """An event, which is a record that changes or deletes a row.
 
     Attributes:
         sample: The record.
@@ -147,7 +147,7 @@ class _Event:
 
     @property
     def order(self) -> Order:
-        """The position of the event among the events of its key. An event without a sequence comes first."""
+        """The position of the event in the order of its key's events. An event without a sequence comes first."""
         rank: tuple[int, Any] = (0, 0)
         if isinstance(self.sequence, str):
             rank = (2, self.sequence)
@@ -158,13 +158,15 @@ class _Event:
 
 @dataclass(frozen=True)
 class _EventReader:
-    """Reads events from the output records of the chain."""
+    """A reader that converts output records of the chain into events."""
 
     keyed: KeyedRows
     keeps_key: bool
 
     def event(self, previewed: Previewed) -> _Event | RowChange:
-        """Returns the event of a record, or the reason why the record changes nothing in the table."""
+        """Returns the event of ``previewed``. If the record changes nothing in the table, returns the reason
+        instead.
+        """
         last = previewed.last
         if last.record is None:
             return RowChange("refused") if last.failed else RowChange("dropped", note="the chain drops the record")
@@ -189,7 +191,8 @@ class _EventReader:
         return _Event(previewed.sample, tuple(map(_key_text, columns.values())), row, sequence, unchanged)
 
     def _key_columns(self, record_key: Any, value: Row) -> Row:
-        """Returns the key columns: from the record's key, or from the value if the key does not have the column.
+        """Returns the key columns of a record. A column comes from ``record_key``, or from ``value`` if the key lacks
+        the column.
 
         If the key is not a struct, it has no field of this name, and the value's column comes first. Tombstones only
         have the key.
@@ -204,7 +207,9 @@ class _EventReader:
         return columns
 
     def _is_unchanged(self, row: Row | None, name: str) -> bool:
-        """Returns True if a column holds Debezium's placeholder, in one of its forms (``tables.keyed.unavailable``)."""
+        """Returns True if the column ``name`` contains Debezium's placeholder in one of its forms
+        (``tables.keyed.unavailable``).
+        """
         text = self.keyed.unavailable_value
         if not text or row is None:
             return False
@@ -219,7 +224,7 @@ class _EventReader:
 
 @dataclass
 class _KeyState:
-    """The row of a key while its events are processed.
+    """The row of a key while the events of the key are processed in order.
 
     Attributes:
         keyed: The options of the table.
@@ -236,7 +241,7 @@ class _KeyState:
     order: Order | None = None
 
     def after(self, event: _Event) -> RowChange:
-        """Returns the effect of the next event."""
+        """Processes ``event``, the next event, and returns its effect."""
         if self.keyed.sequence_by:
             if self.order is not None and event.order < self.order:
                 return RowChange("superseded")
@@ -278,14 +283,14 @@ class _KeyState:
 
 @dataclass
 class _Total:
-    """The counts of one topic, and its events."""
+    """The counts and the events of one topic."""
 
     counts: KeyCounts = field(default_factory=KeyCounts)
     events: int = 0
 
 
 def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
-    """Returns the counts of one run over events, by topic, as in ``tables.keyed.row_actions``."""
+    """Returns the counts of one run over ``events``, by topic, as ``tables.keyed.row_actions`` computes them."""
     totals: dict[str, _Total] = {}
     by_key: dict[Key, list[_Event]] = {}
     for event in events:
@@ -302,7 +307,7 @@ def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
 
 
 def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _Total]) -> None:
-    """Adds the rows of one key: its row after all events, or each of its versions."""
+    """Adds the rows of one key to ``totals``. They are its row after all events, or each of its versions."""
     state, change, versions = _KeyState(keyed), RowChange("no row"), 0
     counts = totals[events[-1].sample.topic].counts
     for event in events:
@@ -320,7 +325,9 @@ def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _T
 
 
 def _set_sequences(events: Iterable[_Event]) -> None:
-    """Gives tombstones the sequence of the previous event in their partition, because a tombstone has no value."""
+    """Sets the sequence of the tombstones among ``events`` to that of the previous event in their partition, because a
+    tombstone has no value.
+    """
     last: dict[tuple[Key, tuple[str, int]], Any] = {}
     for event in sorted(events, key=lambda event: (event.partition, event.sample.offset)):
         place = event.key, event.partition
@@ -351,8 +358,8 @@ def _decoded(side: bytes | None) -> Any:
 
 
 def _exact(text: str) -> Decimal | str:
-    """Returns the exact value of a number in JSON. Returns the string itself if no ``Decimal`` can express the number's
-    exponent.
+    """Returns the exact value of ``text``, a number in JSON. If no ``Decimal`` can express its exponent, returns the
+    string itself.
     """
     try:
         return Decimal(text)
@@ -361,7 +368,9 @@ def _exact(text: str) -> Decimal | str:
 
 
 def _key_text(value: Any) -> str:
-    """Returns a value of a key column as a string, so that ``"7"`` in a key and ``7`` in a value are the same key."""
+    """Returns ``value``, the value of a key column, as a string. With strings, ``"7"`` in a key and ``7`` in a value
+    are the same key.
+    """
     if isinstance(value, str):
         return value
     return json.dumps(value, default=str, sort_keys=True)

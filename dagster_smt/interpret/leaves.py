@@ -1,5 +1,5 @@
-"""Flattens a record to a mapping from paths to values: every field of the key and the value, every header, and the
-topic.
+"""Flattens a record into a mapping from paths to values. It contains every field of the key and the value, every
+header, and the topic.
 """
 
 import json
@@ -12,13 +12,14 @@ from dagster_smt.model.schema_size import MAX_LEVELS
 
 
 class Number(str):
-    """A number as written in JSON."""
+    """A number as JSON spells it."""
 
     __slots__ = ()
 
 
 def leaves(record: RecordSnapshot) -> dict[str, Any]:
-    """Returns values by path: strings, ``Number``s, booleans, None, and in some cases objects and arrays.
+    """Maps the paths in ``record`` to their values: strings, ``Number``s, booleans, None, and in some cases objects and
+    arrays.
 
     An object or array is a value itself if it is empty or nested more than ``MAX_LEVELS`` levels deep. Paths are
     ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.
@@ -33,7 +34,7 @@ def leaves(record: RecordSnapshot) -> dict[str, Any]:
 
 
 def parsed(text: str) -> Any:
-    """Returns parsed JSON with its numbers as written, or the string itself if it is not JSON.
+    """Returns ``text`` as parsed JSON, with numbers as written. If ``text`` is not JSON, returns it unchanged.
 
     Brackets that are nested more deeply than Python can parse are also treated as a string, because any record may
     contain them.

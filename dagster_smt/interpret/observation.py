@@ -25,8 +25,8 @@ GROUPS: Mapping[str, str] = {
     "object": "objects",
     "array": "arrays",
 }
-"""Maps kinds of values to their groups in JSON. A column reads values of one group, or numbers of which some are
-written as strings.
+"""Maps kinds of values to their groups in JSON. A column can read the values of one group. It can also read numbers if
+some of them are written as strings.
 """
 _MOST_DIGITS = 38
 _LONG = 2**63
@@ -36,7 +36,7 @@ _MICROS = re.compile(r"([.,]\d{3})\d+")
 
 @dataclass
 class Observation:
-    """The counts at one path in a sample of values.
+    """The counts of the values at one path, for a sample of values.
 
     Attributes:
         kinds: The number of values of each kind, including ``null``.
@@ -69,7 +69,7 @@ class Observation:
         return groups
 
     def add(self, value: Any) -> None:
-        """Counts a value."""
+        """Adds ``value`` to the counts."""
         kind = _kind(value)
         self.kinds[kind] += 1
         if kind == "object":
@@ -89,7 +89,7 @@ class Observation:
             self.zoned += names_zone(value)
 
     def take(self, other: "Observation") -> None:
-        """Adds the counts of another observation."""
+        """Adds the counts of ``other``, another observation, to this observation."""
         self.kinds += other.kinds
         self.millis += other.millis
         self.zoned += other.zoned
@@ -137,7 +137,7 @@ def _kind_of_text(text: str) -> str:
 
 @dataclass
 class Values:
-    """The counts of a sample of a topic's values.
+    """The counts of the sampled values of a topic.
 
     Attributes:
         whole: The counts of all JSON values.
@@ -156,7 +156,7 @@ class Values:
 
 
 def observed(values: Iterable[bytes | None]) -> Values:
-    """Returns the counts of the given values."""
+    """Returns the counts of ``values``."""
     counts = Values()
     for value in values:
         if value is None:
@@ -171,11 +171,11 @@ def observed(values: Iterable[bytes | None]) -> Values:
 
 
 BROKEN = object()
-"""The result of ``parsed`` for bytes that are not JSON."""
+"""A marker that ``parsed`` returns for bytes that are not JSON."""
 
 
 def parsed(value: bytes) -> Any:
-    """Returns a parsed JSON value with exact numbers, or ``BROKEN``.
+    """Returns ``value`` as parsed JSON with exact numbers. If it is not JSON, returns ``BROKEN``.
 
     A value with more than ``MAX_LEVELS`` levels is treated as broken, because no column can contain it.
     """
@@ -187,7 +187,7 @@ def parsed(value: bytes) -> Any:
 
 
 def _is_deeper(data: Any, levels: int) -> bool:
-    """Returns True if a parsed value nests more than a number of levels."""
+    """Returns True if ``data``, a parsed value, has more than ``levels`` nested levels."""
     if not isinstance(data, dict | list):
         return False
     inside = data.values() if isinstance(data, dict) else data

@@ -1,4 +1,4 @@
-"""Shows records before and after each stage. The output contains field values, so a preview runs only on request."""
+"""Shows records before and after each stage. The output contains field values, so previews run only on request."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _JSON = side_codec(Format())
 
 @dataclass(frozen=True)
 class Sample:
-    """A stored record: topic, partition, offset, milliseconds, and bytes."""
+    """A stored record, with its topic, partition, offset, timestamp in milliseconds, and bytes."""
 
     topic: str
     partition: int = 0
@@ -38,7 +38,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class RecordSnapshot:
-    """A record between two stages, with its key, value and headers as strings."""
+    """A record between two stages. Its key, value and headers are strings."""
 
     topic: str
     key: str | None
@@ -48,7 +48,7 @@ class RecordSnapshot:
 
 @dataclass(frozen=True)
 class StageResult:
-    """A record after a stage.
+    """A record after one stage, or the reason why the record is not shown.
 
     Attributes:
         stage: The stage's alias; ``input`` before the first stage.
@@ -70,7 +70,7 @@ class StageResult:
 
 @dataclass(frozen=True)
 class Previewed:
-    """A record and its states.
+    """A record with its states before and after the stages.
 
     Attributes:
         sample: The record as stored.
@@ -93,7 +93,7 @@ class Previewed:
 def preview(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[tuple[Sample, list[StageResult]]]:
-    """Yields each record with its state after each stage. Keys and values in binary formats are shown as JSON.
+    """Yields each of ``samples`` with its state after each stage. Keys and values in binary formats are shown as JSON.
 
     If arrays are rows, a record appears once for each of its elements.
     """
@@ -104,7 +104,7 @@ def preview(
 def previewed_records(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[Previewed]:
-    """Yields the same as ``preview``, and also the output key and value of each record."""
+    """Yields the same states as ``preview``, together with the output key and value of each record."""
     key, value = key or Format("string"), value or Format()
     shown = Formats(_readable(key), _readable(value))
     interpreter = Interpreter(chain, key, value, shown)
@@ -121,7 +121,7 @@ def previewed_records(
 
 @dataclass(frozen=True)
 class _Preview:
-    """The settings of a preview.
+    """The settings of one preview.
 
     Attributes:
         interpreter: The chain.
@@ -178,8 +178,8 @@ def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Stage
 
 
 def _as_read(shown: StageResult, sample: Sample, sides: int) -> StageResult:
-    """Returns a state with the original bytes of each key or value that no stage has changed, because a run also writes
-    the original bytes.
+    """Returns the state ``shown`` with the original bytes of each key or value that no stage has changed. A run writes
+    the same original bytes.
     """
     if shown.record is None:
         return shown
@@ -217,7 +217,9 @@ def _stages(preview_: _Preview, record: Record) -> Iterator[StageResult]:
 
 
 def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> StageResult:
-    """Returns the record after a stage. If it cannot be written, it fails only after the last stage."""
+    """Returns ``record`` as the result of the stage ``stage``. If the record cannot be written, it fails only after the
+    last stage.
+    """
     sides = {}
     for side in (KEY_DIRTY, VALUE_DIRTY):
         outcome, key, value = preview_.interpreter.write(record, side)

@@ -1,4 +1,4 @@
-"""Finds masked values that survive elsewhere in the output. The result contains the fields, never the values.
+"""Finds masked values that survive elsewhere in the output. The result names fields, but never contains values.
 
 The search looks for each masked value, as a whole word, in all other fields of the same output record, and in the
 record's key, headers and topic. Short strings and small numbers are not searched for, because they occur everywhere.
@@ -25,13 +25,15 @@ def _no_data(name: str) -> bool:
 
 
 Survivors = Counter[tuple[str, str]]
-"""The number of records with a masked field's value in another field, by (masked, other), without array indexes."""
+"""The number of records in which the value of a masked field is also in another field. The keys are pairs of the masked
+and the other field, without array indexes.
+"""
 
 
 def residue(
     chain: Chain, samples: Iterable[Sample], key: Format, value: Format, is_data: Callable[[str], bool] = _no_data
 ) -> Survivors:
-    """Counts the records in which a masked value survives.
+    """Counts the sampled records in which a masked value survives.
 
     Args:
         chain: The chain.
@@ -60,7 +62,9 @@ def residue(
 
 
 def _last(steps: list[StageResult]) -> RecordSnapshot | None:
-    """Returns the output record of the chain; None if the record was dropped or failed."""
+    """Returns the output record of the chain, which is the record in the last of ``steps``. Returns None if the record
+    was dropped or failed.
+    """
     ended = steps[-1].failed or steps[-1].note == "dropped"
     records = []
     for step in steps:
@@ -72,7 +76,7 @@ def _last(steps: list[StageResult]) -> RecordSnapshot | None:
 
 
 def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
-    """Returns the values that masks have removed, by the path that each value had."""
+    """Returns the values that the stages in ``masks`` have removed. The keys are the paths that the values had."""
     removed: dict[str, str] = {}
     before: dict[str, Any] = {}
     for step in steps:
@@ -88,7 +92,7 @@ def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
 
 
 def _word(value: Any) -> str:
-    """Returns a value as a word to search for; empty for values that are not searched for."""
+    """Returns ``value`` as a word to search for. For a value that is not searched for, returns an empty string."""
     if isinstance(value, Number):
         if sum(map(str.isdigit, value)) >= SHORTEST_NUMBER:
             return str(value)
@@ -107,7 +111,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _holds(text: str, word: str) -> bool:
-    """Returns True if a string contains a word with no letter or digit directly before or after the word."""
+    """Returns True if ``text`` contains ``word`` without a letter or digit directly before or after it."""
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
@@ -120,7 +124,7 @@ def _holds(text: str, word: str) -> bool:
 
 
 def _plain(path: str, is_data: Callable[[str], bool]) -> str:
-    """Returns a path without the positions in arrays, and without names that are data."""
+    """Returns ``path`` without positions in arrays, and without names that are data."""
     if path.startswith("header["):
         return "header[*]" if is_data(path.removeprefix("header[").removesuffix("]")) else path
     parts = []

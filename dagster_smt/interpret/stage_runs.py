@@ -1,5 +1,5 @@
-"""Runs one stage on Python records. Records with a schema use the stage's plan, and all other records use its
-schemaless function.
+"""Runs one stage on Python records. The stage's plan applies to records with a schema, and its function to records
+without a schema.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -24,12 +24,14 @@ from dagster_smt.model.schema import Schema
 
 Apply = Callable[[Record], object]
 ApplyAll = Callable[[Iterator[Record]], None]
-"""Applies a stage to records in turn. If a record fails, the next call continues with the rest."""
+"""A function that applies a stage to records one after the other. If a record fails, the next call continues with the
+remaining records.
+"""
 
 
 @dataclass(frozen=True)
 class Runner:
-    """A stage that is prepared to run.
+    """A stage that has been prepared to run.
 
     Attributes:
         test: Returns True if the stage acts on a record; None if it acts on every record.
@@ -44,7 +46,9 @@ class Runner:
 
 
 def runners(chain: Chain) -> tuple[Runner, ...]:
-    """Prepares the stages of a chain. Here a foreign stage runs each record alone; batches go to ``foreign_runs``."""
+    """Prepares the stages of ``chain``. A foreign stage runs each record alone here, and ``foreign_runs`` runs
+    batches.
+    """
     results = []
     firsts = first_entries(chain)
     alone = foreign_runs(chain, lambda index: functions_of(chain, index), join=False)
@@ -59,7 +63,7 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
 
 
 def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
-    """Returns the functions of a stage's predicate and transform.
+    """Returns two functions of a stage of ``chain``: that of its predicate, or None, and that of its transform.
 
     The function of a foreign class must not be called.
     """
@@ -84,7 +88,7 @@ def _test(stage: Stage) -> Callable[[Record], bool] | None:
 
 
 def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
-    """Returns the test of a predicate.
+    """Returns a function that tests ``predicate`` on a record.
 
     A predicate that reads the key or value is planned for each schema. The predicate is false if that key or value is
     null.
@@ -148,7 +152,7 @@ class _StageFunction:
             self.schemaless = side_function(transform, bits)
 
     def function(self) -> Apply:
-        """Returns the function that applies the stage.
+        """Returns the function that applies the stage to a record.
 
         The function is chosen once, because it runs for every record.
         """
@@ -163,8 +167,8 @@ class _StageFunction:
         return self._on_value(self.schemaless)
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
-        """Returns the function for many records. The function calls ``apply`` for records that are not schemaless
-        objects.
+        """Returns a function that applies the stage to many records. It calls ``apply`` for records that are not
+        objects without a schema.
         """
         change = self.schemaless
         if self.stage.side != "value" or change is None:
@@ -181,7 +185,7 @@ class _StageFunction:
         return apply_all
 
     def _on_metadata(self) -> Apply:
-        """Returns the function of a transform that reads neither key nor value. One plan serves all schemas.
+        """Returns the function of a transform that reads neither key nor value. One plan serves records of all schemas.
 
         The plan is built now, and not with the first record, so that a wrong class fails early.
         """
@@ -230,7 +234,9 @@ class _StageFunction:
         return apply
 
     def _on_record(self, change: SideFunction) -> Apply:
-        """Returns the function of a transform that has no side of its own, but reads the fields of the key or value."""
+        """Returns a function that applies ``change``, of a transform without a side, to records, whose key or value it
+        reads.
+        """
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
         transform = self.stage.transform
         keyed = isinstance(transform, CodeTransform) and transform.plans_key_alone
@@ -247,8 +253,8 @@ class _StageFunction:
         return apply
 
     def _null(self) -> Callable[[], object] | None:
-        """Returns the function for records whose key or value (the stage's side) is null; None if such records are
-        handled like other records.
+        """Returns the function for records whose key or value (the stage's side) is null. Returns None if such records
+        need no special treatment.
         """
         return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
             self.stage.transform.on_null()
@@ -273,7 +279,7 @@ class _StageFunction:
         return self._function(record, free, variant)(record)
 
     def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
-        """Returns the function for records of a form. Each form is planned only once."""
+        """Returns the function for records of the same form as ``record``. Each form is planned only once."""
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         plan_of_form = self.plans.get(known)
         if plan_of_form is None:
@@ -287,7 +293,9 @@ class _StageFunction:
         return plan_of_form[0]
 
     def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
-        """Returns a function that rejects records, unless their variant needs less of the schema than ``known``."""
+        """Returns a function that calls ``refuse``, unless the variant of the record needs less of the schema than
+        ``known``.
+        """
         narrower = self.narrower
         if narrower is None:
             return refuse
@@ -302,8 +310,8 @@ class _StageFunction:
 
 
 def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
-    """Returns the method ``name`` of a transform implemented in code, if the transform's class overrides this
-    method.
+    """Returns the method ``name`` of ``transform`` if its class overrides the method. Otherwise, and for transforms
+    that are not implemented in code, returns None.
     """
     if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
         return None
@@ -312,7 +320,7 @@ def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable]
 
 
 def null_error(stage: Stage) -> DataError:
-    """Returns the error of a transform for a null key or value that the transform cannot handle."""
+    """Returns the error for a null key or value that the transform of ``stage`` cannot handle."""
     return data_error(
         "SMT402",
         f"a null key or value cannot be used for [{stage.transform.purpose}]",
@@ -321,7 +329,7 @@ def null_error(stage: Stage) -> DataError:
 
 
 def compile_plan(plan: StagePlan) -> Apply:
-    """Returns the function of a stage plan."""
+    """Returns the function that applies the stage plan ``plan`` to a record."""
     after = plan.after
     if after is None:
         problem = plan.failure or Problem("SMT999", plan.stage.place, "no record can pass")
@@ -336,7 +344,7 @@ def compile_plan(plan: StagePlan) -> Apply:
 
 
 def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
-    """Returns the function of a stage plan for records that it does not drop."""
+    """Returns the function of ``plan`` for records that the stage does not drop."""
     fixed, touches = 0, []
     for touch in after.touched:
         if touch.when is None:
@@ -372,7 +380,7 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
 
 
 def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
-    """Returns the function of a stage that gives null keys or values a schema of their own."""
+    """Returns a function that calls ``apply``, and then sets the separate schema of keys or values that are null."""
     key_schema, value_schema = after.null_key, after.null_value
 
     def apply_with_nulls(record: Record) -> None:
@@ -386,7 +394,7 @@ def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
 
 
 def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:
-    """Returns the function of a plan that only changes the topic, a frequent case."""
+    """Returns the function of a plan that changes only the topic, by ``route``. Such plans are frequent."""
     bit, touched = touches[0] if touches else (0, route)
 
     def apply(record: Record) -> None:
@@ -399,8 +407,8 @@ def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -
 
 
 def _remembered(route: Apply) -> Apply:
-    """Returns the function of a router that only reads the topic. The function is evaluated only once per topic, and
-    its results are cached.
+    """Returns a function like ``route``, the function of a router that reads only the topic. The result for each topic
+    is cached.
     """
     known: Cache[str | None, tuple[str | None, int]] = Cache()
 
@@ -419,7 +427,7 @@ def _remembered(route: Apply) -> Apply:
 
 
 def reads_topic_only(expr: Expr | None) -> bool:
-    """Returns True if an expression only reads the topic of a record."""
+    """Returns True if ``expr`` reads nothing but the topic of a record."""
     if isinstance(expr, Call):
         return all(map(reads_topic_only, expr.args))
     return expr is None or isinstance(expr, Const) or (isinstance(expr, Ref) and expr.path == ("topic",))
@@ -430,7 +438,9 @@ def _raise(problem: Problem) -> object:
 
 
 def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | None, Function]]:
-    """Returns (attribute, new schema or None, function) of each attribute that a stage plan changes."""
+    """Returns a triple for each attribute of a record that differs between ``before`` and ``after``: the attribute, its
+    new schema or None, and the function of the new value.
+    """
     changes: list[tuple[str, Schema | None, Function]] = []
     for side in ("key", "value"):
         node, old = getattr(after, side), getattr(before, side)

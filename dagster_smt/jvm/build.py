@@ -13,9 +13,9 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent / "java"
 CONNECT_API = Path(__file__).parent / "connect_api"
-"""The signatures of Kafka Connect's API, which only the compiler needs."""
+"""The folder with the signatures of Kafka Connect's API, which only the compiler needs."""
 DELTA_API = Path(__file__).parent / "delta_api"
-"""The signatures of Delta's log store, which only the compiler needs."""
+"""The folder with the signatures of Delta's log store, which only the compiler needs."""
 JAR = Path(__file__).parent / "dagster_smt.jar"
 _RELEASE = "11"
 """The oldest Java that Spark 3.5 supports."""
@@ -30,7 +30,7 @@ _NEEDED = (
     "jackson-",
     "kryo-",
 )
-"""The jars of PySpark that the sources need."""
+"""The beginnings of the names of those PySpark jars that the sources need."""
 
 
 class NoCompilerError(Exception):
@@ -38,7 +38,7 @@ class NoCompilerError(Exception):
 
 
 def version() -> str:
-    """Returns a hash of the sources."""
+    """Returns a hash of the Java sources, which identifies their version."""
     content = hashlib.sha256()
     for file in _files():
         content.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -46,7 +46,7 @@ def version() -> str:
 
 
 def is_current(jar: Path = JAR) -> bool:
-    """Returns True if the jar exists and has been built from these sources."""
+    """Returns True if ``jar`` exists and has been built from the present sources."""
     try:
         with zipfile.ZipFile(jar) as opened:
             return opened.read("dagstersmt/version").decode() == version()
@@ -55,7 +55,7 @@ def is_current(jar: Path = JAR) -> bool:
 
 
 def build(jar: Path = JAR) -> Path:
-    """Builds the jar, unless it is up to date.
+    """Builds the jar ``jar`` unless it is up to date, and returns its path.
 
     Raises:
         NoCompilerError: ``javac`` or PySpark is missing, or ``javac`` rejects the sources.
@@ -89,7 +89,7 @@ def _files() -> list[Path]:
 
 
 def class_path() -> str:
-    """Returns the class path for compiling the sources: jars of the installed PySpark."""
+    """Returns the class path that the compiler needs, which consists of jars of the installed PySpark."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise NoCompilerError("PySpark is not installed")
@@ -102,7 +102,7 @@ def class_path() -> str:
 
 
 def _pack(classes: Path, jar: Path) -> None:
-    """Packs compiled classes into a jar. The same classes always yield the same bytes."""
+    """Packs the compiled classes in ``classes`` into ``jar``. The same classes always result in the same bytes."""
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(classes.rglob("*")):
             if file.is_file():

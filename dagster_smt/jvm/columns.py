@@ -1,4 +1,4 @@
-"""Translates a declared schema to a program of the JVM lane. ``RowReader.java`` reads JSON texts with this program.
+"""Translates a declared schema into a program of the JVM lane, with which ``RowReader.java`` reads JSON texts.
 
 A schema with a type that the lane does not support has no program, and Python reads its texts.
 """
@@ -20,7 +20,7 @@ from dagster_smt.values.privacy.text_rule import TextRule
 from dagster_smt.values.times.timestamps import PRECISIONS, ConvertTime
 
 Place = tuple[str | None, ...]
-"""Field names from the top down; None is each element of an array, or each value of a map."""
+"""A path of field names from the top down. None stands for each element of an array, or each value of a map."""
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _PARSED = (*INTEGER_BITS, *FLOATS)
 _MOMENTS = ("Date", "Time", "Timestamp")
@@ -28,7 +28,7 @@ _MOMENTS = ("Date", "Time", "Timestamp")
 
 @dataclass(frozen=True)
 class ColumnCall:
-    """A rule that is applied to a field of the row.
+    """A call of a rule on one field of the row.
 
     Attributes:
         field: The field's position.
@@ -48,7 +48,7 @@ def columns_program(
     calls: Iterable[ColumnCall] = (),
     envelope: bytes | None = None,
 ) -> str | None:
-    """Returns the program that reads texts with a struct's schema; None if the lane cannot read them.
+    """Returns a program that reads texts with the struct ``schema``. If the lane cannot read them, returns None.
 
     Args:
         schema: The fields to read.
@@ -72,7 +72,7 @@ def columns_program(
 
 @dataclass(frozen=True)
 class _Types:
-    """A translator for the schemas of one format."""
+    """A translator of schemas into programs, for one format."""
 
     form: Format
     masks: Mapping[Place, Any]
@@ -82,7 +82,7 @@ class _Types:
         return {"type": "struct", "null": self._takes_null(schema), "fields": fields}
 
     def type(self, schema: Schema, place: Place) -> dict[str, Any]:
-        """Returns the program for the schema at a location in the row."""
+        """Returns the program for ``schema``, which is at the path ``place`` in the row."""
         if schema.logical is None and schema.type in _CONTAINERS:
             return self._container(schema, place)
         program: dict[str, Any] = {"null": self._takes_null(schema), **self._scalar(schema)}
@@ -125,7 +125,7 @@ class _Types:
 
 
 def _constant(schema: Schema, value: Any) -> str | bool:
-    """Returns a value in the form that the lane's readers produce."""
+    """Returns ``value`` in the form that the lane's readers produce for ``schema``."""
     if isinstance(value, bool):
         return value
     if isinstance(value, bytes):
@@ -143,7 +143,7 @@ def _constant(schema: Schema, value: Any) -> str | bool:
 
 
 def _float_text(value: float) -> str:
-    """Returns a float as text that Java can read."""
+    """Returns ``value``, a float, as text that Java can read."""
     names = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
     return names.get(str(value), repr(float(value)))
 
@@ -164,8 +164,9 @@ def _rule(call: ColumnCall) -> dict[str, Any]:
 
 
 def is_slow_in_spark(rule: Rule, source: Schema) -> bool:
-    """Returns True if the lane runs a rule faster than Spark's expressions do. This is true for casts between strings
-    and numbers."""
+    """Returns True if the lane runs ``rule`` faster than Spark's expressions do. This is the case for casts between
+    strings and numbers.
+    """
     if type(rule) is not CastTo or source.logical is not None:
         return False
     if source.type is Type.STRING:

@@ -1,4 +1,4 @@
-"""Translates conditions to programs of the JVM lane (``Test.java``, ``FieldTest.java``)."""
+"""Translates conditions into programs of the JVM lane (``Test.java``, ``FieldTest.java``)."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ from dagster_smt.values.text_rules import Finds, IsText, TextPasses
 
 
 def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
-    """Returns the test of a predicate. A test of fields is false for a null value, before ``negate`` reverses the
-    result.
+    """Returns the program for the test of ``predicate``. A test of fields is false for a null value, before ``negate``
+    reverses the result.
 
     Raises:
         NoJavaError: The lane does not support the condition.
@@ -38,7 +38,8 @@ def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
 
 
 def test_of(condition: Condition, side: str, negate: bool = False) -> dict[str, Any]:
-    """Returns the test of a condition. A test of fields reads the fields of ``side``.
+    """Returns the program for the test of ``condition``. A test of fields reads the fields of the key or value
+    ``side``.
 
     Raises:
         NoJavaError: The lane does not support the condition.
@@ -90,7 +91,7 @@ def _check(condition: FieldPasses) -> dict[str, Any]:
 
 
 def _literal(text: str) -> dict[str, Any]:
-    """Returns the kind of a literal, and the literal's value as a string.
+    """Returns the kind of the literal ``text``, and its value as a string.
 
     Whole numbers in JSON values have at most 64 bits here, so a larger literal equals no value.
     """

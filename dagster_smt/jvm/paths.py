@@ -1,4 +1,6 @@
-"""Paths of effects and conditions, in the form of the JVM lane's programs (``Path.java``, ``Step.java``)."""
+"""Translates paths of effects and conditions into the form of the JVM lane's programs (``Path.java``,
+``Step.java``).
+"""
 
 from typing import Any
 
@@ -14,7 +16,7 @@ KINDS = {
     "map": "map",
     "array": "array",
 }
-"""Maps kinds of values without a schema (``model.runtime.kind_of``) to the lane's names for them."""
+"""Maps kinds of values without a schema (``model.runtime.kind_of``) to the names that the lane has for them."""
 
 
 class NoJavaError(Exception):
@@ -22,7 +24,7 @@ class NoJavaError(Exception):
 
 
 def path_of(path: FieldPath) -> list[Any]:
-    """Returns the steps of a path as plain data."""
+    """Returns the steps of ``path`` as plain data."""
     return list(map(_step, path.steps))
 
 

@@ -1,4 +1,5 @@
-"""Translates a chain to a program of the JVM lane: the effects of its stages as JSON, which ``Program.java`` reads.
+"""Translates a chain into a program of the JVM lane. A program is the JSON form of the chain's effects, which
+``Program.java`` reads.
 
 A program describes the stages with paths, rules and parameters, and contains no part of a record. A chain with an
 effect that the lane does not support has no program; the Python evaluator runs such a chain.
@@ -53,8 +54,9 @@ from dagster_smt.values.json.lazy import encoder
 from dagster_smt.values.privacy.text_rule import TextRule
 
 _DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
-"""The letters of date patterns that the lane supports. Letters for zone names are not among them, because Java's
-formatter keeps the zone of the last text."""
+"""The letters of date patterns that the lane supports. The letters for zone names are missing, because Java's formatter
+keeps the zone of the last text.
+"""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class KeptOut:
 
 
 def in_python(out: KeptOut) -> str:
-    """Returns the message about a chain that the lane does not run."""
+    """Returns the message that a chain does not run in the lane, with the reason ``out``."""
     return f"records run in Python, which takes several times as long: {out}"
 
 
@@ -87,7 +89,7 @@ class _KeptOutError(Exception):
 
 
 def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | None:
-    """Returns the program of a chain as JSON; None if the lane cannot run the chain.
+    """Returns the program of ``chain`` as JSON. If the lane cannot run the chain, returns None.
 
     Args:
         chain: The chain.
@@ -101,8 +103,9 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
 
 def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | None:
-    """Returns the reason why the lane cannot run a chain; None if the lane can run it. The arguments are those of
-    ``program_of``."""
+    """Returns the reason why the lane cannot run ``chain``. Returns None if it can. The arguments are those of
+    ``program_of``.
+    """
     try:
         _program(chain, key_format, place)
     except _KeptOutError as error:
@@ -159,7 +162,9 @@ def _is_in_java(transform: CodeTransform) -> bool:
 
 
 def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[str, Any]]:
-    """Returns the programs of effects in order. Effects of the same kind that act together become one program."""
+    """Returns the programs of ``effects`` in their order. Effects of the same kind that act together become one
+    program.
+    """
     if only(effects, NeedsSchema):
         raise NoJavaError("an effect that needs a schema")
     entries = _entries(effects, first)
@@ -186,7 +191,7 @@ def _is_alone(effect: Effect) -> bool:
 
 
 def _entries(effects: Iterable[Effect], first: int) -> dict[int, int]:
-    """Returns the number of each effect's first ledger entry, by the effect's identity."""
+    """Maps the identity of each effect in ``effects`` to the number of its first ledger entry."""
     entries = {}
     for effect in effects:
         entries[id(effect)] = first
@@ -226,7 +231,7 @@ def _alone(effect: Effect, side: str) -> dict[str, Any]:
 
 
 def _header(text: str) -> str | None:
-    """Returns the bytes of a header's value in Base64."""
+    """Returns the bytes of a header with the literal ``text``, in Base64."""
     value = simple_header_bytes(*parse_literal(text))
     if value is None:
         return None
@@ -301,7 +306,9 @@ def _rule(rule: FieldRule) -> dict[str, Any]:
 
 
 def text_rule(rule: TextRule) -> dict[str, Any]:
-    """Returns a rule for strings. The rule contains references to keys, which Java looks up itself."""
+    """Returns the program for ``rule``, a rule for strings. It contains only references to keys, because Java looks up
+    the keys itself.
+    """
     program = rule.program()
     if program is None:
         raise NoJavaError(f"the rule {type(rule).__name__}")
@@ -309,7 +316,9 @@ def text_rule(rule: TextRule) -> dict[str, Any]:
 
 
 def _constant(rule: FieldRule, kind: str) -> str | None:
-    """Returns the JSON text of a rule's constant for values of a kind; None if the rule rejects such values."""
+    """Returns the JSON text of the constant that ``rule`` has for values of the kind ``kind``. If the rule rejects such
+    values, returns None.
+    """
     try:
         constant = rule.of_kind(kind)
     except DataError:
@@ -320,7 +329,9 @@ def _constant(rule: FieldRule, kind: str) -> str | None:
 
 
 def _time(rule: FieldRule) -> dict[str, Any]:
-    """Returns the rule for dates as strings or as Unix time, which are the only forms of dates in JSON."""
+    """Returns the program for ``rule``, which converts dates as strings or as Unix time. JSON has no other form of
+    dates.
+    """
     target, pattern = rule.parameters["target_type"], rule.parameters["format"]
     if target not in ("string", "unix"):
         raise NoJavaError(f"times as {target}, which JSON does not have")

@@ -1,4 +1,4 @@
-"""Names of datasets according to OpenLineage's specification. Each name consists of a namespace and a name."""
+"""Names datasets according to OpenLineage's specification. Each name consists of a namespace and a name."""
 
 import re
 from collections.abc import Mapping
@@ -10,19 +10,21 @@ _STORE = re.compile(r"(s3|s3a|s3n|gs|abfs|abfss|wasb|wasbs|hdfs|dbfs)://([^/]+)/
 
 @dataclass(frozen=True, slots=True)
 class DatasetName:
-    """The name of a dataset: ``kafka://host:9092`` and ``orders``, or ``s3://bucket`` and ``lake/orders``."""
+    """The name of a dataset in two parts, such as ``kafka://host:9092`` and ``orders``, or ``s3://bucket`` and
+    ``lake/orders``.
+    """
 
     namespace: str
     name: str
 
 
 def topic_dataset(servers: str, topic: str) -> DatasetName:
-    """Returns the dataset name of a topic in a cluster. The first server stands for the cluster."""
+    """Returns the dataset name of ``topic`` in the cluster of ``servers``. The first server stands for the cluster."""
     return DatasetName(f"kafka://{servers.split(',')[0].strip()}", topic)
 
 
 def path_dataset(path: str) -> DatasetName:
-    """Returns the dataset name of a path in a bucket, or in a file system of this machine."""
+    """Returns the dataset name of ``path``, which is in a bucket or in a file system of this machine."""
     match = _STORE.fullmatch(str(path))
     if match is not None:
         scheme = "s3" if match[1] in ("s3a", "s3n") else match[1]
@@ -32,7 +34,7 @@ def path_dataset(path: str) -> DatasetName:
 
 
 def table_dataset(name: str, catalogs: Mapping[str, str]) -> DatasetName:
-    """Returns the dataset name of a table in a catalog.
+    """Returns the dataset name of a table in one of Spark's catalogs.
 
     Args:
         name: The name in Spark: ``lake.db.orders``.

@@ -1,4 +1,4 @@
-"""The edges of column lineage. An edge states how a column's value depends on a field, and which stages changed the
+"""Finds the edges of column lineage. An edge states how a column depends on a field, and which stages changed the
 value.
 """
 
@@ -14,14 +14,14 @@ from dagster_smt.model.reports.run_report import RunReport
 
 EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "opened", "unknown"]
 WHOLE_VALUE = "value"
-"""The field of an edge whose value may come from any part of the record's value."""
+"""The field of an edge whose column may come from any part of the record's value."""
 Place = tuple[str, str]
-"""A side (key or value), and the path of a field in it."""
+"""The place of a field: a side (key or value), and the path of the field in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A column that comes from a field of a topic.
+    """A dependency of one column on one field of a topic.
 
     Attributes:
         column: The path of the column in the result.
@@ -45,9 +45,9 @@ class Edge:
 
 
 def edges_of(plan: Plan) -> tuple[Edge, ...]:
-    """Returns the edges of a plan with a schema, for the columns of the value.
+    """Returns the lineage of ``plan``, which has a schema: the edges of the value's columns.
 
-    If variants differ, each has its own edges.
+    Each variant has edges of its own if the variants differ.
 
     Args:
         plan: The plan.
@@ -66,7 +66,7 @@ def edges_of(plan: Plan) -> tuple[Edge, ...]:
 
 
 def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
-    """Yields an edge for each column.
+    """Yields an edge for each column of ``plan``, whose chain has a class from a jar.
 
     A class from a jar may fill any column from any field, even a field that it keeps.
     """
@@ -76,9 +76,9 @@ def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
 
 
 def edges_of_report(report: RunReport, chain: Chain) -> tuple[Edge, ...]:
-    """Returns the edges of a run whose schemas came with the records. These edges name no stages.
+    """Returns the lineage of a run whose schemas came with the records. Its edges name no stages.
 
-    The plan does not show which stage masked a column. A mask is therefore certain only if no mask of the chain has a
+    The report does not show which stage masked a column. A mask is therefore certain only if no mask of the chain has a
     predicate.
 
     Args:
@@ -124,7 +124,7 @@ def _masks(stage: Stage) -> bool:
 
 
 def _always_masking(plan: Plan) -> frozenset[str]:
-    """Returns the stages that mask in every record, because they have no predicate."""
+    """Returns the masking stages of ``plan`` that have no predicate and therefore mask in every record."""
     conditional = set()
     for step in plan.steps:
         if step.plan.condition is not True:
@@ -140,7 +140,7 @@ Stages = Mapping[Place, tuple[str, ...]]
 
 
 def _ways(plan: Plan) -> dict[int, Stages]:
-    """Returns for each variant a mapping from the fields of its records to the stages that changed them."""
+    """Returns for each variant of ``plan`` which stages changed each field of its records."""
     ways: dict[int, dict[Place, tuple[str, ...]]] = {0: {}}
     for index, _ in enumerate(plan.chain.stages):
         following: dict[int, dict[Place, tuple[str, ...]]] = {}
@@ -152,7 +152,9 @@ def _ways(plan: Plan) -> dict[int, Stages]:
 
 
 def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[str, ...]]]) -> None:
-    """Adds the stages of a step to the fields of the variants that follow."""
+    """Adds the results of ``step`` to ``following``: for each variant after the step, the stages that changed each
+    field.
+    """
     if step.skipped is not None:
         _merge(following.setdefault(step.skipped, {}), before)
     if step.taken is not None and step.plan.after is not None and step.plan.condition is not False:
@@ -161,8 +163,9 @@ def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[s
 
 
 def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) -> Stages:
-    """Returns the stages that changed each field, after one more stage. The result consists of the stages of the
-    field's sources, and of this stage if it changed the field.
+    """Returns the stages that changed each field up to and including the stage ``alias``.
+
+    A field has the stages of the fields it comes from, and this stage if the stage changed the field.
     """
     cells = list(_cells(before))
     results: dict[Place, tuple[str, ...]] = {}
@@ -204,7 +207,7 @@ def _merge(into: dict[Place, tuple[str, ...]], more: Stages) -> None:
 
 
 def edges_by_column(edges: Sequence[Edge]) -> dict[str, list[Edge]]:
-    """Returns the edges of each column."""
+    """Groups ``edges`` by the path of their column."""
     by_column: dict[str, list[Edge]] = {}
     for edge in edges:
         by_column.setdefault(edge.column, []).append(edge)

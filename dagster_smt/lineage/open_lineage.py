@@ -1,4 +1,4 @@
-"""OpenLineage events of runs: START, COMPLETE or FAIL, with column lineage, counts and the results of checks.
+"""Sends OpenLineage events of runs: START, COMPLETE or FAIL, with column lineage, counts and the results of checks.
 
 The client is openlineage-python, from the extra ``lineage``. Events contain names, types, counts and codes, never a
 value.
@@ -27,7 +27,7 @@ SUBTYPES = {
 
 @dataclass(frozen=True)
 class OpenLineage:
-    """The destination of the events of runs.
+    """The server or file to which the events of runs go.
 
     Attributes:
         url: The address of a server, such as ``http://marquez:5000``; events go to ``api/v1/lineage``.
@@ -62,7 +62,7 @@ class OpenLineage:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """The result of a check."""
+    """The result of a check, as an event reports it."""
 
     name: str
     success: bool
@@ -71,7 +71,7 @@ class Assertion:
 
 @dataclass(frozen=True)
 class LineageRun:
-    """One run of a table, for its events.
+    """One run of a table, as its events describe it.
 
     Attributes:
         id: The id of the run, a UUID.
@@ -90,7 +90,7 @@ class LineageRun:
 
 @dataclass(frozen=True)
 class RunOutput:
-    """The output of a run.
+    """The output of a run, as its last event describes it.
 
     Attributes:
         rows, bytes, files: Rows, bytes and files of the commit.
@@ -110,7 +110,7 @@ class RunOutput:
 
 
 class Emitter:
-    """Sends the events of one run. The caller handles transport errors."""
+    """A sender of the events of one run. The caller handles transport errors."""
 
     def __init__(self, settings: OpenLineage, run: LineageRun):
         with needs_extras():
@@ -123,7 +123,9 @@ class Emitter:
         self._send("START", [self._input(name) for name in self.run.inputs], self._outputs())
 
     def complete(self, written: RunOutput) -> None:
-        """Sends COMPLETE with statistics and column lineage. Sends the results of checks as a separate job."""
+        """Sends COMPLETE with the statistics and the column lineage in ``written``. The results of checks are sent as a
+        separate job.
+        """
         inputs = []
         for name in self.run.inputs:
             inputs.append(self._input(name, written.read.get(name.name)))
@@ -132,7 +134,7 @@ class Emitter:
             self._send("COMPLETE", [self._checked(written.assertions)], [], job=f"{self.run.job}.checks")
 
     def fail(self, codes: Sequence[str], written: RunOutput | None = None) -> None:
-        """Sends FAIL with the codes of the problems."""
+        """Sends FAIL with ``codes``, the codes of the problems, and with what the run had written."""
         from openlineage.client.facet_v2 import error_message_run
 
         facet = error_message_run.ErrorMessageRunFacet(", ".join(codes) or "failed", "python")

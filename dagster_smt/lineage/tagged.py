@@ -1,4 +1,4 @@
-"""Columns that contain the values of tagged fields, and the stages that hide these values."""
+"""Finds the columns that contain the values of tagged fields, and the stages that hide these values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ State = Literal["unmasked", "masked", "partly masked", "transformed", "unknown",
 
 @dataclass(frozen=True, slots=True)
 class TaggedColumn:
-    """A column with the value of a tagged field.
+    """A column that contains the value of a tagged field, or a tagged field without a column.
 
     Attributes:
         column: The path of the column; in a table of records, ``value.`` and the path of the field. Empty if no column
@@ -46,7 +46,8 @@ class TaggedColumn:
 def tagged_columns(
     policy: AppliedPolicy, edges: Sequence[Edge], *, has_columns: bool, chain: Chain
 ) -> tuple[TaggedColumn, ...]:
-    """Returns the columns of all tagged fields of the value.
+    """Returns a ``TaggedColumn`` for each column that a tagged field of the value reaches, and for each tagged field
+    without a column.
 
     Args:
         policy: The policy, with the decisions of a run.
@@ -115,7 +116,7 @@ def _of_decision(
 
 
 def _seals(stage: Stage) -> bool:
-    """Returns True if a key can open the values that a stage has written."""
+    """Returns True if a key can open the values that ``stage`` has written."""
     for e in stage.transform.effects():
         if isinstance(e, Change) and e.rule.protection == "seals":
             return True
@@ -123,7 +124,7 @@ def _seals(stage: Stage) -> bool:
 
 
 def _is_after_foreign(edge: Edge) -> bool:
-    """Returns True if a stage from a jar created the column of an edge, from any part of the value."""
+    """Returns True if a stage from a jar filled the column of ``edge``, possibly from any part of the value."""
     return edge.kind == "unknown" and edge.field == WHOLE_VALUE and bool(edge.stages)
 
 
@@ -132,7 +133,7 @@ def _below_value(path: str) -> str:
 
 
 def _steps_of(field: str) -> tuple[Step, ...]:
-    """Returns the steps of a field of the value, in the form of lineage: ``value.items[].sku``.
+    """Returns the path steps of ``field``, a field of the value as lineage names it, such as ``value.items[].sku``.
 
     For any other field, returns steps that no path of a policy matches.
     """

@@ -1,10 +1,10 @@
-"""Compares names without case, as Spark does: by Java's rules, which differ from Python's."""
+"""Compares names without regard to case, as Spark does. Spark uses Java's rules, which differ from Python's."""
 
 _DOTTED, _DOT = "\u0130", "\u0307"
 
 
 def caseless(name: str) -> str:
-    """Returns a string that is equal for two names if Spark may treat them as the same name.
+    """Returns a form of ``name`` that is equal for two names if Spark may treat both as the same name.
 
     In some places Spark compares with ``String.equalsIgnoreCase``, letter by letter. In others it compares with
     ``toLowerCase``, which turns an I with a dot into two letters. Names that are equal under either comparison get the
@@ -21,7 +21,8 @@ def _folded(letter: str) -> str:
 
 
 def _single(changed: str, letter: str) -> str:
-    """Returns the changed letter, or the original letter if the change results in several letters.
+    """Returns ``changed``, a letter in a different case, if it is a single letter. Otherwise returns the original
+    letter ``letter``.
 
     Java's ``Character`` never changes one letter into several.
     """

@@ -1,4 +1,5 @@
-"""Symbolic records: nodes that describe what a chain does to a record, with expressions at their leaves.
+"""Symbolic records, which describe what a chain does to a record. They consist of nodes with expressions at their
+leaves.
 
 A node is a value after a stage. A ``Cell`` is one value of any type, described by an expression over the stage's input.
 A ``Group`` is a struct that is split into its fields, because a stage addresses one of them. Expressions are plain data
@@ -16,7 +17,7 @@ from dagster_smt.model.schema import Schema, Type
 
 
 class Rule(Protocol):
-    """A value rule: one function on values, in a Spark and a Python form (room ``values``)."""
+    """A value rule, which computes a value in a Spark form and in a Python form (room ``values``)."""
 
     @property
     def may_fail(self) -> bool: ...
@@ -28,19 +29,21 @@ class Rule(Protocol):
 
 
 UNSET = "unset"
-"""The mark of a required field that may be null, or of a struct that may contain such fields."""
+"""The mark of a required field that may be null, and of a struct that may contain such fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A value of the stage's input: ``("value", "a", "b")``, ``("topic",)``, ``("headers",)``."""
+    """An expression that refers to a value of the stage's input: ``("value", "a", "b")``, ``("topic",)``,
+    ``("headers",)``.
+    """
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A fixed value, in the Python form of its schema."""
+    """An expression with a fixed value, in the Python form of its schema."""
 
     value: Any
     schema: Schema
@@ -48,7 +51,7 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The application of a value rule to expressions."""
+    """An expression that applies a value rule to other expressions."""
 
     rule: Rule
     args: tuple["Expr", ...]
@@ -56,7 +59,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Selects the value of one key of a map, for ``Each``."""
+    """A selection of the value of one key of a map, for ``Each``."""
 
     name: str
 
@@ -67,8 +70,8 @@ Select = Every | Index | Key | Match
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """An array or map in which the selected elements are changed. All other elements stay as they are, and null stays
-    null.
+    """An expression for an array or map in which selected elements are changed. All other elements stay as they are,
+    and null stays null.
 
     Attributes:
         container: The array or map.
@@ -87,7 +90,9 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class AnyItem:
-    """True if ``when`` is not null for at least one selected element of an array or map, else null."""
+    """An expression that is true if ``when`` is not null for at least one selected element of an array or map, else
+    null.
+    """
 
     container: "Expr"
     schema: Schema
@@ -101,7 +106,7 @@ Expr = Ref | Const | Call | Each | AnyItem
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value.
+    """A value in a plan, which is described by an expression.
 
     Attributes:
         schema: The Connect schema of the value.
@@ -128,8 +133,8 @@ class Cell:
         return self.schema.optional or self.nullable
 
     def call(self, rule: Rule, schema: Schema, *others: "Cell", nullable: bool = False) -> "Cell":
-        """Applies a rule to this cell and further cells. Returns a cell with the new schema and the sources of all
-        these cells.
+        """Applies ``rule`` to this cell and to the cells in ``others``. Returns a cell with the schema ``schema`` and
+        the sources of all these cells.
         """
         sources = self.sources.union(*(c.sources for c in others))
         expr = Call(rule, (self.expr, *(c.expr for c in others)))
@@ -138,7 +143,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A struct that is split into its fields.
+    """A struct in a plan that is split into its fields.
 
     Attributes:
         schema: The Connect schema of the struct; it always agrees with ``fields``.
@@ -168,7 +173,9 @@ Node = Cell | Group
 
 
 def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
-    """Returns the fields of a struct node. The fields of a cell are references to the stage's input."""
+    """Returns the fields of ``node``, a struct. If the node is a cell, the fields are references to the stage's
+    input.
+    """
     if isinstance(node, Group):
         return node.fields
     under_null = node.may_be_null
@@ -186,25 +193,27 @@ def _child(parent: Cell, name: str, schema: Schema, under_null: bool) -> Cell:
 
 
 def open_struct(node: Node) -> Group:
-    """Returns a struct cell as a group; a group is returned as it is."""
+    """Returns ``node``, a struct, as a group. A group is returned unchanged."""
     if isinstance(node, Group):
         return node
     return Group(node.schema, field_nodes(node), node.expr, node.sources, node.nullable)
 
 
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
-    """Returns a group with new fields. Its schema is ``schema``, with the fields of the nodes."""
+    """Returns ``group`` with the new fields ``fields``. Its schema is ``schema`` with the fields of the nodes."""
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=schemas_of(nodes)))
 
 
 def schemas_of(fields: Iterable[tuple[str, Node]]) -> tuple[tuple[str, Schema], ...]:
-    """Returns the fields of a struct schema: the name of each field, with the schema of the field's node."""
+    """Returns ``fields`` with the schema of each node in place of the node, as the fields of a struct schema."""
     return tuple((name, node.schema) for name, node in fields)
 
 
 def inner_marks(node: Node, place: str) -> frozenset[str]:
-    """Returns an element's marks as marks of the surrounding array or map: ``masked`` becomes ``masked.key.field``."""
+    """Returns the marks of ``node``, an element, as marks of the surrounding array or map: ``masked`` becomes
+    ``masked.key.field``.
+    """
     if isinstance(node, Group):
         marks_of_fields = []
         for name, child in node.fields:
@@ -220,13 +229,13 @@ def inner_marks(node: Node, place: str) -> frozenset[str]:
 
 
 def split_mark(mark: str) -> tuple[str, str]:
-    """Returns the word of a mark, and its path inside the cell (empty for the cell itself)."""
+    """Splits ``mark`` into its word and its path inside the cell. For the cell itself, the path is empty."""
     word = mark.partition("[")[0].partition(".")[0]
     return word, mark[len(word) :]
 
 
 def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
-    """Returns the node at a path of field names; None if a step is missing or is not a struct."""
+    """Returns the node at the path ``steps``. Returns None if a step is missing or is not a struct."""
     for step in steps:
         if node is None or node.schema.type is not Type.STRUCT:
             return None
@@ -235,8 +244,8 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
-    """Returns a key or value as the input of the next stage: the same tree and sources, with references as
-    expressions.
+    """Returns ``node``, a key or value, as the input of the next stage. The tree and the sources stay the same, and the
+    expressions become references.
     """
     if node is None:
         return None
@@ -244,7 +253,7 @@ def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
 
 
 def restarted(node: Node, path: tuple[str, ...]) -> Node:
-    """Returns a node whose expressions are references to the node's path."""
+    """Returns ``node`` with expressions that refer to the path ``path``."""
     if isinstance(node, Cell):
         return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))
     children = []
@@ -255,7 +264,7 @@ def restarted(node: Node, path: tuple[str, ...]) -> Node:
 
 
 def refs_in(expr: "Expr | None") -> list[Ref]:
-    """Returns all references in an expression, including references inside arrays and maps."""
+    """Returns all references in ``expr``, including references inside arrays and maps."""
     if isinstance(expr, Ref):
         return [expr]
     if isinstance(expr, Each):
@@ -271,7 +280,7 @@ def refs_in(expr: "Expr | None") -> list[Ref]:
 
 
 def refs_in_node(node: Node) -> list[Ref]:
-    """Returns all references in a node."""
+    """Returns all references in the expressions of ``node``."""
     if isinstance(node, Cell):
         return refs_in(node.expr)
     refs_of_fields = []
@@ -281,7 +290,7 @@ def refs_in_node(node: Node) -> list[Ref]:
 
 
 def calls_in(node: Node | None) -> list[Call]:
-    """Returns all calls in a node, including calls inside arrays and maps."""
+    """Returns all calls in the expressions of ``node``, including calls inside arrays and maps."""
     if node is None:
         return []
     if isinstance(node, Group):

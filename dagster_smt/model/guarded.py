@@ -1,4 +1,4 @@
-"""Symbolic records with hidden sides (key or value): reading a hidden side raises an error.
+"""Symbolic records with hidden sides (key or value). Reading a hidden side raises an error.
 
 A transform without sides is planned once for records of all schemas, unless it declares that it reads a side. The plan
 has no node for a side that the transform does not declare. ``None`` instead of a node would mean that the side is null
@@ -24,7 +24,7 @@ _STORED = {side: getattr(PlanRecord, side) for side in SIDES}
 
 
 class _Hidden:
-    """The error of a hidden key or value, stored in place of its node."""
+    """The error for reading a hidden key or value. A record stores it in place of the node."""
 
     def __init__(self, error: ClassError | PlanError):
         self.error = error
@@ -41,7 +41,7 @@ def _guard(side: Side) -> Any:
 
 
 class GuardedRecord(PlanRecord):
-    """A record whose hidden sides (key or value) raise an error when they are read.
+    """A record with hidden sides (key or value). Reading a hidden side raises an error.
 
     ``replace`` leaves a hidden key or value hidden, unless it gets a new node.
     """
@@ -56,7 +56,7 @@ class GuardedRecord(PlanRecord):
 
 
 def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) -> PlanRecord:
-    """Returns the record with hidden sides (key or value), which raise the given errors when they are read."""
+    """Returns ``record`` with the sides (key or value) in ``errors`` hidden. Reading a hidden side raises its error."""
     if not errors:
         return record
     sides = {}
@@ -66,7 +66,9 @@ def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) ->
 
 
 def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
-    """Returns the class of a record with this key and value. They are the defaults that ``replace`` relies on."""
+    """Returns a record class whose defaults are the key and value in ``sides``. ``replace`` relies on these
+    defaults.
+    """
 
     class Guarded(GuardedRecord):
         __slots__ = ()
@@ -81,7 +83,7 @@ def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
 
 
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
-    """Returns a stage's result for a ``hidden`` record as a plain record.
+    """Returns ``after``, a stage's result for a ``hidden`` record, as a plain record.
 
     Sides that are still hidden are taken from ``before``.
     """
@@ -97,13 +99,13 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
 
 
 def undeclared(name: str, side: Side) -> ClassError:
-    """Returns the error of a class that reads a key or value without declaring it."""
+    """Returns the error of the class ``name``, which reads the key or value ``side`` without declaring it."""
     statement = f"{name} reads the {side} of a record, but does not declare it"
     return ClassError(Problem("SMT910", "", statement, f"add '{side}' to the sides that the Code of {name} reads"))
 
 
 def check_references(name: str, exprs: Iterable[Expr | bool], reads: Iterable[str]) -> None:
-    """Raises the error of a class whose expressions refer to a key or value that the class did not receive."""
+    """Raises an error if an expression of the class ``name`` refers to a key or value that is not in ``reads``."""
     roots = set()
     for expr in exprs:
         if not isinstance(expr, bool):

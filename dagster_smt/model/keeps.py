@@ -1,4 +1,5 @@
-"""The records that a stage keeps, as data. A source can then skip records that the first stages drop in any case.
+"""Conditions that describe, as data, which records a stage keeps. With these conditions, a source can skip records that
+the first stages drop in any case.
 
 For example, ``Filter`` with the predicate ``TopicNameMatches`` keeps a record if a ``TopicTest`` is true. A source need
 not read topics that fail the test at all.
@@ -17,14 +18,14 @@ from typing import Any
 from dagster_smt.model.schema import Schema
 
 Test = Callable[[Schema | None, Any], bool]
-"""A test of one value and its schema (None for no schema). A test is a frozen object, which the stage itself also
-runs.
+"""A function that tests a value and its schema (None for no schema). It is a frozen object, and the stage itself also
+runs the test.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FieldTest:
-    """True if a top-level field of the value passes a test. The value is not null.
+    """A condition that is true if a top-level field of the value passes a test. The value is not null.
 
     Attributes:
         name: The field.
@@ -40,14 +41,14 @@ class FieldTest:
 
 @dataclass(frozen=True, slots=True)
 class TopicTest:
-    """True if the record's topic passes a test."""
+    """A condition that is true if the record's topic passes a test."""
 
     test: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class NullTest:
-    """True if the value is null."""
+    """A condition that is true if the value is null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +58,32 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class NotCondition:
-    """True if a condition is false."""
+    """A condition that is true if another condition is false."""
 
     condition: "Condition"
 
 
 @dataclass(frozen=True, slots=True)
 class AllConditions:
-    """True if every condition is true, also if there are no conditions."""
+    """A condition that is true if every one of several conditions is true. Without conditions, it is true."""
 
     conditions: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyCondition:
-    """True if at least one condition is true. False if there are no conditions."""
+    """A condition that is true if at least one of several conditions is true. Without conditions, it is false."""
 
     conditions: tuple["Condition", ...]
 
 
 Condition = FieldTest | TopicTest | NullTest | Unknown | NotCondition | AllConditions | AnyCondition
 NOTHING = AnyCondition(())
-"""The condition of a stage that keeps nothing."""
+"""The condition of a stage that keeps no record."""
 
 
 def fields_of(condition: Condition) -> set[str]:
-    """Returns the fields that a condition tests."""
+    """Returns the names of the fields that ``condition`` tests."""
     results = set()
     for test in _tests(condition):
         if isinstance(test, FieldTest):
@@ -91,7 +92,7 @@ def fields_of(condition: Condition) -> set[str]:
 
 
 def tests_topic(condition: Condition) -> bool:
-    """Returns True if a condition tests the record's topic."""
+    """Returns True if ``condition`` tests the record's topic."""
     for test in _tests(condition):
         if isinstance(test, TopicTest):
             return True

@@ -1,4 +1,4 @@
-"""Keys of transforms. Keys travel between processes as references, never as bytes.
+"""Handles the keys of transforms. Keys travel between processes as references, and never as bytes.
 
 A chain names keys by references such as ``k1=${env:PII_KEY}``. Each process that needs a key looks up the key itself:
 the driver, the Python workers, and the JVM lane. A reference that is sent to another process carries the *check value*
@@ -20,7 +20,7 @@ from dagster_smt.model.secrets import resolved
 
 ENCODINGS = ("base64", "hex", "text")
 SIZES = {"hmac": range(16, 1025), "aes": (16, 24, 32), "siv": (32, 48, 64), "any": (16, 24, 32, 48, 64)}
-"""The numbers of bytes that a key may have, by the key's use."""
+"""Maps the use of a key to the permitted numbers of bytes."""
 _CHECKED = b"\0dagster_smt key check\0"
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -47,8 +47,8 @@ class SecretKey:
         raise TypeError("a key does not leave its process")
 
     def prepared(self, name: Hashable, make: Callable[[bytes], Any]) -> Any:
-        """Calls ``make`` with the key's bytes and returns the result, such as a cipher. The result is cached with
-        ``name`` as its key.
+        """Calls ``make`` with the key's bytes, and returns the result, such as a cipher. The result is cached under
+        ``name``.
         """
         if name not in self._prepared:
             self._prepared[name] = make(self.data)
@@ -56,7 +56,8 @@ class SecretKey:
 
 
 def check_value(data: bytes) -> str:
-    """Returns the check value of a key: eight bytes of an HMAC-SHA-256 of a fixed string, in hexadecimal digits.
+    """Returns the check value of the key ``data``: eight bytes of an HMAC-SHA-256 of a fixed string, in hexadecimal
+    digits.
 
     Nobody can compute the key from its check value. Two keys have the same check value with a probability of 2^-64.
     """
@@ -64,19 +65,19 @@ def check_value(data: bytes) -> str:
 
 
 _keys: dict[tuple[str, str, str, str], SecretKey] = {}
-"""Maps four values (the reference, the encoding, the use, and the check value that the key must have) to the keys of
-this process.
+"""Caches the keys of this process. An entry is found by four values: the reference, the encoding, the use, and the
+check value that the key must have.
 """
 
 
 def forget_keys() -> None:
-    """Forgets the keys of this process, so that the next use looks them up again."""
+    """Clears the cache of this process's keys, so that the next use looks them up again."""
     _keys.clear()
 
 
 @dataclass(frozen=True)
 class KeyReference:
-    """A key of a chain, without the key's bytes.
+    """A reference to a key of a chain, without the key's bytes.
 
     Attributes:
         id: The name of the key in its ring.
@@ -93,7 +94,7 @@ class KeyReference:
     check: str = field(default="", compare=False)
 
     def key(self) -> SecretKey:
-        """Returns the key.
+        """Looks up the key in this process, and returns it.
 
         Raises:
             ConfigError: SMT582 if the reference has no value in this process; SMT740 if the value is not a key.
@@ -139,7 +140,9 @@ class KeyReference:
         return EngineError(Problem("SMT741", f"Spark's executors, the key {self.id}", statement, hint))
 
     def sent(self) -> "KeyReference":
-        """Returns the reference with the check value of the key in this process, if there is a key."""
+        """Returns the reference with the check value that the key has in this process. Without a key, returns the
+        reference unchanged.
+        """
         if self.check:
             return self
         try:
@@ -153,7 +156,7 @@ class KeyReference:
         return KeyReference, (sent.id, sent.text, sent.encoding, sent.use, sent.check)
 
     def program(self) -> dict[str, str]:
-        """Returns the reference in the form that the JVM lane reads."""
+        """Returns the reference as the JVM lane reads it."""
         sent = self.sent()
         return {"id": sent.id, "reference": sent.text, "encoding": sent.encoding, "use": sent.use, "check": sent.check}
 
@@ -176,7 +179,7 @@ class KeyRing:
         return next(key for key in self.keys if key.id == self.writes)
 
     def by_id(self, key_id: str) -> KeyReference | None:
-        """Returns the key with the given id; None if the ring has no such key."""
+        """Returns the key with the id ``key_id``; None if the ring has no such key."""
         for key in self.keys:
             if key.id == key_id:
                 return key
@@ -203,5 +206,7 @@ _BYTES: dict[str, Callable[[str], bytes]] = {"base64": _base64, "hex": _hex, "te
 
 
 def derived(data: bytes, purpose: str) -> bytes:
-    """Returns a key of 32 bytes for one purpose. The keys of two purposes have nothing in common."""
+    """Derives a key of 32 bytes for ``purpose`` from the key ``data``. The keys of two purposes have nothing in
+    common.
+    """
     return hmac.new(data, b"\0dagster_smt\0" + purpose.encode(), hashlib.sha256).digest()

@@ -1,4 +1,4 @@
-"""Java ``.properties`` files (``java.util.Properties.load``)."""
+"""Reads Java ``.properties`` files, as ``java.util.Properties.load`` does."""
 
 import re
 
@@ -7,7 +7,7 @@ _UNICODE = re.compile(r"[0-9a-fA-F]{4}")
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """Returns the properties of a file, with comments, continued lines and escapes.
+    """Returns the properties in ``text``, the content of a file. Comments, continued lines and escapes are supported.
 
     If a key repeats, the last one wins.
     """
@@ -65,5 +65,5 @@ def _unescape(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """Joins each pair of surrogate halves in a string to one character, because Java escapes each half separately."""
+    """Joins each pair of surrogate halves in ``text`` into one character, because Java escapes each half separately."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Records as data, for evaluators, and symbolic records, for plans."""
+"""Records as data, which evaluators use, and symbolic records, which plans use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ Side = Literal["key", "value"]
 
 
 class DropRecord(Exception):
-    """Raised by the schemaless form of a transform to drop a record."""
+    """Raised by the function of a transform for values without a schema, to drop a record."""
 
 
 @dataclass(slots=True)
 class Header:
-    """One header.
+    """One header of a record.
 
     Attributes:
         key: The name of the header.
@@ -73,12 +73,14 @@ class Record:
 
 
 NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
-"""The target partition if no stage has chosen one."""
+"""The target partition of a record for which no stage has chosen a partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A ledger entry that a stage touches in the records where ``when`` is not null (``None``: in all records)."""
+    """A ledger entry that a stage touches. It is touched in the records in which ``when`` is not null. If ``when`` is
+    None, it is touched in all records.
+    """
 
     entry: int
     when: Expr | None = None
@@ -86,7 +88,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class PlanRecord:
-    """A record as a plan sees it: nodes instead of values.
+    """A record in a plan, with nodes instead of values.
 
     A key or value that is ``None`` has no schema and is null.
 

@@ -1,5 +1,5 @@
-"""Java's run-time types of schemaless values. With these types, stages and converters distinguish values as Connect
-does.
+"""Java's run-time types of values without a schema. Stages and converters need these types to distinguish values as
+Connect does.
 
 JSON yields ``int`` (Long), ``float`` (Double), ``str``, ``bool``, ``None``, lists and objects. A stage can also yield
 the narrower number types below, and ``JavaDate``.
@@ -32,7 +32,7 @@ class JavaInteger(int):
 
 
 class JavaFloat(float):
-    """A ``java.lang.Float``: rounded to 32 bits."""
+    """A ``java.lang.Float``, which is rounded to 32 bits."""
 
     __slots__ = ()
 
@@ -44,7 +44,7 @@ class JavaDouble(float):
 
 
 class KeyDict(dict[Any, Any]):
-    """A struct or map that is the key of a map."""
+    """A struct or map that serves as the key of a map."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class KeyDict(dict[Any, Any]):
 
 
 class KeyList(list[Any]):
-    """An array that is the key of a map."""
+    """An array that serves as the key of a map."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ class OwnStruct(dict[str, Any]):
 
 
 def as_key(value: Any) -> Any:
-    """Returns a value as a map key. In Java, structs, arrays and maps can also be keys."""
+    """Returns ``value`` in a form that can be the key of a map. In Java, structs, arrays and maps can also be keys."""
     if isinstance(value, dict):
         entries = {}
         for k, v in value.items():
@@ -97,7 +97,7 @@ _BOXES: dict[Type, Any] = {
     Type.FLOAT32: JavaFloat,
 }
 BOXED = frozenset({*_BOXES, Type.FLOAT64})
-"""Types with some values that need a class of their own."""
+"""Types of which some values need a separate class."""
 _KINDS: dict[type, str] = {
     int: "int64",
     float: "double",
@@ -135,12 +135,12 @@ _JAVA_CLASSES = {
 
 
 def box(value: Any, type: Type) -> Any:
-    """Returns a schemaless value with the run-time type that it has in Java."""
+    """Returns ``value``, which has no schema, with the run-time type that the Connect type ``type`` has in Java."""
     return boxer(type)(value)
 
 
 def boxer(type: Type) -> Callable[[Any], Any]:
-    """Returns a function that calls ``box`` with the given type."""
+    """Returns a function that calls ``box`` with the type ``type``."""
     if type is Type.FLOAT64:
         return lambda value: value if value is None or math.isfinite(value) else JavaDouble(value)
     boxed = _BOXES.get(type)
@@ -150,22 +150,24 @@ def boxer(type: Type) -> Callable[[Any], Any]:
 
 
 def kind_of(value: Any) -> str:
-    """Returns the kind of a schemaless value: a Connect type name, ``Decimal``, or ``Timestamp`` for any date."""
+    """Returns the kind of ``value``, which has no schema. The kind is the name of a Connect type, ``Decimal``, or
+    ``Timestamp`` for any date.
+    """
     return _KINDS[type(value)]
 
 
 def kind_of_schema(schema: Schema) -> str:
-    """Returns the kind of values with a schema: its logical type, or its type name."""
+    """Returns the kind of values of ``schema``. It is the logical type or, without one, the name of the type."""
     return schema.logical or schema.type.value
 
 
 def java_class(value: Any) -> str:
-    """Returns the Java class that Connect names for a schemaless value."""
+    """Returns the name of the Java class that Connect's messages have for ``value``, which has no schema."""
     if value is None:
         return "null"
     return java_class_of(kind_of(value))
 
 
 def java_class_of(kind: str) -> str:
-    """Returns the Java class of schemaless values of a kind."""
+    """Returns the name of the Java class for values of the kind ``kind`` that have no schema."""
     return _JAVA_CLASSES[kind]

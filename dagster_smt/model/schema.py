@@ -1,4 +1,4 @@
-"""Connect schemas: types and logical types, with the Python values of each.
+"""Connect schemas: types and logical types. The table shows the Python values of each type.
 
 | Connect type | Python value |
 |---|---|
@@ -24,7 +24,7 @@ from dagster_smt.model.caseless import caseless
 
 
 class Type(Enum):
-    """``org.apache.kafka.connect.data.Schema.Type``; the value is its name in schema JSON."""
+    """The types of ``org.apache.kafka.connect.data.Schema.Type``. The value is the type's name in schema JSON."""
 
     INT8 = "int8"
     INT16 = "int16"
@@ -48,12 +48,12 @@ _DATA = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (_DATA + n for n in ("Decimal", "Date", "Time", "Timestamp"))
 DECIMAL_SCALE, DECIMAL_PRECISION = "scale", "connect.decimal.precision"
 MAX_DIGITS = 38
-"""The maximum number of digits of a decimal in Spark, in Flink and in tables. Connect's decimals have no limit."""
+"""The largest number of digits of a decimal in Spark, in Flink and in tables. Connect's decimals have no limit."""
 _LOGICAL = {DECIMAL: Type.BYTES, DATE: Type.INT32, TIME: Type.INT32, TIMESTAMP: Type.INT64}
 
 
 class JavaDate(int):
-    """A ``java.util.Date``: milliseconds since the epoch. As in Connect, a date is not a number."""
+    """A ``java.util.Date`` in milliseconds since 1970. As in Connect, a date is not a number."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ class Schema:
 
     @cached_property
     def by_name(self) -> Mapping[str, "Schema"]:
-        """Field schemas by field name (STRUCT only)."""
+        """The schemas of the fields by name (STRUCT only)."""
         return dict(self.fields)
 
     @cached_property
@@ -107,12 +107,14 @@ class Schema:
 
     @property
     def scale(self) -> int:
-        """Scale of a Decimal, from the parameters."""
+        """The scale of a Decimal, as the schema's parameters state it."""
         return int(dict(self.parameters).get(DECIMAL_SCALE, "0"))
 
     @property
     def precision(self) -> int | None:
-        """The number of digits of a Decimal (a parameter of Debezium and Avro); None if a table cannot hold as many."""
+        """The number of digits of a Decimal, from a parameter of Debezium and Avro. None if it is missing, or if a
+        table cannot hold as many digits.
+        """
         text = dict(self.parameters).get(DECIMAL_PRECISION, "")
         if not (text.isdecimal() and len(text) < 3):  # a producer may write any string here
             return None
@@ -122,7 +124,9 @@ class Schema:
 
     @cached_property
     def label(self) -> str:
-        """A label for messages: ``int32``, ``Timestamp``, ``Decimal(2)``, ``array<string>``; ``int32?`` if optional."""
+        """The label of the schema in messages: ``int32``, ``Timestamp``, ``Decimal(2)``, ``array<string>``; with ``?``
+        at the end if it is optional.
+        """
         if self.logical:
             if self.logical == "Decimal":
                 text = f"Decimal({self.scale})"
@@ -143,7 +147,7 @@ class Schema:
 
     @cached_property
     def children(self) -> tuple["Schema", ...]:
-        """The schemas inside this schema: of the fields, or of the keys and values."""
+        """The schemas directly inside this schema, which are those of its fields, or of its keys and values."""
         schemas = [child for _, child in self.fields]
         for child in (self.keys, self.values):
             if child is not None:
@@ -152,12 +156,14 @@ class Schema:
 
     @cached_property
     def levels(self) -> int:
-        """The number of nesting levels, as counted by Arrow: 1 for a simple type, and two more for a map's entries."""
+        """The number of nested levels, as Arrow counts them: 1 for a simple type, and two additional levels for the
+        entries of a map.
+        """
         return 1 + (self.type is Type.MAP) + max((child.levels for child in self.children), default=0)
 
     @cached_property
     def nodes(self) -> int:
-        """The number of schemas in this schema, including itself.
+        """The number of schemas in this schema, including the schema itself.
 
         A schema that several fields share is counted for each of them.
         """
@@ -165,12 +171,13 @@ class Schema:
 
     @cached_property
     def width(self) -> int:
-        """The number of values in one value of this schema, without elements of arrays and maps."""
+        """The number of values in one value of this schema. Elements of arrays and maps are not counted."""
         return 1 + sum(child.width for _, child in self.fields)
 
     @cached_property
     def internal_names(self) -> tuple[str, ...]:
-        """Field names for Spark (STRUCT only): the original names, or numbered names where Spark confuses these.
+        """Field names for Spark (STRUCT only). They are the original names, or numbered names if Spark would confuse
+        the original names.
 
         Spark confuses names that differ only in case, and reads ``${`` as the beginning of a session variable.
         """
@@ -180,11 +187,11 @@ class Schema:
         return tuple(f"f{number}" for number in range(len(names)))
 
     def with_(self, **changes: Any) -> "Schema":
-        """Returns a copy with changed values of some attributes."""
+        """Returns a copy of the schema with the attributes in ``changes``."""
         return replace(self, **changes)
 
     def without_defaults(self) -> "Schema":
-        """Returns a copy without default values, including the defaults of all inner schemas.
+        """Returns a copy of the schema without default values, at every level.
 
         Reports must not show values.
         """
@@ -193,7 +200,7 @@ class Schema:
         return replace(self, default=None, fields=children, keys=keys, values=values)
 
     def with_fields(self, fields: tuple[tuple[str, "Schema"], ...]) -> "Schema":
-        """Returns a struct of new fields with this schema's name, version, doc and parameters.
+        """Returns the schema of a struct with ``fields``. It has this schema's name, version, doc and parameters.
 
         Optional and default are lost, as in ``SchemaUtil.copySchemaBasics`` of Connect's transforms.
         """
@@ -209,28 +216,28 @@ BOOLEAN = Schema(Type.BOOLEAN)
 
 
 def optional(schema: Schema) -> Schema:
-    """Returns the schema with null allowed."""
+    """Returns ``schema`` with null allowed."""
     if schema.optional:
         return schema
     return schema.with_(optional=True)
 
 
 def decimal(scale: int, precision: int | None = None, *, optional: bool = False) -> Schema:
-    """Returns Connect's Decimal with a scale, and with its number of digits if it is known."""
+    """Returns Connect's Decimal with the scale ``scale``. If its number of digits is known, it is ``precision``."""
     digits = () if precision is None else ((DECIMAL_PRECISION, str(precision)),)
     return Schema(Type.BYTES, optional, DECIMAL, 1, parameters=(*digits, (DECIMAL_SCALE, str(scale))))
 
 
 def date(*, optional: bool = False) -> Schema:
-    """Returns Connect's Date: days, on INT32."""
+    """Returns the schema of Connect's Date, which is a number of days on INT32."""
     return Schema(Type.INT32, optional, DATE, 1)
 
 
 def time(*, optional: bool = False) -> Schema:
-    """Returns Connect's Time: milliseconds of the day, on INT32."""
+    """Returns the schema of Connect's Time, which is a number of milliseconds since midnight on INT32."""
     return Schema(Type.INT32, optional, TIME, 1)
 
 
 def timestamp(*, optional: bool = False) -> Schema:
-    """Returns Connect's Timestamp: milliseconds since the epoch, on INT64."""
+    """Returns the schema of Connect's Timestamp, which is a number of milliseconds since 1970 on INT64."""
     return Schema(Type.INT64, optional, TIMESTAMP, 1)

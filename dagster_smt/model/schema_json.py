@@ -1,4 +1,6 @@
-"""Converts Connect's schema JSON to ``Schema`` and back (``JsonConverter.asConnectSchema`` and ``asJsonSchema``)."""
+"""Converts Connect's schema JSON into a ``Schema``, and a ``Schema`` into schema JSON
+(``JsonConverter.asConnectSchema`` and ``asJsonSchema``).
+"""
 
 import re
 from typing import Any
@@ -12,7 +14,8 @@ _SCALE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
-    """Reads schema JSON. Defaults keep their JSON form; ``formats.json.resolve_defaults`` decodes them.
+    """Returns the schema in ``data``, which is schema JSON. Defaults keep their JSON form, and
+    ``formats.json.resolve_defaults`` decodes them later.
 
     Raises:
         ConfigError: SMT206, with one problem for each wrong location.
@@ -74,8 +77,8 @@ def _is_scale(text: Any) -> bool:
 
 
 def _only(value: Any, type_: type) -> Any:
-    """Returns the value if it has the type ``type_``, else None, because Connect's converter ignores a name, version or
-    doc of a different type.
+    """Returns ``value`` if its type is ``type_``, else None. Connect's converter ignores a name, version or doc of a
+    different type.
     """
     if type(value) is type_:
         return value
@@ -83,7 +86,7 @@ def _only(value: Any, type_: type) -> Any:
 
 
 def _version(value: Any) -> int | None:
-    """Returns a whole number cut to 32 bits, as in Java."""
+    """Returns the version ``value`` cut to 32 bits, as in Java. If it is not a whole number, returns None."""
     if type(value) is not int:
         return None
     return ((value + 2**31) & 0xFFFFFFFF) - 2**31
@@ -114,7 +117,7 @@ def _fields(data: Any, place: str, problems: list[Problem]) -> tuple[tuple[str, 
 
 
 def schema_to_json(schema: Schema, default: Any = None) -> dict[str, Any]:
-    """Returns schema JSON, with the keys in the converter's order.
+    """Returns ``schema`` as schema JSON, with the keys in the converter's order.
 
     ``default`` returns the JSON form of a schema's default.
     """

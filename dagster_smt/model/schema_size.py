@@ -1,4 +1,4 @@
-"""Limits for schemas that come from records or from a registry, and for the values of one record.
+"""Limits for schemas that come from records or from a registry. There are also limits for the values of one record.
 
 A few lines of Avro or Protobuf can describe billions of fields, because named types can contain one another. A few
 bytes of a record can describe billions of values. Without limits, anybody who can write to a topic could exhaust the
@@ -11,26 +11,28 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.schema import Schema
 
 MAX_NODES = 20_000
-"""The maximum number of fields, items and types of a schema, each counted wherever it is used."""
+"""The largest number of fields, items and types in a schema. Each of them is counted wherever it is used."""
 MAX_LEVELS = 100
-"""The maximum number of nesting levels."""
+"""The largest number of nested levels in a schema."""
 MAX_TEXT = 1_000_000
-"""The maximum size of a schema inside a record, in bytes."""
+"""The largest size of a schema inside a record, in bytes."""
 MAX_SCHEMAS = 500
-"""The maximum number of schemas for which the columns of one window are planned."""
+"""The largest number of schemas for which the columns of one window are planned."""
 MAX_VALUES = 10_000_000
-"""The maximum number of values of one record."""
+"""The largest number of values in one record."""
 MAX_ITEMS = 2_000_000
-"""The maximum number of items of one Avro array or map. Java's reader allocates the claimed number before it reads."""
+"""The largest number of items in one Avro array or map. Java's reader allocates memory for the claimed number before it
+reads the items.
+"""
 MAX_BYTES = 64 * 2**20
-"""The maximum size of one Avro record, in bytes.
+"""The largest size of one Avro record, in bytes.
 
 Java's reader allocates a string of the length that a record claims.
 """
 
 
 def excess(schema: Schema) -> str | None:
-    """Returns a description of the limit that a schema exceeds; None if it exceeds no limit."""
+    """Returns a phrase that names the limit that ``schema`` exceeds. Returns None if it exceeds no limit."""
     if schema.nodes > MAX_NODES:
         return f"it has more than {MAX_NODES} fields and types, each counted where it is used"
     if schema.levels > MAX_LEVELS:
@@ -39,7 +41,7 @@ def excess(schema: Schema) -> str | None:
 
 
 class Room(threading.local):
-    """The number of values that the current record may still have.
+    """A counter of the values that the current record may still have.
 
     Readers take the number of a list's items before they read the items.
     """
@@ -47,11 +49,11 @@ class Room(threading.local):
     left = MAX_VALUES
 
     def reset(self) -> None:
-        """Begins a new record."""
+        """Resets the counter for a new record."""
         self.left = MAX_VALUES
 
     def take(self, values: int) -> None:
-        """Takes a number of values from the room.
+        """Subtracts ``values`` from the number of values that the record may still have.
 
         Raises:
             DataError: SMT459 if the record has too many values.
@@ -63,4 +65,4 @@ class Room(threading.local):
 
 
 room = Room()
-"""The room of the record that the current thread reads."""
+"""The counter for the record that the current thread reads."""

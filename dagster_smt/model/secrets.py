@@ -1,4 +1,4 @@
-"""Recognises secrets among options, and resolves references to secrets, as Connect's configuration providers do.
+"""Recognizes secrets among options, and resolves references to secrets as Connect's configuration providers do.
 
 ``${env:NAME}`` is a variable of the environment, ``${file:/run/db.properties:password}`` a key of a properties file,
 and ``${dir:/run/secrets:password}`` a whole file in a folder (``EnvVarConfigProvider``, ``FileConfigProvider``,
@@ -18,22 +18,20 @@ from dagster_smt.model.properties import read_properties
 from dagster_smt.model.vault import secret_in_vault
 
 _REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir|vault):([^:{}]+):([^:{}]+))\}")
-"""A regular expression for a reference. A reference contains the name of a variable, or a provider, a path and a
-key.
-"""
+"""A regular expression for a reference. Its groups are the name of a variable, or a provider, a path and a key."""
 PATHS = "DAGSTER_SMT_SECRET_PATHS"
-"""The variable that lists the folders that references may name, separated by commas.
+"""The environment variable that lists the folders that references may name, separated by commas.
 
 The variable corresponds to the option ``allowed.paths`` of Connect's providers (KIP-993). Without it, references may
 name any folder.
 """
 _MOST_BYTES = 1 << 20
-"""The maximum size of a file with secrets, in bytes."""
+"""The largest size of a file with secrets, in bytes."""
 SECRET_NAMES = (
     r"passw(?:or)?d|passphrase|secret|token$|credential|user[.-]?info|oauthbearer[.]assertion|oauthbearer[.]config"
     r"|jaas|(?:keystore|private|account|key)[.-]?key(?:$|[.])|key[.-]pem|private[.-]?key"
 )
-"""The names of options that contain secrets, as a regular expression.
+"""Regular expressions for the names of options that contain secrets.
 
 The expression means the same in Java and Python, and ignores case.
 """
@@ -43,7 +41,9 @@ _NO_SECRET = re.compile(
     r"|interval|seconds|[.]secrets[.]|secretkeyref",
     re.I,
 )
-"""Names of settings that contain no secret, although the name contains a word of ``SECRET_NAMES``."""
+"""A regular expression for names of settings that contain no secret, although the name contains a word of
+``SECRET_NAMES``.
+"""
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _LOGIN_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/\s?#]*)@")
 _SHOWN_LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s,]*@")
@@ -54,7 +54,7 @@ _NO_SECRET_IN_JAAS = re.compile(r"keytab|storekey|tokenauth|keyid|key[.]id|locat
 
 
 def shows_secret(key: str, value: str) -> bool:
-    """Returns True if an option contains a secret in clear text, instead of a reference to the environment.
+    """Returns True if the value of an option contains a secret in clear text, and not a reference.
 
     Args:
         key: The option's name.
@@ -71,8 +71,8 @@ def shows_secret(key: str, value: str) -> bool:
 
 
 def setting_shows_secret(key: str, value: str) -> bool:
-    """Returns True if a Spark setting contains a secret in clear text. The names of many Spark settings contain words
-    of ``SECRET_NAMES``.
+    """Returns True if the value of the Spark setting ``key`` contains a secret in clear text. The names of many Spark
+    settings contain words of ``SECRET_NAMES`` by chance.
     """
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
@@ -82,7 +82,9 @@ def setting_shows_secret(key: str, value: str) -> bool:
 
 
 def _has_login(value: str) -> bool:
-    """Returns True if an address in a string has a login before its host. A name without a password may be a token."""
+    """Returns True if an address in ``value`` has a login before its host. A login may be a name without a password,
+    because such a name may be a token.
+    """
     for login in _LOGIN_IN_URL.findall(value):
         user, colon, password = _REFERENCE.sub("", login).partition(":")
         if password or (user and not colon):
@@ -104,12 +106,12 @@ def _is_secret_of_jaas(name: str, value: str) -> bool:
 
 
 def without_login(text: str) -> str:
-    """Returns a string without the names and passwords in its addresses."""
+    """Returns ``text`` without the names and passwords in its addresses."""
     return _SHOWN_LOGIN.sub(r"\1", text)
 
 
 def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
-    """Returns the values with their references resolved.
+    """Returns ``values`` with their references resolved.
 
     Raises:
         ConfigError: SMT582, for each reference without a value.
@@ -124,7 +126,9 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
 
 
 def _looked_up(match: "re.Match[str]", place: str, problems: list[Problem]) -> str:
-    """Returns the value of a reference. If the reference has no value, adds a problem to ``problems``."""
+    """Returns the value of the reference that ``match`` has found. If there is no value, adds a problem to
+    ``problems``.
+    """
     variable, provider, path, key = match.groups()
     if variable is not None:
         value, what = os.environ.get(variable), f"{variable}, which is not in the environment"
@@ -153,7 +157,9 @@ def _of_folder(path: Path, name: str) -> str | None:
 
 
 def _text_of(path: Path) -> str | None:
-    """Returns the text of a file in an allowed folder; None if there is no such file."""
+    """Returns the text of the file ``path``, which must be in an allowed folder. If there is no such file, returns
+    None.
+    """
     folders = []
     for folder in os.environ.get(PATHS, "").split(","):
         if folder.strip():
@@ -170,7 +176,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def as_reference(value: str) -> str:
-    """Returns a Dagster ``EnvVar`` as a reference, and any other string as it is.
+    """Returns ``value`` as a reference if it is a Dagster ``EnvVar``. Any other string is returned unchanged.
 
     ``EnvVar`` is a ``str`` that is itself empty.
     """
@@ -180,15 +186,15 @@ def as_reference(value: str) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """Returns True if a string is one reference and nothing else."""
+    """Returns True if ``text`` consists of exactly one reference."""
     return _REFERENCE.fullmatch(text) is not None
 
 
 def names_secret(key: str) -> bool:
-    """Returns True if an option of this name contains a secret."""
+    """Returns True if an option called ``key`` contains a secret."""
     return _SECRET.search(key) is not None
 
 
 def refers(value: str) -> bool:
-    """Returns True if a string contains a reference."""
+    """Returns True if ``value`` contains a reference."""
     return _REFERENCE.search(value) is not None

@@ -18,7 +18,7 @@ _MOST_BYTES = 1 << 20
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """An HTTP handler that follows no redirect, because the other host would receive the token."""
+    """An HTTP handler that follows no redirect. Another host would otherwise receive the token."""
 
     def redirect_request(self, *arguments: Any) -> None:
         return None
@@ -28,8 +28,8 @@ _opener = build_opener(_NoRedirects)
 
 
 def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
-    """Returns the string that a secret contains for a key. If there is none, returns None and the reason, worded as the
-    end of a message.
+    """Returns the string that a secret contains under the key ``key``. If there is no such string, returns None and the
+    reason, worded as the end of a message.
 
     Args:
         path: The mount of the engine and the path of the secret: ``secret/pii``.

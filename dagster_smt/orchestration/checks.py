@@ -307,7 +307,7 @@ def _left_out(evidence: Evidence) -> bool:
 
 
 def _alive(evidence: Evidence) -> str:
-    """Returns the sentence for a run in which no mask, drop or rename is dead."""
+    """Returns the sentence that no mask, drop or rename is dead in the run of ``evidence``."""
     report = evidence.report
     if not report.records_in:
         return "nothing was read"

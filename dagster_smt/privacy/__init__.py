@@ -1,1 +1,3 @@
-"""Privacy: field tags, policies that choose actions by tag, the stages of a policy, and the personal field search."""
+"""Privacy: tags of fields, policies that choose actions by tag, the stages of policies, and the search for personal
+fields.
+"""

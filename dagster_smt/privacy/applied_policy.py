@@ -1,4 +1,4 @@
-"""Applies a policy to one table: the tags of the table's topics, the resulting decisions, and the resulting stages."""
+"""Applies a policy to one table. The tags of the table's topics lead to decisions, and the decisions lead to stages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from dagster_smt.privacy.schema_tags import SchemaField, avro_fields, protobuf_f
 from dagster_smt.privacy.tags import Part, TaggedField, TopicTags, read_contract, read_tags, value_field
 
 MOST_GROUPS = 100
-"""The maximum number of topic groups with decisions of their own. Each group adds several stages to the chain."""
+"""The largest number of topic groups that have decisions of their own. Each group adds several stages to the chain."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The part of a topic table that a policy needs.
+    """The facts about a topic table that a policy needs.
 
     Attributes:
         topics: The names of the topics; empty if a topic pattern chooses them.
@@ -43,7 +43,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class AppliedPolicy:
-    """A policy with the tags that it found for one table.
+    """A policy together with the tags, decisions and stages for one table.
 
     Attributes:
         policy: The policy.
@@ -58,7 +58,7 @@ class AppliedPolicy:
     stages: tuple[PolicyStage, ...]
 
     def on(self, chain: Chain) -> Chain:
-        """Returns a chain in which the stages of the policy precede the chain's own stages."""
+        """Returns ``chain`` with the stages of the policy at its beginning."""
         return under_policy(chain, self.stages)
 
     @property
@@ -67,7 +67,8 @@ class AppliedPolicy:
         return tuple(decision for group in self.groups for decision in group.decisions)
 
     def without(self, personal: Mapping[str, Sequence[str]]) -> "AppliedPolicy":
-        """Returns a policy that additionally holds back some fields of the value, because their values look personal.
+        """Returns a policy that additionally holds back those fields of the value that ``personal`` lists, because
+        their values look personal.
 
         Args:
             personal: The kinds of values in a sample, such as ``e-mail``, by the path of the field.
@@ -87,7 +88,7 @@ class AppliedPolicy:
 
 
 def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True) -> AppliedPolicy:
-    """Returns a policy applied to a table.
+    """Applies ``policy`` to the table ``subject``, and returns the decisions and the stages.
 
     Args:
         policy: The policy.
@@ -135,7 +136,7 @@ def _tags_of(source: TagSource, subject: Subject) -> Iterable[TopicTags]:
 
 
 def _of_schema(subject: Subject) -> Iterator[TopicTags]:
-    """Yields the tags of the schemas that the definition of the table contains."""
+    """Yields the tags in the schemas of ``subject`` that the table's definition contains."""
     fields: list[TaggedField] = []
     parts: tuple[tuple[Part, Format], ...] = (("value", subject.value), ("key", subject.key))
     for part, form in parts:
@@ -190,16 +191,14 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
 
 
 def _none_of(patterns: Sequence[str]) -> str:
-    """Returns a regular expression that matches a topic name only if none of the given patterns matches the whole
-    name.
-    """
+    """Returns a regular expression that matches a topic name only if none of ``patterns`` matches the whole name."""
     if not patterns:
         return ""
     return f"(?!(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})$)"
 
 
 def _of_names(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iterator[TopicDecisions]:
-    """Yields a group for each set of topics with the same fields."""
+    """Yields a group of decisions of ``policy`` for each set of topics whose sources list the same fields."""
     alike: dict[tuple[TaggedField, ...], list[str]] = {}
     for topic in subject.topics:
         fields: list[TaggedField] = []
@@ -222,7 +221,9 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that no source lists, so that reports can name these fields."""
+    """Yields the declared fields of the value that are not in ``fields``, which the sources list. Reports can then name
+    them.
+    """
     paths = []
     for field in fields:
         if field.part == "value":
@@ -233,7 +234,7 @@ def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[Tag
 
 
 def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
-    """Yields the decisions, except those about an untagged field inside a field that has its own decision."""
+    """Yields ``decisions``, except for each decision about an untagged field inside a field with its own decision."""
     decided = []
     for d in decisions:
         if d.reason != NO_TAG and d.part != "headers" and d.path:
@@ -251,7 +252,7 @@ def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
 
 
 def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecisions]) -> None:
-    """Rejects a table if there is no decision about its keys, or about any field of a topic.
+    """Raises an error if ``policy`` has no decision about the keys of a table, or about any field of a topic.
 
     Raises:
         ConfigError: SMT768.
@@ -275,7 +276,7 @@ def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecis
 
 
 def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iterable[Steps]) -> list[str]:
-    """Returns the fields of a topic's records that the stages of a policy hold back.
+    """Returns those fields among ``paths`` that the stages of a policy hold back in records of a topic.
 
     Args:
         stages: The stages.
@@ -304,7 +305,7 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
 
 
 def undecided_headers(stages: Iterable[PolicyStage], topic: str, names: Iterable[str]) -> list[str]:
-    """Returns the headers of a topic's records that the stages of a policy hold back.
+    """Returns those headers among ``names`` that the stages of a policy hold back in records of a topic.
 
     Args:
         stages: The stages.

@@ -1,4 +1,4 @@
-"""Field paths in a policy: the extended syntax, compared with the paths in records or schemas."""
+"""Field paths in a policy. They use the extended syntax, and are compared with the paths in records or schemas."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ EVERY = Every()
 
 
 def path_steps(text: str, place: str) -> Steps:
-    """Returns the steps of a path in the extended syntax.
+    """Returns the steps of the path ``text``, which has the extended syntax.
 
     Raises:
         ConfigError: SMT760 if the string is not such a path.
@@ -31,7 +31,7 @@ def path_steps(text: str, place: str) -> Steps:
 
 
 def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
-    """Returns True if a path of a policy matches a field, or a struct, array or map around the field.
+    """Returns True if the policy's path ``pattern`` matches a field, or a struct, array or map around the field.
 
     Args:
         pattern: The path of the policy; it may contain patterns.
@@ -51,7 +51,9 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
 
 
 def _means(step: Step, name: Step) -> bool:
-    """Returns True if one step of a policy matches one step of a field. Types are not compared."""
+    """Returns True if the step ``step`` of a policy's path matches the step ``name`` of a field's path. Types are not
+    compared.
+    """
     if isinstance(step, str):
         return step == name
     if isinstance(step, Match):
@@ -62,7 +64,9 @@ def _means(step: Step, name: Step) -> bool:
 
 
 def schema_paths(schema: Schema | None) -> Iterator[Steps]:
-    """Yields the path of each field that has no inner fields. A schema that is not a struct has no fields."""
+    """Yields the path of each field of ``schema`` that has no inner fields. A schema that is not a struct has no
+    fields.
+    """
     if schema is not None and schema.type is Type.STRUCT:
         yield from _below(schema, ())
 
@@ -78,7 +82,7 @@ def _below(schema: Schema, above: Steps) -> Iterator[Steps]:
 
 
 def value_paths(value: Any) -> Iterator[tuple[Steps, Any]]:
-    """Yields the path and the value of each field of parsed JSON that has no inner fields."""
+    """Yields the path and the value of each field of ``value`` that has no inner fields. ``value`` is parsed JSON."""
     if isinstance(value, dict):
         yield from _values(value, (), 0)
 
@@ -95,10 +99,10 @@ def _values(value: Any, above: Steps, level: int) -> Iterator[tuple[Steps, Any]]
 
 
 def text_of(steps: Sequence[Step]) -> str:
-    """Returns a path as a string."""
+    """Returns the path with the given ``steps`` as a string."""
     return route_text(tuple(steps))
 
 
 def name_pattern(topic: str) -> str:
-    """Returns a regular expression, for Java and for Python, that matches only this topic name."""
+    """Returns a regular expression that matches only the topic name ``topic``, in Java and in Python."""
     return re.sub(r"[^A-Za-z0-9_]", lambda match: f"\\{match[0]}", topic)

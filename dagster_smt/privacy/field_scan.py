@@ -1,4 +1,4 @@
-"""The search for personal fields in sampled records. Results are paths, kinds and counts, never a value."""
+"""The search for personal fields in sampled records. Its results are paths, kinds and counts, but never values."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,12 +18,14 @@ from dagster_smt.privacy.policy import NO_TAG, Decision
 from dagster_smt.privacy.tags import Part
 
 MOST_NAMES = 200
-"""If one object has more names than this, the names are data and not fields: an object with user names as keys."""
+"""The largest number of names in an object that are still treated as field names. In an object with more names, the
+names are data, such as user names.
+"""
 
 
 @dataclass
 class FieldScan:
-    """The sampled values of one field.
+    """The scan of one field, based on its values in sampled records.
 
     Attributes:
         part: The part of the record.
@@ -39,14 +41,16 @@ class FieldScan:
 
     @property
     def path(self) -> str:
-        """The path as a string; for headers, their name; empty for a whole key."""
+        """The path of the field as a string. For a header, this is its name. For a whole key, this is an empty
+        string.
+        """
         if self.part == "headers" and isinstance(self.steps[0], str):
             return self.steps[0]
         return text_of(self.steps)
 
     @property
     def personal(self) -> tuple[str, ...]:
-        """The kinds that occur often enough for a proposal."""
+        """The kinds of personal values that occur often enough for a proposal."""
         likely = []
         for kind, count in self.kinds.items():
             if count >= KINDS[kind].share * self.values:
@@ -55,7 +59,7 @@ class FieldScan:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The proposed tags: those that the values suggest, or else the tag that the name suggests."""
+        """The proposed tags. They come from the values, or else from the name of the field."""
         tags = dict.fromkeys(KINDS[kind].tag for kind in self.personal)
         names = [step for step in self.steps if isinstance(step, str)]
         if not tags and names and (tag := tag_of_name(names[-1])):
@@ -70,7 +74,7 @@ def _nothing(text: str) -> Iterator[str]:
 def scan(
     samples: Iterable[Sample], key: Format, value: Format, more: Callable[[str], Iterator[str]] = _nothing
 ) -> list[FieldScan]:
-    """Returns the fields of sampled records, in the order of their first appearance.
+    """Scans ``samples``, and returns their fields in the order of their first appearance.
 
     A name that itself looks personal becomes ``[*]``, and so does each name of an object with more than ``MOST_NAMES``
     names: such an object is a map, and its keys are data. The kinds of personal names are counted for the map.
@@ -113,7 +117,7 @@ def _contents(record: RecordSnapshot) -> Iterator[tuple[Part, Steps, Any]]:
 
 
 def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields the positions of names that look personal, with the kinds of these names."""
+    """Yields the positions of those names in ``steps``, a path, that look personal, with the kinds of these names."""
     for at, step in enumerate(steps):
         kinds = tuple(kinds_in(step)) if isinstance(step, str) else ()
         if kinds:
@@ -121,7 +125,7 @@ def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def fields_only(steps: Steps) -> Steps:
-    """Returns a path with ``[*]`` in place of names that look like personal data.
+    """Returns the path ``steps`` with ``[*]`` in place of names that look like personal data.
 
     Such a name is the key of a map, not the name of a field.
     """
@@ -132,7 +136,7 @@ def fields_only(steps: Steps) -> Steps:
 
 
 def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
-    """Joins the fields of each object that has more than ``MOST_NAMES`` names."""
+    """Returns ``fields`` after joining the fields of each object that has more than ``MOST_NAMES`` names."""
     names: dict[tuple[Part, Steps], set[Step]] = {}
     for one in fields:
         for at, step in enumerate(one.steps):
@@ -150,7 +154,7 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
 
 
 def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
-    """Returns the fields of the value that have no decision and whose values look personal.
+    """Returns those fields of the value whose values look personal and that have no decision.
 
     Args:
         fields: The scanned fields.
@@ -172,7 +176,7 @@ def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> 
 
 
 def tags_file(topic: str, fields: Sequence[FieldScan], records: int, before: Mapping[str, Any] | None = None) -> str:
-    """Returns the text of a file of paths with the proposed tags. Existing entries stay unchanged.
+    """Returns the text of a tags file with the proposed tags. Entries that the file already has stay unchanged.
 
     Args:
         topic: A regular expression for the topic.

@@ -1,4 +1,4 @@
-"""Patterns of personal values, and words in field names that suggest personal values.
+"""Patterns that find personal values, and words in field names that suggest personal values.
 
 A pattern with a checksum (IBAN, card, codice fiscale, DNI) only matches values whose checksum is correct.
 """
@@ -22,7 +22,7 @@ _FISCALE_ODD = dict(zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10,
      22, 25, 24, 23), strict=True))  # fmt: skip
 LONGEST = 10_000
-"""The maximum number of characters of a string that are searched."""
+"""The largest number of characters of a string that are searched."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ KINDS: dict[str, PersonalKind] = {
     "person": PersonalKind("PII.name", _never, 0.3),
     "place": PersonalKind("PII.location", _never, 0.3),
 }
-"""The kinds by their names, which reports show. Only ``presidio`` finds names of people and places."""
+"""Maps the name of each kind, which reports show, to the kind. Only ``presidio`` finds the names of people and
+places.
+"""
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "PII.email": ("email", "mail", "e mail"),
@@ -123,11 +125,13 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "PII.location": ("latitude", "longitude", "geo", "lat", "lon"),
     "secret": ("password", "passwd", "secret", "token", "api key"),
 }
-"""Words in field names. Longer words come first, so that ``ip address`` is not taken for a postal address."""
+"""Maps each tag to words in field names. Longer words come first, so that ``ip address`` is not taken for a postal
+address.
+"""
 
 
 def kinds_in(text: str) -> Iterator[str]:
-    """Yields the kinds of personal values in a string."""
+    """Yields the kinds of personal values that ``text`` contains."""
     text = text[:LONGEST]
     for name, kind in KINDS.items():
         if kind.finds(text):
@@ -135,12 +139,12 @@ def kinds_in(text: str) -> Iterator[str]:
 
 
 def is_personal(text: str) -> bool:
-    """Returns True if a string, such as a field name, looks like a personal value."""
+    """Returns True if ``text``, such as a field name, looks like a personal value."""
     return any(kinds_in(text))
 
 
 def tag_of_name(name: str) -> str:
-    """Returns the tag that a field name suggests; empty if it suggests none."""
+    """Returns the tag that the field name ``name`` suggests. If the name suggests none, returns an empty string."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     words = f" {re.sub(r'[^a-z0-9]+', ' ', spaced.lower()).strip()} "
     matches = []

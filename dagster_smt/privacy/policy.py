@@ -1,4 +1,4 @@
-"""Policies: actions on fields by their tags. A field without a decision is held back."""
+"""Policies, which determine the actions on fields by their tags. A field without a decision is held back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ HOLD_BACK: Literal["hold back"] = "hold back"
 DROP, MASK = "drop", "mask"
 OWN_ACTIONS = (KEEP, HOLD_BACK, DROP, MASK)
 NO_TAG = "no tag"
-"""The reason for a decision about a field without a tag."""
+"""The reason in a decision about a field without a tag."""
 _KEYS = ("untagged", "looks_personal", "dead_letters", "rules", "actions", "tags")
 _SOURCES = ("file", "contract", "registry", "schema")
 _HINT = "docs/how-to/policy.md shows the file"
@@ -25,7 +25,7 @@ _HINT = "docs/how-to/policy.md shows the file"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action of a policy: a transform that rules refer to by name.
+    """An action that the rules of a policy refer to by name. An action is a transform with its options.
 
     Attributes:
         name: The name in rules.
@@ -65,7 +65,7 @@ class TagSource:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision about a field, with its reason.
+    """The decision of a policy about a field, with its reason.
 
     Attributes:
         topics: A regular expression for the topics of the field; empty for all topics of the table.
@@ -86,7 +86,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy: actions on fields by their tags.
+    """A policy, which determines the actions on fields by their tags.
 
     Attributes:
         rules: The rules. The first rule that matches a tag of a field determines the action.
@@ -110,7 +110,7 @@ class Policy:
     name: str = "policy"
 
     def decide(self, topics: str, fields: Iterable[TaggedField]) -> tuple[Decision, ...]:
-        """Returns the decision about each field.
+        """Returns the decision of the policy about each field in ``fields``.
 
         A field that several sources list has the tags of all these sources.
 
@@ -143,7 +143,7 @@ class Policy:
 
 
 def read_policy(path: Path) -> Policy:
-    """Reads the policy in a file. Paths in the file are relative to the file.
+    """Reads the policy in the file ``path``. Paths in the file are relative to the file's own folder.
 
     .. code-block:: yaml
 
@@ -166,12 +166,12 @@ def read_policy(path: Path) -> Policy:
 
 
 def policy_of(data: Mapping[str, Any], folder: Path = Path(), name: str = "policy") -> Policy:
-    """Returns the policy that a mapping describes, as ``read_policy`` does for a file."""
+    """Returns the policy that the mapping ``data`` describes. The mapping has the structure of a policy file."""
     return _PolicyReader(name, folder).policy(data)
 
 
 class _PolicyReader:
-    """Reads a policy and collects its problems."""
+    """A reader of a policy, which collects the policy's problems."""
 
     def __init__(self, name: str, folder: Path):
         self.name, self.folder = name, folder
@@ -218,7 +218,9 @@ class _PolicyReader:
         return tuple(rules)
 
     def built_in(self, name: str, actions: dict[str, Action]) -> bool:
-        """Adds the action whose name is the name of a transform. Returns False if there is no such transform."""
+        """Adds the action ``name`` to ``actions`` if a transform has this name. Returns False if there is no such
+        transform.
+        """
         for cls in plugins.transforms().values():
             if cls.__name__.lower() == name.lower() and "fields" in cls.keys():
                 actions[name] = Action(name, cls.__name__)
@@ -283,7 +285,7 @@ class _PolicyReader:
 
 
 def transform_class(action: Action, place: str) -> type[Transform]:
-    """Returns the class of an action.
+    """Returns the transform class of ``action``.
 
     Raises:
         ConfigError: SMT764 if there is no such class, or if it has no such option for fields.

@@ -1,4 +1,5 @@
-"""The stages of a policy. They precede the stages of the chain, so no stage of the chain receives a value to hide.
+"""The stages of a policy. They run before the stages of the chain, so no stage of the chain receives a value that must
+be hidden.
 
 A stage that renames, copies or routes values only receives the values that the policy has left. Therefore neither a
 chain nor a run config that replaces the chain can carry a value past the policy.
@@ -28,16 +29,18 @@ from dagster_smt.transforms.kafka.mask_field import Mask
 from dagster_smt.transforms.kafka.replace_field import ReplaceField
 
 PREFIX = "policy_"
-"""The prefix of the aliases of a policy's stages."""
+"""The prefix of the aliases that the stages of a policy get."""
 HELD = f"{PREFIX}held"
-"""The prefix of the aliases of stages that name the fields that they hold back."""
+"""The prefix of the aliases for stages that name the fields that they hold back."""
 OTHER_HEADERS = "*"
-"""In decisions about headers, the name that stands for all headers without a decision of their own."""
+"""The name in a decision that applies to all headers without a decision of their own."""
 EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
 
 
 class PolicyMask(NestedPaths, Transform):
-    """Replaces values as ``MaskField`` does, but leaves null keys and values and missing fields as they are."""
+    """A transform that replaces values as ``MaskField`` does. It leaves null keys and values, and missing fields, as
+    they are.
+    """
 
     connect_class = "dagster_smt.policy.Mask"
     purpose = "mask fields"
@@ -56,7 +59,7 @@ class PolicyMask(NestedPaths, Transform):
 
 
 class PolicyHeaders(Transform):
-    """Removes all headers except those that somebody has decided to keep."""
+    """A transform that removes all headers except those that a decision keeps."""
 
     connect_class = "dagster_smt.policy.Headers"
     sided = False
@@ -82,12 +85,12 @@ class PolicyStage(Stage):
 
     @property
     def place(self) -> str:
-        """See ``Stage``."""
+        """The location of the stage in messages: the policy, and the alias and label of the stage."""
         return f"policy {self.alias} ({self.label})"
 
     @property
     def relied_on(self) -> bool:
-        """See ``Stage``. A field that has a tag need not be in every record, nor in every topic."""
+        """False, because a tagged field need not be in every record or in every topic. See ``Stage``."""
         return False
 
     @property
@@ -97,19 +100,19 @@ class PolicyStage(Stage):
 
     @property
     def part(self) -> Part:
-        """The part of the records whose fields the stage changes."""
+        """The part of records (key, value or headers) that the stage changes."""
         if isinstance(self.transform, DropHeaders | PolicyHeaders):
             return "headers"
         return "key" if self.side == "key" else "value"
 
     def acts_on_topic(self, topic: str) -> bool:
-        """Returns True if the stage acts on the records of a topic."""
+        """Returns True if the stage acts on the records of ``topic``."""
         return not self.topics or topic_matches(self.topics, topic)
 
 
 @dataclass(frozen=True)
 class TopicDecisions:
-    """The decisions for some topics of a table.
+    """The decisions of a policy for some topics of a table.
 
     Attributes:
         topics: A regular expression for these topics; empty for all topics of the table.
@@ -127,7 +130,8 @@ class TopicDecisions:
 
 
 def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyStage, ...]:
-    """Returns the stages for decisions: drops first, then the stage that holds fields back, then the other actions.
+    """Returns the stages for the decisions in ``groups``. Stages that drop fields come first, then the stage that holds
+    fields back, and then the stages for other actions.
 
     Raises:
         ConfigError: SMT765 if an action cannot act on a field. The error lists all problems.
@@ -148,7 +152,7 @@ def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyS
 
 
 class _Maker:
-    """Builds the stages of one group."""
+    """A builder of the stages for one group of topics."""
 
     def __init__(self, policy: Policy, group: TopicDecisions, suffix: str):
         self.policy, self.group, self.suffix = policy, group, suffix
@@ -164,7 +168,9 @@ class _Maker:
         yield from self._headers()
 
     def _headers(self) -> Iterator[PolicyStage]:
-        """Yields the stages that drop headers: headers with a tag, and headers without a decision."""
+        """Yields the stages that drop headers. Some headers are dropped because of a tag, and others because they have
+        no decision.
+        """
         decisions = {}
         for d in self.group.decisions:
             if d.part == "headers":
@@ -188,7 +194,7 @@ class _Maker:
             yield self._stage("other_headers", transform, "", HOLD_BACK if action == HOLD_BACK else DROP, stay)
 
     def _hiding(self, part: Part) -> Iterator[PolicyStage]:
-        """Yields the stages that drop fields and hold fields back."""
+        """Yields the stages that drop fields of ``part``, and the stages that hold fields back."""
         decisions = self._of(part)
         for action in (DROP, HOLD_BACK):
             paths = []
@@ -206,8 +212,8 @@ class _Maker:
             yield self._holding_back(part, stay)
 
     def _is_only_untagged(self, decision: Decision) -> bool:
-        """Returns True if a decision needs no stage of its own, because the list of paths that stay already holds the
-        field back.
+        """Returns True if ``decision`` needs no separate stage, because the field is not in the list of paths that
+        stay.
         """
         return decision.reason == NO_TAG and self.policy.untagged == HOLD_BACK
 
@@ -221,7 +227,7 @@ class _Maker:
         return self._stage("hold_back", transform, part, HOLD_BACK, stay)
 
     def _acting(self, part: Part) -> Iterator[PolicyStage]:
-        """Yields a stage for each other action, in the order of the rules."""
+        """Yields a stage for each other action on fields of ``part``, in the order of the rules."""
         paths: dict[str, list[str]] = {}
         for rule in self.policy.rules:
             paths.setdefault(rule.action, [])
@@ -272,7 +278,7 @@ class _Maker:
 
 
 def under_policy(chain: Chain, stages: Sequence[PolicyStage]) -> Chain:
-    """Returns a chain in which the stages of a policy precede the chain's own stages.
+    """Returns ``chain`` with ``stages``, the stages of a policy, at its beginning.
 
     Raises:
         ConfigError: SMT766 if a stage of the chain has an alias that is reserved for the policy.

@@ -1,4 +1,4 @@
-"""Finds names of people and places in texts, with Microsoft's Presidio.
+"""Finds the names of people and places in free text, with Microsoft's Presidio.
 
 A pattern can only match values of a fixed form. Names have no fixed form, so Presidio uses a language model from spaCy.
 The model takes milliseconds for each text. Therefore only ``dagster-smt scan --presidio`` uses Presidio, and only for
@@ -14,16 +14,16 @@ from dagster_smt.privacy.patterns import LONGEST
 
 LANGUAGE = "en"
 _MODELS = ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_sm")
-"""SpaCy's models for English, the best model first."""
+"""The names of spaCy's models for English, the best model first."""
 _KINDS = {"PERSON": "person", "LOCATION": "place"}
-"""Maps the names of Presidio's entities to the kinds in ``patterns.KINDS``."""
+"""Maps Presidio's names of entities to the kinds in ``patterns.KINDS``."""
 _LEAST_SCORE = 0.6
-"""The minimum score of a match. Presidio's own patterns with lower scores match almost any number. The entities of a
-model have the score 0.85.
+"""The lowest score of a match that is accepted. Presidio's own patterns with lower scores match almost any number. The
+entities of a model have the score 0.85.
 """
 
 Finder = Callable[[str], Iterator[str]]
-"""Yields the kinds of personal values in a text."""
+"""A function that yields the kinds of personal values in a text."""
 
 
 def presidio_finder() -> Finder:
@@ -56,7 +56,9 @@ def presidio_finder() -> Finder:
 
 
 def _installed(models: Sequence[str], spacy: Any) -> str:
-    """Returns the first model that is installed. Presidio would download a missing model."""
+    """Returns the first of ``models`` that is installed. Without this check, Presidio would download a missing
+    model.
+    """
     for model in models:
         if spacy.is_package(model):
             return model

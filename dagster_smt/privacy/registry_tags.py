@@ -1,4 +1,4 @@
-"""Tags in a schema registry: in the schemas of a subject, and in the metadata of its versions."""
+"""Reads tags from a schema registry. The tags are in the schemas of a subject, and in the metadata of its versions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,7 +13,7 @@ from dagster_smt.privacy.tags import Part, Tag, TaggedField, TopicTags
 
 
 def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Part, Format]) -> Iterator[TopicTags]:
-    """Yields the tags of each topic.
+    """Yields the tags of each topic in ``topics``, as a schema registry contains them.
 
     Each field gets the tags of the newest version that contains the field. A field that only occurs in older versions
     therefore keeps its tags, because the topic still contains such records.
@@ -82,7 +82,7 @@ def _of_version(version: SubjectVersion, place: str) -> list[SchemaField]:
 
 
 def _of_metadata(version: SubjectVersion, name: str) -> Iterator[str]:
-    """Yields the tags in the metadata of a version whose pattern matches a field."""
+    """Yields the tags in the metadata of ``version`` whose pattern matches the field ``name``."""
     if not version.tags:
         return
     with needs_extras():

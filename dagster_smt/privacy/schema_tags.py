@@ -1,4 +1,6 @@
-"""Tags in schemas: ``confluent:tags`` in Avro and JSON Schema, Confluent's field option in Protobuf."""
+"""Reads tags from schemas. They are ``confluent:tags`` in Avro and JSON Schema, and Confluent's field option in
+Protobuf.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +35,7 @@ class SchemaField:
 
 
 def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") -> list[SchemaField]:
-    """Returns the fields of an Avro schema, as in Connect: an optional field is not a union.
+    """Returns the fields of the Avro schema ``text`` as Connect sees them: an optional field is not a union.
 
     A union of several types is one field. This field has the tags of all fields inside the union, because a policy
     cannot address them separately.
@@ -50,7 +52,7 @@ def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") 
 
 
 def json_fields(text: str, place: str = "json") -> list[SchemaField]:
-    """Returns the fields of a JSON Schema. References to other documents have no fields.
+    """Returns the fields of the JSON Schema ``text``. A reference to another document has no fields.
 
     Raises:
         ConfigError: SMT763 if the string is not such a schema.
@@ -60,7 +62,7 @@ def json_fields(text: str, place: str = "json") -> list[SchemaField]:
 
 
 def protobuf_fields(files: Sequence[bytes], message: str | Sequence[int], place: str) -> list[SchemaField]:
-    """Returns the fields of a Protobuf message, as in Connect: a oneof is a struct.
+    """Returns the fields of a Protobuf message as Connect sees them: a oneof is a struct.
 
     The arguments are those of ``protobuf_of``.
 
@@ -96,7 +98,7 @@ class _Avro:
         self.count = 0
 
     def names_in(self, schema: Any, space: str = "", level: int = 0) -> None:
-        """Remembers the named types in a schema, with their namespaces."""
+        """Stores the named types in ``schema``, with their namespaces, so that later references can be resolved."""
         if level > 3 * MAX_LEVELS:
             raise _unreadable(self.place, "it has too many levels")
         if isinstance(schema, list):
@@ -116,7 +118,9 @@ class _Avro:
             self.names_in(schema.get(inner), space, level + 1)
 
     def fields(self, schema: Any, above: Steps, around: tuple[str, ...], space: str = "") -> Iterator[SchemaField]:
-        """Yields the fields of a type. ``around``: the names of the records that contain the type."""
+        """Yields the fields of the type ``schema``. ``around`` contains the names of the records that contain the
+        type.
+        """
         schema, space = self._resolved(schema, space)
         kind = schema.get("type") if isinstance(schema, dict) else schema
         if kind in ("array", "map"):
@@ -148,7 +152,7 @@ class _Avro:
             yield from self.fields(members[0], steps, around, space)
 
     def _in_union(self, kind: Any, around: tuple[str, ...], space: str) -> Iterator[str]:
-        """Yields the tags of all fields in a union of several types."""
+        """Yields the tags of all fields in ``kind``, a union of several types."""
         members = _members(kind)
         if len(members) > 1:
             for member in members:
@@ -175,7 +179,7 @@ class _Avro:
 
 
 def _full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
-    """Returns the full name of a named type, and the namespace of the types inside it."""
+    """Returns the full name of the named type ``schema``, and the namespace of the types inside it."""
     name, space = str(schema.get("name", "")), str(schema.get("namespace", space))
     if "." in name:
         return name, name.rpartition(".")[0]
@@ -196,7 +200,7 @@ class _JsonSchema:
         self.document, self.place, self.count = document, place, 0
 
     def fields(self, schema: Any, above: Steps, name: str, around: tuple[str, ...]) -> Iterator[SchemaField]:
-        """Yields the fields of a schema. ``around``: the references that lead to the schema."""
+        """Yields the fields of ``schema``. ``around`` contains the references that lead to the schema."""
         if not isinstance(schema, dict) or len(around) > MAX_LEVELS:
             return
         reference = schema.get("$ref")
@@ -232,7 +236,9 @@ class _JsonSchema:
 
 
 def _message(descriptor: Any, above: Steps, around: tuple[str, ...]) -> Iterator[SchemaField]:
-    """Yields the fields of a message. ``around``: the names of the messages that contain the message."""
+    """Yields the fields of a Protobuf message. ``around`` contains the names of the messages that contain the
+    message.
+    """
     if descriptor.full_name in around or len(around) > MAX_LEVELS:
         return
     around = (*around, descriptor.full_name)
@@ -260,7 +266,7 @@ def _values(field: Any, steps: Steps, around: tuple[str, ...]) -> Iterator[Schem
 
 
 def _is_synthetic(oneof: Any) -> bool:
-    """Returns True if a oneof stands for the keyword ``optional`` of proto3."""
+    """Returns True if ``oneof`` represents the keyword ``optional`` of proto3."""
     message = DescriptorProto()
     oneof.containing_type.CopyToProto(message)
     optional = {field.name for field in message.field if field.proto3_optional}

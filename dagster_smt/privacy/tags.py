@@ -1,4 +1,4 @@
-"""Tags of fields, and their sources: a file of paths, a data contract, a schema, a registry."""
+"""Tags of fields, and the sources from which they are read: a file of paths, a data contract, a schema, a registry."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Tag:
     source: str = ""
 
     def matches(self, pattern: str) -> bool:
-        """Returns True if a rule's pattern matches this tag.
+        """Returns True if ``pattern``, the pattern of a rule, matches this tag.
 
         ``PII.*`` matches ``PII`` and each tag that begins with ``PII.``. The comparison ignores case, so that a tag in
         a different spelling cannot escape its rule.
@@ -42,7 +42,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class TaggedField:
-    """A field that a source lists.
+    """A field that a source of tags lists.
 
     Attributes:
         part: The part of the record.
@@ -61,7 +61,7 @@ class TaggedField:
 
 @dataclass(frozen=True, slots=True)
 class TopicTags:
-    """The fields of some topics.
+    """The fields of some topics, with their tags.
 
     Attributes:
         pattern: A Java regular expression for whole topic names.
@@ -74,22 +74,24 @@ class TopicTags:
     source: str
 
     def matches(self, topic: str) -> bool:
-        """Returns True if the fields belong to a topic."""
+        """Returns True if the fields belong to ``topic``."""
         return topic_matches(self.pattern, topic)
 
 
 def topic_matches(pattern: str, topic: str) -> bool:
-    """Returns True if a Java regular expression matches the whole topic name."""
+    """Returns True if the Java regular expression ``pattern`` matches the whole name ``topic``."""
     return bool(compile_java(pattern).fullmatch(topic))
 
 
 def value_field(steps: Steps, path: str, tags: Sequence[str], source: str) -> TaggedField:
-    """Returns a field of a schema. A schema lists every field, so a field without tags counts as undecided."""
+    """Returns the field at ``steps`` that a schema lists. A schema lists every field, so a field without tags is
+    treated as undecided.
+    """
     return TaggedField("value", path, tuple(Tag(t, source) for t in tags), False, steps)
 
 
 def read_yaml(path: Path) -> Any:
-    """Returns the contents of a YAML file.
+    """Returns the parsed contents of the YAML file ``path``.
 
     Raises:
         ConfigError: SMT761 if the file cannot be read, or is not YAML.
@@ -104,7 +106,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_tags(path: Path) -> tuple[TopicTags, ...]:
-    """Returns the tags of a file of paths.
+    """Returns the tags in ``path``, a file of paths.
 
     .. code-block:: yaml
 
@@ -168,7 +170,7 @@ def _tags(texts: Any, place: str, source: str) -> tuple[Tag, ...]:
 
 
 def read_contract(path: Path) -> tuple[TopicTags, ...]:
-    """Returns the tags of a data contract (Open Data Contract Standard, version 3).
+    """Returns the tags in ``path``, a data contract (Open Data Contract Standard, version 3).
 
     Each object of the schema stands for the topic of its ``physicalName``, or of its ``name``. A property has its
     ``tags`` and, as a tag, ``classification.<its classification>``.

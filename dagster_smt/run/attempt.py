@@ -1,4 +1,6 @@
-"""Does the Spark work of a run once its window and its plan are known: evaluates once, counts, writes and commits."""
+"""Does the Spark work of a run, after its window and its plan have been determined: evaluates the records once, counts,
+writes and commits.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -53,7 +55,7 @@ from dagster_smt.tables.sources import Source
 
 
 class Running(Protocol):
-    """The state and the services of a run that an attempt uses."""
+    """The state and the services of a run, as far as an attempt uses them."""
 
     spec: RunSpec
     session: SparkSession
@@ -69,26 +71,26 @@ class Running(Protocol):
 
     @property
     def say(self) -> Progress:
-        """Reports a line about the progress of the run."""
+        """Reports a line of text about the progress of the run."""
         ...
 
     @property
     def deletions(self) -> Table:
-        """The table of deletions that belongs to a table with ``sequence_by``."""
+        """The table that remembers deletions for a table with ``sequence_by``."""
         ...
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
-        """Measures the seconds of a phase."""
+        """Measures the duration of the block, and adds it to the seconds of ``phase``."""
         ...
 
     def warn(self, problems: Iterable[Problem]) -> None:
-        """Notes problems that do not stop the run."""
+        """Notes ``problems`` as warnings, which do not stop the run."""
         ...
 
 
 @dataclass
 class Attempt:
-    """The Spark work of a run: evaluate once, count, write and commit."""
+    """An attempt to do the Spark work of a run: evaluate the records once, count, write and commit."""
 
     run_: Running
     plan: Plan
@@ -112,8 +114,8 @@ class Attempt:
             return self.commit_sendable(result)
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window, after the records that the chain sends to a forbidden topic have been marked as
-        failed.
+        """Marks the records in ``result`` that the chain sends to a forbidden topic as failed, and commits the
+        window.
         """
         targets = self.targets(result)
         problems = misrouted(targets, self.spec, self.run_.table, self.draft.window.topics)
@@ -129,7 +131,9 @@ class Attempt:
             return self.run_.table.measure(result.rows_out(), "__out.")
 
     def without_misrouted(self, result: EvaluatedWindow, problems: Mapping[str, Problem]) -> RunReport:
-        """Marks the records that the chain sends to a forbidden topic as failed, and commits the rest."""
+        """Marks the records for the topics in ``problems``, which are forbidden, as failed, and commits the other
+        records.
+        """
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
             raise TableError(problems.values())
@@ -149,7 +153,7 @@ class Attempt:
             return self.commit(again)
 
     def commit_ordered(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window.
+        """Commits the window in ``result``.
 
         If a key occurs in two partitions, the key's records are marked as failed first, unless ``sequence_by`` orders
         its events.
@@ -165,7 +169,7 @@ class Attempt:
 
     @contextmanager
     def keyed_window(self, result: EvaluatedWindow) -> Iterator[KeyedWindow]:
-        """Yields the changes of a table with keys."""
+        """Yields the changes that the window in ``result`` makes to a table with keys."""
         keyed, sink, table = self.keyed, self.spec.sink, self.run_.table
         assert keyed is not None and isinstance(sink, TableSink)
         now, deletions = None, None
@@ -182,7 +186,9 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """Returns the report. If records name schemas that were not guessed, returns None and writes nothing."""
+        """Runs the attempt with guessed schemas, and returns the report. If records name a schema that was not guessed,
+        returns None and writes nothing.
+        """
         assert self.forms is not None
         with self.staged() as result:
             if result.other:
@@ -200,7 +206,9 @@ class Attempt:
             yield result
 
     def left_records(self, frame: DataFrame) -> DataFrame:
-        """Returns the rows that the JVM lane could not handle, after the Python evaluator has processed them."""
+        """Returns those rows of ``frame`` that the JVM lane has left to Python, after the Python evaluator has
+        processed them.
+        """
         spec = self.spec
         rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
         if self.keyed is not None:
@@ -256,7 +264,7 @@ class Attempt:
         *,
         partly: bool,
     ) -> tuple[NewCommit, TableState]:
-        """Writes the rows and the state in one commit."""
+        """Writes the rows in ``result`` and the state in one commit."""
         run_ = self.run_
         if keyed is None:
             return self.write_rows(result, draft, report, letters, failed, partly=partly)
@@ -291,7 +299,9 @@ class Attempt:
         *,
         partly: bool,
     ) -> tuple[NewCommit, TableState]:
-        """Writes a row for each record that passed through the chain, and the state."""
+        """Writes a row for each record in ``result`` that has passed through the chain, and the state, in one
+        commit.
+        """
         run_ = self.run_
         state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
         run_.say("committing")  # a cancelled run stops here
@@ -301,7 +311,8 @@ class Attempt:
             return self.confirmed(write, state, report), state
 
     def confirmed(self, write: Callable[[], NewCommit], state: TableState, report: RunReport) -> NewCommit:
-        """Commits. If the table holds the commit although the call failed, the run succeeds with a warning (SMT595).
+        """Calls ``write`` to commit. If the call fails although the table holds the commit, the run succeeds with a
+        warning (SMT595).
 
         A call can fail after its commit, because table formats then write checkpoints, update catalogs, or repeat the
         state.
@@ -315,19 +326,21 @@ class Attempt:
             return NewCommit(None, 0, 0)
 
     def is_committed(self, state: TableState) -> bool:
-        """Returns True if the table certainly has this state."""
+        """Returns True if the table certainly holds the commit of ``state``."""
         with suppress(Exception):
             return same_state(self.run_.table.state(), state)
         return False
 
     def remember_deletions(self, keyed: KeyedWindow) -> None:
-        """Writes the deletions that a table with ``sequence_by`` must remember."""
+        """Writes those deletions in ``keyed``, the changes of the window, that a table with ``sequence_by`` must
+        remember.
+        """
         if not remembers_deletions(keyed.keyed):
             return
         remember(keyed.changes, self.run_.deletions)
 
     def verify(self, result: EvaluatedWindow) -> None:
-        """Raises a ``TableError`` if the run has not read every record of the window."""
+        """Raises a ``TableError`` if ``result`` does not contain every record of the window."""
         read = dict(self.run_.erased)
         for topic, counts in result.topics.items():
             read[topic] = read.get(topic, 0) + counts.records
@@ -335,7 +348,7 @@ class Attempt:
             raise TableError(problems)
 
     def report(self, result: EvaluatedWindow) -> RunReport:
-        """Returns the report, with the counts of every topic of the window."""
+        """Returns the report of the run, with the counts in ``result`` of every topic in the window."""
         return RunReport(
             self.spec.name,
             self.draft.window,
@@ -353,14 +366,15 @@ class Attempt:
         )
 
     def before(self) -> Schema | None:
-        """Returns the schema that the previous run produced."""
+        """Returns the output schema of the previous run; None if there is none."""
         state = self.draft.before
         if state is not None and not self.draft.replaced.everything:
             return report_of(state).after
         return None
 
     def reject(self, result: EvaluatedWindow, report: RunReport) -> Mapping[str, int]:
-        """Reports the first rejects, and writes dead letters or leaves out the topics.
+        """Reports the first failed records in ``result``. Then writes dead letters, or leaves out the topics of the
+        failed records.
 
         Returns the offsets at which the next run starts to search for dead letters.
         """
@@ -388,7 +402,9 @@ class Attempt:
         return published.ends
 
     def leave_out(self, failed: Collection[str], report: RunReport) -> None:
-        """Leaves out the topics with failed records. Raises ``RecordsRejected`` if no other topic remains."""
+        """Leaves out the topics in ``failed``, which have failed records. If no other topic remains, raises
+        ``RecordsRejected``.
+        """
         whole = self.draft.replaced.everything or len(self.draft.window.topics) == 1
         for topic in failed:
             place = self.spec.name if len(self.draft.window.topics) == 1 else topic

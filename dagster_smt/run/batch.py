@@ -1,4 +1,4 @@
-"""One run: fixes a window, reads it, applies the chain, writes, commits and reports."""
+"""Implements a run, which fixes a window, reads the window, applies the chain, writes, commits and reports."""
 
 import secrets
 import time
@@ -74,12 +74,12 @@ from dagster_smt.tables.windows import ResolvedWindow, choose_topics, describe, 
 
 Failures = dict[str, list[Problem]]
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms | None], DataFrame]
-"""Applies a chain. The arguments are the records, the plan, the topic table, the kind of the sink, the formats, and the
-forms of the window.
+"""A function that applies a chain. Its arguments are the records, the plan, the topic table, the kind of the sink, the
+formats, and the forms of the window.
 """
 MANY = 100_000
-"""Reading the schema ids of this many records takes longer than a guess, although the guess may cost a Python worker of
-the source.
+"""The number of records from which on reading their schema ids takes longer than a guess. A guess may, however, cost a
+Python worker of the source.
 """
 
 
@@ -91,7 +91,7 @@ def run(
     evaluate: Evaluate | None = None,
     begun: Callable[[Window], None] = lambda window: None,
 ) -> RunReport:
-    """Reads one window, applies the chain, commits the rows and returns the report.
+    """Runs a chain on one window: reads the records, commits the rows and returns the report.
 
     The run leaves out each topic that it cannot read as requested, or whose records fail with
     ``errors_tolerance="none"``. The report lists this topic in ``failures``, and the run commits the other topics. If
@@ -197,8 +197,8 @@ class _Run:
         return self.run()
 
     def check_whole_rebuild(self) -> None:
-        """Raises an error if a table would start over without some of its topics, because no run would read their rows
-        again.
+        """Raises an error if a table would start over without some of its topics. No run would read the rows of these
+        topics again.
 
         Raises:
             TableError: The problems of the topics, and SMT556.
@@ -208,23 +208,23 @@ class _Run:
             raise TableError([*problems, rebuild_without(self.spec.sink.place)])
 
     def removes(self, replaced: Replaced, state: TableState | None) -> bool:
-        """Returns True if the run replaces rows even if there are no records, because a table that starts over may be
-        empty.
+        """Returns True if the run replaces the rows in ``replaced`` even without records. A table that starts over may
+        become empty.
         """
         if replaced.offsets:
             return False
         return bool(replaced) and (state is not None or self.table.schema() is not None)
 
     def news(self, resolved: ResolvedWindow, state: TableState | None) -> bool:
-        """Returns True if the run commits its notes even if there are no records.
+        """Returns True if the run commits the notes in ``resolved`` even without records.
 
-        A table whose columns come from records waits for a record.
+        If the columns of a table come from records, the run needs at least one record to commit.
         """
         waits = self.spec.finds_schemas and state is None and self.spec.table.start == "earliest"
         return resolved.news and not waits
 
     def of_window(self, draft: Draft) -> RunReport:
-        """Reads, evaluates and commits a window.
+        """Reads, evaluates and commits the window of ``draft``, and returns the report.
 
         Raises:
             TableError: The change of a topic that caused the failure, if the source can find it; otherwise the failure
@@ -242,7 +242,7 @@ class _Run:
             raise
 
     def read_and_commit(self, draft: Draft) -> RunReport:
-        """Evaluates and commits a window.
+        """Evaluates and commits the window of ``draft``, and returns the report.
 
         If the plan relies on a guess that is wrong, the window is evaluated twice.
         """
@@ -272,8 +272,8 @@ class _Run:
         return self.attempt(plan, frame, draft, narrow, forms, later=later).run()
 
     def later_records(self, draft: Draft) -> DataFrame | None:
-        """Returns the records after a window that the table has already read, if they determine the current rows of the
-        window's keys.
+        """Returns the records after the window of ``draft`` that the table has already read, if they determine the
+        current rows of the window's keys. Otherwise returns None.
         """
         before = None if draft.replaced.everything else draft.before
         later = offsets_to_read_on(self.spec, draft.window, before, self.there)
@@ -284,7 +284,7 @@ class _Run:
         return without_erased(records, self.spec, self.persons)[0]
 
     def guess(self, frame: DataFrame, draft: Draft, narrow: Narrowed) -> "Attempt | None":
-        """Returns the attempt for a window whose records all name the same schema.
+        """Returns an attempt that assumes that all records of the window, ``frame``, name the same schema.
 
         Returns None if there is no guess, or Spark cannot read the schema.
         """
@@ -315,7 +315,7 @@ class _Run:
         forms: WindowForms | None = None,
         later: DataFrame | None = None,
     ) -> "Attempt":
-        """Returns the attempt for a window, with its columns checked."""
+        """Returns the attempt for a window, after checking the columns that ``plan`` produces."""
         spec = self.spec
         for line in what_runs_in_python(spec, plan):
             self.say(line)
@@ -338,8 +338,8 @@ class _Run:
         return kind(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
 
     def evaluated(self, frame: DataFrame, plan: Plan, forms: WindowForms | None) -> DataFrame:
-        """Returns the evaluated window. The records that the JVM lane cannot handle wait for ``left_records``, because
-        the rows are cached first.
+        """Evaluates the records of ``frame``, and returns the result. The records that the JVM lane cannot handle wait
+        for ``left_records``, because the rows are cached first.
         """
         spec = self.spec
         if self.evaluate is not None:
@@ -357,12 +357,12 @@ class _Run:
         )
 
     def note_way(self, way: Way) -> None:
-        """Records for the report which evaluator the records went through."""
+        """Notes ``way``, the path of the records, for the report."""
         self.way = way.name
         self.say(f"way: {way.name}")
 
     def narrow(self, window: Window) -> Narrowed:
-        """Returns the part of the window that the run must read, and reports the rest."""
+        """Returns the part of ``window`` that the run must read, and reports the part that it leaves out."""
         with self.timed("window"):
             narrow = counted(needed(self.spec, window, self.source), self.source)
         for line in what_is_unread(narrow):
@@ -370,8 +370,8 @@ class _Run:
         return narrow
 
     def resolve(self, state: TableState | None) -> tuple[ResolvedWindow, dict[str, str]]:
-        """Returns the window and the identities of its topics. The problems of unreadable topics are added to
-        ``failures``.
+        """Returns the window of the run after ``state``, and the identities of its topics. The problems of topics that
+        cannot be read are added to ``failures``.
         """
         spec, source = self.spec, self.source
         topics = choose_topics(spec.table, spec.window, source.topics())
@@ -411,14 +411,14 @@ class _Run:
         return resolved, identities_left
 
     def warn(self, problems: Iterable[Problem]) -> None:
-        """Notes problems that do not stop the run, in the report and in the log."""
+        """Notes ``problems``, which do not stop the run, in the report and in the log."""
         for problem in problems:
             self.warnings.append(problem)
             self.say(str(problem))
 
     def plan_after_chain(self, frame: DataFrame, draft: Draft) -> Plan:
-        """Returns the plan of a chain with foreign stages. The chain runs once, to find the schemas that it
-        produces.
+        """Returns the plan of a chain with foreign stages. The method runs the chain once on ``frame``, to find the
+        schemas that the chain produces.
         """
         spec = self.spec
         if spec.chain.keeps_topic:
@@ -432,11 +432,13 @@ class _Run:
         return plan_after(spec.chain, schemas.before, schemas.forms, draft.window.topics, self.last_report(draft))
 
     def plan_of_forms(self, forms: WindowForms, draft: Draft) -> Plan:
-        """Returns the plan for records that name their schemas."""
+        """Returns the plan for records that name their schemas, which are collected in ``forms``."""
         return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=self.last_report(draft))
 
     def last_report(self, draft: Draft) -> RunReport | None:
-        """Returns the report of the table's last run, if this run keeps the table and its kind of rows."""
+        """Returns the report of the table's last run before ``draft``, unless the run replaces the table or its kind of
+        rows.
+        """
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:
             return report_of(state)
@@ -444,7 +446,7 @@ class _Run:
 
     @cached_property
     def deletions(self) -> Table:
-        """The table of deletions that belongs to a table with ``sequence_by``. A run opens it once."""
+        """The table that remembers deletions for a table with ``sequence_by``. A run opens this table only once."""
         assert isinstance(self.spec.sink, TableSink)
         return deletions_table(self.session, self.spec.sink)
 

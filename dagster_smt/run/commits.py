@@ -1,6 +1,4 @@
-"""Derives the state of a table after a window from the state before it, and determines the rows that a commit
-replaces.
-"""
+"""Determines two parts of a commit: the rows that it replaces, and the state of the table after the window."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -31,7 +29,7 @@ def replaced_rows_of(
     topics: Collection[str] = (),
     anew: Collection[str] = (),
 ) -> Replaced:
-    """Returns the rows that a run replaces.
+    """Returns the rows that the commit of a run replaces.
 
     Args:
         spec: The run.
@@ -90,8 +88,8 @@ def _replaced(
 def check_removal(
     spec: RunSpec, replaced: Replaced, state: TableState | None, there: OffsetSet, remade: Collection[str]
 ) -> None:
-    """Raises an error if the run would replace rows whose records are no longer in any topic, unless the run config
-    accepts the loss.
+    """Raises an error if the run would replace rows whose records are no longer in any topic. The run config can accept
+    this loss.
 
     If a rebuild names a topic that has been created again, the run treats this as acceptance.
 
@@ -132,14 +130,14 @@ def check_removal(
 
 
 def rebuild_without(place: str) -> Problem:
-    """Returns the problem of a table that would start over without some of its topics."""
+    """Returns the problem of the table ``place``, which would start over without some of its topics."""
     statement = "a rebuild replaces all rows, also those of topics that fail, so nothing was committed"
     hint = "fix these topics and launch again; or rebuild the other topics: name them in window.topics"
     return Problem("SMT556", place, statement, hint)
 
 
 def miscounted(place: str, written: int, counted: int) -> Problem:
-    """Returns the warning that the table format counted a different number of rows than the run."""
+    """Returns the warning that the table format reports ``written`` rows, but the run has counted ``counted``."""
     statement = f"the commit added {written} rows, {counted} were counted before: records changed while they were read"
     hint = "run this window again as a fixed range, which replaces its rows"
     return Problem("SMT558", place, statement, hint)
@@ -159,7 +157,7 @@ def _removed(topic: str, gone: OffsetSet) -> Problem:
 
 @dataclass(frozen=True)
 class Draft:
-    """A commit that is being prepared.
+    """A commit that a run is preparing.
 
     Attributes:
         spec: The run.
@@ -187,7 +185,7 @@ class Draft:
     progress: TableState | None = None
 
     def without(self, topics: Collection[str]) -> "Draft":
-        """Returns the draft without the given topics."""
+        """Returns the draft without the topics in ``topics``."""
         if not topics:
             return self
         replaced = replace(
@@ -205,7 +203,7 @@ class Draft:
         return replace(self, window=window, notes=notes, identities=identities, replaced=replaced, over=over, anew=anew)
 
     def of_topics(self, counts: Mapping[str, TopicCounts]) -> dict[str, TopicCounts]:
-        """Returns the counts of the window's topics."""
+        """Returns those entries of ``counts`` that belong to topics of the window."""
         results = {}
         for topic in self.window.topics:
             if topic in counts:
@@ -223,7 +221,7 @@ class Draft:
         partly: bool = False,
         changed_rows: Mapping[str, int] | None = None,
     ) -> TableState:
-        """Returns the state after this commit.
+        """Returns the state of the table after this commit.
 
         Args:
             report, data: The report, as an object and as JSON data.
@@ -264,7 +262,7 @@ class Draft:
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures), report.chain))
 
     def _going_on_from(self, table: Table) -> TableState:
-        """Returns the previous state, without the topics that start over."""
+        """Returns the state of ``table`` before this commit, without the topics that start over."""
         before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.progress is not None:
             before = with_progress(before, self.progress)
@@ -282,7 +280,7 @@ class Draft:
         return replace(before.without(self.over), former=former, unmasked=unmasked)
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
-        """Returns the number of rows of each topic that the commit replaces."""
+        """Returns the number of rows of ``table`` that the commit replaces, by topic."""
         if self.replaced.everything or not self.replaced:
             return {}
         if self.replaced.topics:
@@ -298,7 +296,9 @@ class Draft:
 
 
 def with_progress(state: TableState, progress: TableState) -> TableState:
-    """Returns the state of one of many tables, with the offsets that runs have read without a record for this table."""
+    """Returns ``state``, the state of one of many tables, with the offsets that runs have read without finding a record
+    for this table.
+    """
     return replace(
         state,
         held=state.held | progress.held,
@@ -310,7 +310,7 @@ def with_progress(state: TableState, progress: TableState) -> TableState:
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
-    """Returns the state with the counts of the rows that the table contains now, no matter who changed them."""
+    """Returns ``state`` with counts of the rows that the table contains now, no matter who has changed them."""
     rows = counted_rows(state, table, spec.sink)
     commits = tuple(unsettled(table, state))
     now = round(time.time() * 1000)
@@ -319,7 +319,9 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
 
 
 def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
-    """Counts the rows that a table contains now, by topic. Rows that name no topic are counted for the topic ``""``."""
+    """Counts the rows that ``table`` contains now, by topic. Rows without a topic are counted under the topic
+    ``""``.
+    """
     coordinates = sink.coordinates
     if coordinates is None:
         rows = {**state.rows}
@@ -333,7 +335,7 @@ def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
 
 
 def unsettled(table: Table, state: TableState) -> list[str]:
-    """Returns the foreign commits that may have changed rows and that nobody has settled."""
+    """Returns the foreign commits after ``state`` that may have changed rows and that nobody has settled."""
     since = state.settled[-1].millis if state.settled else 0
     results = []
     for commit in table.foreign():

@@ -1,4 +1,4 @@
-"""Compares a table's columns with the contract of the table, which lists the columns that its readers rely on."""
+"""Compares the columns of a table with its contract, which lists the columns that readers of the table rely on."""
 
 import re
 from collections.abc import Collection
@@ -15,7 +15,8 @@ _DIGITS = re.compile(r"decimal\(\d+,")
 def contract_problems(
     declared: Schema, table: T.StructType, planned: Schema | None = None, own: Collection[str] = ()
 ) -> dict[str, str]:
-    """Returns the breaches of a contract, as ``{path: problem}``. Additional columns of the table are not a breach.
+    """Maps each path at which a table breaks its contract to a description of the problem. Additional columns do not
+    break the contract.
 
     Args:
         declared: The contract, a struct. A column that is ``NOT NULL`` in the contract must also be required in the
@@ -54,7 +55,7 @@ def _struct(
 
 
 def _with_all_digits(kind: T.DataType) -> str:
-    """Returns a type in Spark's notation, with decimals as wide as possible.
+    """Returns the type ``kind`` in Spark's notation, with decimals as wide as possible.
 
     A table may have more digits than the contract.
     """

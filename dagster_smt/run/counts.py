@@ -1,4 +1,4 @@
-"""Counts the records of a window by topic and result, with one aggregation over the evaluator's result."""
+"""Counts the records of a window by topic and result, in one aggregation of the evaluator's result."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ CONVERTERS = {-2: "key.converter", -3: "value.converter"}
 def count_columns(
     chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool = False, lane: bool = False
 ) -> list[Column]:
-    """Returns the aggregates of an unfiltered result of an evaluator; ``read_counts`` reads them.
+    """Returns the aggregates that count an evaluator's whole result. ``read_counts`` reads their values.
 
     Args:
         chain: The chain.
@@ -61,8 +61,9 @@ def count_columns(
 
 
 def _of_arrays() -> list[Column]:
-    """Returns the aggregates for arrays as rows. These aggregates count first rows, because a record that is read twice
-    has two first rows."""
+    """Returns the additional aggregates for arrays as rows. They count first rows, so that a record that is read twice
+    is noticed.
+    """
     further = F.coalesce(F.col(ELEMENT) > 0, F.lit(False))
     failed, record = F.col("__status") == FAILED, F.struct("__partition", "__offset")
     return [
@@ -73,7 +74,7 @@ def _of_arrays() -> list[Column]:
 
 
 def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCounts:
-    """Reads the sums that ``count_columns`` computes."""
+    """Converts ``row``, which contains the aggregates of ``count_columns``, into counts."""
     sums: dict[str, Any] = row.asDict() if isinstance(row, Row) else row
     if _COUNTS in sums:
         sums = _by_name(sums[_COUNTS], stages, entries) | sums
@@ -101,7 +102,7 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 
 
 def _by_name(counts: Row, stages: int, entries: int) -> dict[str, int]:
-    """Returns the counts of the lane's aggregate, with the names that the other aggregates have."""
+    """Returns ``counts``, the result of the lane's aggregate, under the names of the other aggregates."""
     sums = {"empty": counts["empty"], "converters": counts["converters"]}
     for name, size in {"dropped": stages, "failed": stages, "touched": entries}.items():
         numbers = counts[name]
@@ -112,14 +113,14 @@ def _by_name(counts: Row, stages: int, entries: int) -> dict[str, int]:
 
 
 def stage_names(chain: Chain) -> list[tuple[str, str]]:
-    """Returns the alias and the transform of each stage."""
+    """Returns the alias and the transform name of each stage in ``chain``."""
     return [(stage.alias, stage.label) for stage in chain.stages]
 
 
 def add_totals(
     report: RunReport, chain: Chain, entries: Sequence[LedgerEntry], warnings: Sequence[Problem]
 ) -> RunReport:
-    """Returns the report with the sums over its topics, and with warnings."""
+    """Returns ``report`` with the sums over its topics, and with ``warnings`` added."""
     counts = add_up(report.topics.values())
     report.records_in, report.records_out = counts.records, counts.rows_out
     report.dropped, report.failed = counts.all_dropped, counts.all_failed
@@ -131,7 +132,9 @@ def add_totals(
 
 
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
-    """Returns warnings for masks, drops and renames that touched no record although records reached their stage."""
+    """Returns a warning for each mask, drop or rename in ``ledger`` that touched no record, although records reached
+    its stage.
+    """
     problems = []
     for line in silent_lines(ledger, stages):
         entry, stage = line.entry, chain.stages[line.entry.stage]
@@ -142,8 +145,9 @@ def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], 
 
 
 def _silent_foreign(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> Iterator[Problem]:
-    """Yields a warning for each foreign transform that neither changed nor dropped anything although records passed
-    through it."""
+    """Yields a warning for each foreign transform of ``chain`` that has neither changed nor dropped any record,
+    although records passed through it.
+    """
     for line in ledger:
         stage, counts = chain.stages[line.entry.stage], stages[line.entry.stage]
         if not stage.transform.foreign or line.entry.from_records:

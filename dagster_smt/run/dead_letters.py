@@ -1,4 +1,4 @@
-"""Writes dead letters: original records with Connect's context headers, in a separate topic or table.
+"""Writes dead letters, which are original records with Connect's context headers, to a separate topic or table.
 
 A run publishes dead letters before it commits the window. The run writes no letter twice: if an earlier attempt
 crashed, or the window is read again, it finds the existing letters by connector and record.
@@ -34,7 +34,7 @@ _IDENTIFYING = (CONNECTOR_HEADER, *SOURCE_HEADERS, IDENTITY_HEADER)
 
 @dataclass(frozen=True)
 class Published:
-    """The outcome of publishing dead letters.
+    """The outcome of publishing the dead letters of a window.
 
     Attributes:
         ends: The offsets at which the next run starts to search for letters, per partition of their topic. The next
@@ -49,7 +49,7 @@ class Published:
 
 
 def _not_published(topic: str, records: Sequence[Range]) -> Problem:
-    """Returns the problem of letters that their topic rejects in every form. Their records stay listed as failed."""
+    """Returns the problem of letters that ``topic`` rejects in every form. Their records stay listed as failed."""
     count = number_of_records(records)
     statement = f"{count} dead letters were not written: the topic rejects them, even without key and value"
     hint = (
@@ -60,7 +60,7 @@ def _not_published(topic: str, records: Sequence[Range]) -> Problem:
 
 
 def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say: Progress) -> Published:
-    """Publishes the letters of a window that do not exist yet.
+    """Publishes those dead letters of a window that do not exist yet.
 
     The search for existing letters starts at the offsets in the previous state. If the window has been read before, the
     search includes earlier letters.
@@ -109,7 +109,7 @@ def _into_topic(
 
 
 def _taken_in(draft: Draft) -> OffsetSet:
-    """Returns the offsets that the table holds after this window has been committed."""
+    """Returns the offsets that the table holds after the window of ``draft`` has been committed."""
     spec, window = draft.spec, draft.window
     covered = draft.before.covered if draft.before is not None else OffsetSet()
     if spec.rebuild:
@@ -134,7 +134,9 @@ def _into_table(session: SparkSession, place: TableSink, draft: Draft, letters: 
 
 
 def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
-    """Returns the letters: Kafka's columns, and the coordinates of the original as ``source_…``."""
+    """Returns the dead letters for ``rows``, with Kafka's columns, and with the coordinates of the original record as
+    ``source_…``.
+    """
     # sorted and merged on the executors; otherwise a side that Spark considers small would go through the driver
     joined = originals.join(rows.hint("merge"), list(COORDINATES))
     # in a separate select: next to a new column "topic", Spark would use the new column instead of the record's
@@ -152,7 +154,9 @@ def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
 
 
 def _context(draft: Draft) -> Column:
-    """Returns Connect's headers about the failure of a record, and this package's headers about the window."""
+    """Returns a column with Connect's headers about the failure of a record, and with this package's headers about the
+    window of ``draft``.
+    """
     literals = []
     for pair in sorted(draft.identities.items()):
         for x in pair:

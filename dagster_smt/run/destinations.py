@@ -1,6 +1,4 @@
-"""Distributes the records of a window among tables, if each topic that the chain chooses has its own table: counts and
-checks.
-"""
+"""Distributes the records of a window among tables, if each output topic has its own table."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -29,7 +27,7 @@ _VALUE_FORM, _KEY_FORM = "__value_form", "__key_form"
 
 @dataclass(frozen=True)
 class Bound:
-    """The records of a window for one table.
+    """The records of a window that go to one table.
 
     Attributes:
         topic: The output topic, which names the table.
@@ -44,13 +42,13 @@ class Bound:
 
     @property
     def records(self) -> int:
-        """The number of records for the table."""
+        """The number of records that go to the table."""
         return sum(counts.records for counts in self.counts.values())
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The tables for the records of a window.
+    """The tables to which the records of a window go.
 
     Attributes:
         bound: The records of each table, by output topic. If there are too many topics, only the topics that
@@ -63,7 +61,7 @@ class Bounds:
 
 
 def destination_column(kind: str) -> Column:
-    """Returns the column with the output topic of evaluated records."""
+    """Returns the column with the output topic of an evaluated record. ``kind`` is the kind of the sink."""
     if kind == "records":
         return F.col("__out.topic")
     return F.col(DESTINATION)
@@ -72,7 +70,7 @@ def destination_column(kind: str) -> Column:
 def bounds_of(
     result: EvaluatedWindow, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]
 ) -> Bounds:
-    """Counts the records of a window for each table.
+    """Counts the records of a window for each table to which they go.
 
     Args:
         result: The evaluated window.
@@ -131,7 +129,9 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
 
 
 def _form(column: str, forms: int) -> Column:
-    """Returns the number of the form to which a row belongs; -1 if the row belongs to no form."""
+    """Returns a column with the number in ``forms`` of the form to which a row belongs; -1 if it belongs to none of
+    them.
+    """
     number = F.lit(-1)
     for form in reversed(range(forms)):
         number = F.when(F.col(f"{column}.{FORM}{form}").isNotNull(), F.lit(form)).otherwise(number)
@@ -139,7 +139,7 @@ def _form(column: str, forms: int) -> Column:
 
 
 def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[str, Problem]:
-    """Returns the problems of topics that get no table. The empty topic represents all topics without a table.
+    """Returns the problem of each topic that gets no table. The empty topic represents all topics without a table.
 
     Args:
         bounds: The tables for the records.
@@ -161,9 +161,7 @@ def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[st
 
 
 def refused_condition(refused: Collection[str], kind: str, known: Collection[str]) -> Column:
-    """Returns the condition for records of topics that get no table. The empty topic represents all topics without a
-    table.
-    """
+    """Returns a condition that is true for records of the topics in ``refused``, which get no table."""
     topic = F.coalesce(destination_column(kind), F.lit(""))
     is_refused = topic.isin(*refused)
     if "" not in refused:
@@ -174,7 +172,9 @@ def refused_condition(refused: Collection[str], kind: str, known: Collection[str
 
 
 def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
-    """Returns the evaluated records, in which ``__out`` and ``__key`` have only the fields of one table."""
+    """Returns the evaluated records of ``rows`` for one table. ``__out`` and ``__key`` have only the fields of this
+    table.
+    """
     if not isinstance(plan, FormsPlan):
         return rows
     rows = _with_fields(rows, "__out", bound.value_forms, of_table.rows)
@@ -184,7 +184,7 @@ def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataF
 
 
 def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Schema | None) -> DataFrame:
-    """Returns rows in which one struct replaces the fields for the individual forms."""
+    """Returns ``rows`` with one struct in ``column``, in place of the fields for the individual forms."""
     if schema is None:
         return rows.drop(column)
     target = columns_of(schema)

@@ -1,4 +1,4 @@
-"""Leaves out the records of erased people before the chain, so that no replay brings a person back."""
+"""Leaves out the records of erased people before the chain runs, so that no replay restores their rows."""
 
 from collections import Counter
 
@@ -15,7 +15,8 @@ _PLACE = ("topic", "partition", "offset")
 
 
 def erased_persons(spec: RunSpec, session: SparkSession, state: TableState | None) -> Erased | None:
-    """Returns the people whose records a run leaves out; None if the definition has no erasure.
+    """Returns the erased people whose records a run of ``spec`` leaves out. Returns None if the definition has no
+    erasure.
 
     Raises:
         TableError: SMT755 and SMT756, the run cannot find out which records belong to erased people.
@@ -27,8 +28,8 @@ def erased_persons(spec: RunSpec, session: SparkSession, state: TableState | Non
 
 
 def without_erased(frame: DataFrame, spec: RunSpec, erased: Erased | None) -> tuple[DataFrame, dict[str, int]]:
-    """Returns the records of a window without the records of erased people, and the number of left-out records by
-    topic.
+    """Returns the records of ``frame`` without the records of erased people, and the number of records that were left
+    out, by topic.
 
     If anybody has been erased, the records are read once more to search for these people.
     """

@@ -59,7 +59,7 @@ _REMAINING = "copies that other systems, backups and derived tables hold"
 
 @dataclass(frozen=True)
 class ErasureTarget:
-    """A table with its topics and dead letters, as the object of an erasure.
+    """A table with its topics and dead letters, from which an erasure removes people.
 
     Attributes:
         name: The name of the asset.
@@ -79,7 +79,7 @@ class ErasureTarget:
 
     @property
     def letters(self) -> LetterPlace | None:
-        """The destination of the dead letters, by default next to the topics that are read; None if there are no dead
+        """The destination of the dead letters, by default next to the topics that runs read. None if there are no dead
         letters.
         """
         if self.dead_letters is None and self.dead_letter_topic and not isinstance(self.table.source, TableSource):
@@ -96,8 +96,8 @@ def erase(
     no_writers: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> ErasureReport:
-    """Erases people. If the erasure fails in one table or topic, it continues with the next, and the report lists the
-    problems.
+    """Erases people from tables, topics and dead letters. If one table or topic fails, the erasure continues with the
+    next, and the report lists the problems.
 
     Args:
         targets: The tables.
@@ -116,7 +116,7 @@ def erase(
 
 @dataclass
 class _Erasure:
-    """One erasure, which goes through the tables and topics in turn: see ``erase``."""
+    """One erasure, which processes the tables and topics one after the other: see ``erase``."""
 
     targets: tuple[ErasureTarget, ...]
     ids: frozenset[str]
@@ -149,7 +149,7 @@ class _Erasure:
         )
 
     def _register(self) -> None:
-        """Adds the people to all registers, before anything is erased."""
+        """Adds the people to all registers. This happens before anything is erased."""
         for target in self.targets:
             erasure = target.erasure
             place = (erasure.register_table.place, erasure.kind)
@@ -205,7 +205,9 @@ class _Erasure:
         return result.place
 
     def _with_deletions(self, target: ErasureTarget, sink: TableSink, place: ErasedPlace) -> ErasedPlace:
-        """Erases remembered deletions, which contain the keys of rows, from the table of deletions."""
+        """Erases remembered deletions from the table of deletions, because they contain keys. Returns ``place`` with
+        the result.
+        """
         with _failures(place) as result:
             beside = _lake_table(deletions_table(self.session, sink))
             if beside.schema() is not None:
@@ -217,7 +219,7 @@ class _Erasure:
         return result.place
 
     def rows_of(self, target: ErasureTarget, table: LakeTable) -> RowErasure:
-        """Returns the rows of the people in a table."""
+        """Returns the rows in ``table`` that belong to the people."""
         return RowErasure(self.session, table, target.erasure, replacements(self.ids))
 
     def noted(
@@ -228,7 +230,7 @@ class _Erasure:
         rows: int,
         unfinished: Mapping[str, int] | None = None,
     ) -> TableState:
-        """Returns the state with an entry about this erasure."""
+        """Returns ``state`` with an entry about this erasure."""
         erasure, before = target.erasure, state.erased
         persons = self.registered[erasure.register_table.place, erasure.kind]
         total = rows + (before.rows if before is not None else 0)
@@ -241,7 +243,7 @@ class _Erasure:
         table.commit(table.read().limit(0), self.noted(table, target, state, rows), Replaced(), state)
 
     def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
-        """Returns the values that the residue scan of a table or topic searches for."""
+        """Returns the values for which the residue scan of ``target``, a table or topic, searches."""
         erasure = target.erasure
         names = set()
         for path in erasure.columns:
@@ -255,7 +257,7 @@ class _Erasure:
     def without_past(
         self, target: ErasureTarget, table: LakeTable, values: frozenset[str] = frozenset()
     ) -> tuple[tuple[str, ...], tuple[Residue, ...], Scan | None]:
-        """Removes the old versions of a table, and reads all its files.
+        """Removes the old versions of ``table``, and then scans all its files.
 
         Returns:
             A description of the work, the remaining values, and the counts of what the scan has read; None if the scan
@@ -271,8 +273,8 @@ class _Erasure:
     def _scanned(
         self, target: ErasureTarget, table: LakeTable, values: frozenset[str]
     ) -> tuple[tuple[Residue, ...], Scan | None]:
-        """Reads all files of a table. Returns the remaining values, and the counts of what the scan has read; None if
-        the scan could not read anything.
+        """Scans all files of ``table``. Returns the values that are left, and the counts of the scan. The counts are
+        None if the scan could not read anything.
         """
         self.say(f"residue scan: {table.spec.place}")
         scan = ResidueScan(self.needles(target, values), self.say)
@@ -286,7 +288,7 @@ class _Erasure:
     # --- dead letters and topics ---
 
     def match(self, erasure: SmtErasure, paths: Sequence[str], formats: Formats) -> RecordMatch:
-        """Returns the test that determines whether a record names one of the people."""
+        """Returns a test that a record passes if it names one of the people of ``erasure`` at one of ``paths``."""
         writer = erasure.keys[0]
         hashes = {writer.id: frozenset(references(writer, erasure.kind, self.ids).values())}
         subject_paths = SubjectPaths(tuple(paths), formats.key, formats.value)
@@ -319,8 +321,9 @@ class _Erasure:
         return result.place
 
     def _topics(self, target: ErasureTarget, sink: FileTopicSink | KafkaSink) -> Iterator[ErasedPlace]:
-        """Erases people from the topics that runs write. Dead letters in these topics are original records: see
-        ``_letters``.
+        """Erases people from the topics of ``sink`` that runs write, and yields the result for each topic.
+
+        Dead letters in these topics are handled by ``_letters``, because they are original records.
         """
         formats, letters = written_formats(target.table, sink), target.letters
         if isinstance(sink, KafkaSink):
@@ -369,7 +372,7 @@ class _Erasure:
 
 @dataclass
 class _TableErasure:
-    """The erasure of one table."""
+    """The erasure of people from one table."""
 
     erasure: _Erasure
     target: ErasureTarget
@@ -386,7 +389,9 @@ class _TableErasure:
         return self.erasure.match(spec, spec.paths_written, written_formats(self.target.table, self.sink))
 
     def run(self, place: ErasedPlace) -> ErasedPlace:
-        """Erases rows, records the erasure in the state, and removes old versions."""
+        """Erases the rows, notes the erasure in the state, and removes old versions. Returns ``place`` with the
+        result.
+        """
         session, spec = self.erasure.session, self.target.erasure
         if self.sink.kind == "columns":
             self.rows.check_columns(self.table.read().schema)
@@ -425,14 +430,14 @@ class _TableErasure:
         return erase_records(self.erasure.session, self.table, self.match, self.sink.coordinates)
 
     def _left(self) -> int:
-        """Returns the number of rows that name a person."""
+        """Returns the number of rows that still name a person."""
         if self.sink.kind == "columns":
             return self.rows.count()
         assert self.sink.coordinates is not None
         return matching_records(self.table, self.match, self.sink.coordinates).count()
 
     def _begun(self) -> Mapping[str, int]:
-        """Records in the state that the erasure has begun.
+        """Notes in the state that the erasure has begun.
 
         Returns:
             The number of rows, by topic, that the table contains in addition to the rows that its commits counted. An
@@ -456,8 +461,8 @@ class _TableErasure:
         raise self._never_alone()
 
     def _drift(self) -> tuple[Mapping[str, int], TableState | None]:
-        """Returns the number of rows, by topic, that the table contains in addition to the rows that its commits
-        counted, and the state of these commits.
+        """Returns the number of rows, by topic, that the table contains beyond the rows that its commits counted. Also
+        returns the state of these commits.
         """
         for _ in range(_TRIES):
             state = self.table.state()
@@ -478,7 +483,7 @@ class _TableErasure:
         return TableError(Problem(CONFLICT, self.sink.place, statement, hint))
 
     def _commit(self, erased: int, drift: Mapping[str, int]) -> None:
-        """Records the erasure in the state. The counts in the state are reduced by exactly the erased rows.
+        """Notes the erasure in the state. The counts in the state are reduced by exactly the rows in ``erased``.
 
         Raises:
             TableError: SMT528, runs committed during every attempt.
@@ -529,8 +534,8 @@ class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
 
 
 def _all_of(whole: ErasedPlace, places: Iterator[ErasedPlace]) -> Iterator[ErasedPlace]:
-    """Yields the places. If an error ends the iteration, the places before the error stay valid, and the last place is
-    ``whole`` with the problems.
+    """Yields ``places``. If the iteration fails, the items before the error stay valid, and the last item is ``whole``
+    with the problems.
     """
     with _failures(whole) as result:
         yield from places
@@ -546,7 +551,7 @@ def _lake_table(table: Table) -> LakeTable:
 def _joined(
     place: ErasedPlace, rows: int, past: Sequence[str], residue: Sequence[Residue], scan: Scan | None
 ) -> ErasedPlace:
-    """Returns the result for a table, combined with the result for its table of deletions."""
+    """Combines ``rows`` and ``past``, the results for a table, with the result for its table of deletions."""
     both = None
     if place.scan is not None and scan is not None:
         unread = (*place.scan.unread, *scan.unread)

@@ -1,4 +1,4 @@
-"""Collects facts about a table after a run. The facts are read from the table and its topics, never derived from the
+"""Collects the facts about a table after a run. They are read from the table and its topics, and never derived from the
 run itself.
 """
 
@@ -44,9 +44,9 @@ T = TypeVar("T")
 
 
 SAMPLE = 200
-"""The number of records that are searched for masked values."""
+"""The number of records that a search for masked values reads."""
 NAMES = 10_000
-"""The number of records that are read again to find field names, if a policy held fields back."""
+"""The number of records that are read again to find the names of fields, if a policy held fields back."""
 
 
 def table_facts(
@@ -60,7 +60,8 @@ def table_facts(
     count_keys: bool = False,
     small_below: int | None = None,
 ) -> TableFacts:
-    """Reads the state of a table and compares it with the topics and, after a window, with the rows and columns.
+    """Reads facts about a table after a run: its state, and comparisons with the topics and, after a window, with the
+    rows and columns.
 
     Args:
         spec: The request of the run.
@@ -80,7 +81,7 @@ def table_facts(
 
 @dataclass
 class _Looking:
-    """A collection of queries about a table, each of which may fail on its own: see ``table_facts``."""
+    """A series of queries about a table: see ``table_facts``. Each query may fail without affecting the others."""
 
     spec: RunSpec
     plan: Plan
@@ -93,7 +94,7 @@ class _Looking:
     unseen: dict[str, Problem] = field(default_factory=dict)
 
     def look(self, what: str, look: Callable[[], T], instead: T) -> T:
-        """Returns the result of ``look``. If ``look`` fails, returns ``instead`` and notes the problem."""
+        """Calls ``look``, and returns its result. If ``look`` fails, notes the problem and returns ``instead``."""
         try:
             with coded_failures(self.spec.sink.place):
                 return look()
@@ -149,7 +150,9 @@ class _Looking:
         )
 
     def lag(self, state: TableState | None) -> dict[str, int]:
-        """Returns the number of unread offsets of each topic, including offsets behind open transactions."""
+        """Returns the number of offsets of each topic that the table with ``state`` has not read. Offsets after the
+        beginning of an open transaction are included.
+        """
         spec, none = self.spec, tuple[str, ...]()
         topics = self.look("topics", lambda: choose_topics(spec.table, WindowRequest(), self.source.topics()), none)
         lag = dict.fromkeys(topics, 0)
@@ -174,20 +177,21 @@ class _Looking:
         return lag
 
     def counted(self, schema: StructType | None) -> int | None:
-        """Returns the number of rows in the table after a window."""
+        """Returns the number of rows that the table contains after the window."""
         if schema is not None and self.window.ranges:
             return self.table.read().count()
         return None
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
-        """Returns the foreign commits, if the number of the table's rows differs from the number that our commits
-        wrote."""
+        """Returns the foreign commits, if the table contains a different number of rows (``counted``) than our commits
+        wrote.
+        """
         if state is None or counted in (None, sum(state.rows.values())):
             return ()
         return tuple(unsettled(self.table, state))
 
     def differences(self, schema: StructType | None) -> dict[str, str]:
-        """Returns the columns that differ from the plan."""
+        """Returns the columns of ``schema`` that differ from the plan, each with the difference."""
         if schema is None or not self.window.ranges or self.spec.sink.kind != "columns":
             return {}
         columns = {}
@@ -200,7 +204,7 @@ class _Looking:
         return _differences(planned, columns)
 
     def files(self) -> FileSizes | None:
-        """Returns the file sizes of the table; None if they were not requested, or there is no table."""
+        """Returns the sizes of the table's files. Returns None if they were not requested, or if there is no table."""
         if isinstance(self.spec.sink, TableSink) and self.spec.sink.per_topic:
             return None
         if self.small_below is None or self.table.schema() is None:
@@ -209,7 +213,7 @@ class _Looking:
         return target.sizes(self.small_below) if target is not None else None
 
     def broken(self, schema: StructType | None, state: TableState | None) -> dict[str, str]:
-        """Returns the breaches of the contract."""
+        """Returns the breaches of the contract by the columns of ``schema``, by path."""
         if schema is None or self.contract is None:
             return {}
         spec, planned = self.spec, self.planned
@@ -221,7 +225,7 @@ class _Looking:
         return contract_problems(self.contract, schema, planned, names)
 
     def key_names(self, state: TableState | None) -> tuple[str, ...]:
-        """Returns the key columns of a table with keys."""
+        """Returns the names of the key columns. For a table without keys, the result is empty."""
         keyed = self.spec.sink.keyed
         assert keyed is not None
         if self.spec.finds_schemas and state is not None:
@@ -229,7 +233,9 @@ class _Looking:
         return key_names(keyed, self.plan.key_after)
 
     def repeated_keys(self, schema: StructType | None, state: TableState | None) -> int | None:
-        """Returns the number of keys that have several rows, or several current versions."""
+        """Returns the number of keys that have several rows, or several current versions, in the table with
+        ``schema``.
+        """
         keyed = self.spec.sink.keyed
         if keyed is None or schema is None or not self.window.ranges or not self.count_keys:
             return None
@@ -248,12 +254,14 @@ class _Looking:
         return None
 
     def held_back(self, last: RunReport | None) -> list[HeldBack]:
-        """Returns the fields that the policy of the run held back."""
+        """Returns the fields that the policy of ``last``, the last run, held back."""
         sample = sample_of(self.window, NAMES)
         return held_back(self.spec.chain, self.plan, last, self.window, sample, self.source)
 
     def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
-        """Returns the number of records in a sample, and the locations at which masked values survive in the sample."""
+        """Searches a sample of records for masked values. Returns the number of records, and the locations at which
+        masked values survive.
+        """
         spec = self.spec
         if self.search:
             sample = sample_of(needed(spec, self.window, self.source).window)
@@ -263,7 +271,7 @@ class _Looking:
 
 
 def of_state(state: TableState | None) -> TableFacts:
-    """Returns the facts that a table's state contains."""
+    """Returns the facts that ``state``, the state of a table, contains."""
     if state is None:
         return TableFacts()
     return TableFacts(
@@ -281,7 +289,7 @@ def of_state(state: TableState | None) -> TableFacts:
 
 
 def sample_of(window: Window, records: int = SAMPLE) -> Window:
-    """Returns the last ``records`` offsets, distributed evenly over all topic-partitions."""
+    """Returns the last ``records`` offsets of ``window``, distributed evenly over all topic-partitions."""
     ranges = not_empty(window.ranges)[:records]
     each = max(1, records // max(1, len(ranges)))
     ends = []
@@ -302,8 +310,8 @@ def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
 
 
 def _planned(after: Schema | None) -> dict[str, str]:
-    """Returns the columns that a plan creates, with Spark's types; an empty dictionary if they depend on the
-    records.
+    """Maps each column of ``after``, which a plan creates, to its Spark type. If the columns depend on the records, the
+    result is empty.
     """
     if after is None or after.type is not Type.STRUCT:
         return {}

@@ -1,4 +1,4 @@
-"""Extends the first window of a table until a record names a schema, because a new table needs a schema."""
+"""Extends the first window of a table until a record names a schema. Without a schema, the table cannot be created."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ _MORE = 10
 
 
 def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: Window | None) -> RunSpec | None:
-    """Returns the run with a larger window.
+    """Returns the run ``spec`` with a larger window.
 
     Args:
         spec: The run.

@@ -1,4 +1,6 @@
-"""Counts the changes of foreign stages in a window, by topic and part, from the rows that Spark caches."""
+"""Counts the changes that foreign stages made in a window, by topic and part. The counts come from the rows that Spark
+has cached.
+"""
 
 import json
 from collections import Counter
@@ -18,7 +20,8 @@ Changes = dict[tuple[str, int], list[FieldChanges]]
 
 
 def changes_of(frame: DataFrame, division: Division) -> Changes:
-    """Returns the changes by topic and part; none if the chain has no foreign stages.
+    """Returns the changes of foreign stages in ``frame``, by topic and part of the window. If the chain has no such
+    stages, returns no changes.
 
     Most records of a topic have the same changes, so the driver receives only a few strings (``records.change_texts``).
     """

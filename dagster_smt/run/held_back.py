@@ -1,4 +1,4 @@
-"""Determines, after the commit, the fields that a policy held back in a run."""
+"""Finds the fields that a policy held back in a run. This happens after the commit."""
 
 from typing import TYPE_CHECKING
 
@@ -59,8 +59,9 @@ def held_back(
 
 
 def _listed(stages: tuple[PolicyStage, ...], topics: tuple[str, ...]) -> list[HeldBack]:
-    """Returns the fields that a stage drops by name, because of their tags or because their sampled values look
-    personal."""
+    """Returns the fields that ``stages`` drop by name, because of their tags, or because their sampled values look
+    personal.
+    """
     fields = []
     for stage in stages:
         if stage.alias.startswith(HELD):
@@ -81,8 +82,9 @@ def _in_schema(
 
 
 def _unnamed_parts(stages: tuple[PolicyStage, ...], report: RunReport | None) -> set[Part]:
-    """Returns the parts in which a run held something back. If the run dropped records of a topic, these parts are the
-    key and the value."""
+    """Returns the parts of records in which ``stages`` have held something back. If the run dropped the records of a
+    topic, the parts are the key and the value.
+    """
     if report is None:
         return set()
     parts: set[Part] = set()

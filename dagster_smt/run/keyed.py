@@ -1,5 +1,5 @@
-"""Tables with keys in a run: computes the changes of a window and their effects on the table, and finds records whose
-order is unknown.
+"""Computes the changes of a window to a table with keys, and their effects on the table. Records without a known order
+are marked as failed.
 
 If a window reads offsets again, the run also reads the records between the window and the table's progress, for the
 keys in the window. So a row is always the result of all records that have been read, and the topic serves as the
@@ -47,7 +47,8 @@ _MARK = "crossing"
 
 
 def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
-    """Returns the table with keys that a run writes; None if the run writes a different kind of table.
+    """Returns the table with keys that the run ``spec`` writes. If the run writes a different kind of table, returns
+    None.
 
     Raises:
         PlanError: The plan lacks a column that the table needs.
@@ -60,14 +61,14 @@ def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
 
 
 def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataFrame:
-    """Returns an evaluated window in which records without a key or without an order are marked as failed."""
+    """Returns ``evaluated`` with those records marked as failed that have no key, or no order."""
     for condition, problem in key_failures(evaluated, keyed):
         evaluated = with_failed(evaluated, condition, last_stage(chain), problem, F.lit(problem.statement))
     return evaluated
 
 
 def starts_of(window: Window) -> dict[tuple[str, int], int]:
-    """Returns the first offset of a window, by topic and partition."""
+    """Returns the first offset of each topic-partition in ``window``."""
     starts: dict[tuple[str, int], int] = {}
     for r in window.ranges:
         place = (r.topic, r.partition)
@@ -76,8 +77,8 @@ def starts_of(window: Window) -> dict[tuple[str, int], int]:
 
 
 def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, there: OffsetSet) -> OffsetSet:
-    """Returns the offsets after a window that the table has read, which determine the current rows of the window's
-    keys.
+    """Returns the offsets after a window that the table has already read. Their records determine the current rows of
+    the window's keys.
 
     Args:
         spec: The run.
@@ -109,7 +110,7 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
 
 @dataclass(frozen=True)
 class KeyedWindow:
-    """The changes of a window, cached by Spark.
+    """The changes of a window to a table with keys, cached by Spark.
 
     Attributes:
         events: The events of the window's records.
@@ -126,7 +127,7 @@ class KeyedWindow:
     schema: StructType
 
     def new_rows(self) -> DataFrame:
-        """Returns the rows of a table that is created with this window."""
+        """Returns the first rows of a table that is created with this window."""
         return self.changes.where(F.col("action") == "insert").select("row.*")
 
     def written(self) -> DataFrame:
@@ -138,7 +139,7 @@ class KeyedWindow:
         return written
 
     def merge(self) -> Merge:
-        """Returns the rules that turn the changes into rows."""
+        """Returns the rules with which a ``MERGE`` turns the changes into rows."""
         names, actions = self.keyed.columns.names, self.effects.actions
         if self.keyed.rows.mode == "scd2":  # a version is identified by its key and by the record with which it began
             return Merge(self.schema, (*names, *self.keyed.coordinates.names), actions=actions)
@@ -161,7 +162,7 @@ def keyed_window(
     window: Window,
     over: frozenset[str] = frozenset(),
 ) -> Iterator[KeyedWindow]:
-    """Computes the changes of a window.
+    """Computes the changes that a window makes to a table with keys.
 
     Args:
         result: The evaluated window.
@@ -216,7 +217,7 @@ def keyed_window(
 
 @dataclass(frozen=True)
 class _Actions:
-    """Determines the action of each change in a window.
+    """A computation of the action of each change in a window.
 
     Attributes:
         keyed: The table.
@@ -231,7 +232,7 @@ class _Actions:
     deleted: DataFrame | None = None
 
     def of(self, folded: DataFrame) -> DataFrame:
-        """Returns the changes of folded events, with the column ``action``."""
+        """Returns the changes in ``folded``, the combined events, with the column ``action``."""
         if self.remembers:
             folded = with_deletions(folded, self.deleted)
         return with_actions(folded, self.current, self.keyed)
@@ -240,7 +241,9 @@ class _Actions:
 def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
-    """Caches the changes together with the rows that vanish. Returns both, with their counts."""
+    """Caches ``changes`` together with ``vanished``, the removals of rows that vanish. Returns the cached changes and
+    the counts of their effects.
+    """
     if vanished is not None:
         changes = changes.unionByName(vanished, allowMissingColumns=True)
     changes = _persisted(changes, stack)
@@ -254,8 +257,8 @@ def _persisted(frame: DataFrame, stack: ExitStack) -> DataFrame:
 
 
 def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the key of each row of a table, and the coordinates of the row's record. For a small window, returns only
-    the rows of its keys.
+    """Returns the key of each row of ``table``, with the coordinates of the row's record. For a small window, the
+    result contains only the rows of the window's keys.
 
     Spark then searches for these keys while it reads the table. Otherwise Spark would sort all keys of the table.
     """
@@ -266,7 +269,8 @@ def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, k
 
 
 def without_conflicts(result: EvaluatedWindow, window: KeyedWindow, chain: Chain) -> DataFrame:
-    """Returns the evaluated window. Records of keys whose events nothing orders are marked as failed.
+    """Returns ``result``, the evaluated window, with those records marked as failed whose order within their key is
+    unknown.
 
     If the table has a row of such a key, the records of the row's partition stay.
     """

@@ -8,8 +8,8 @@ from dagster_smt.spark.records.jvm_records import why_not
 
 
 def what_runs_in_python(spec: RunSpec, plan: Plan) -> list[str]:
-    """Returns a line about the stages that keep records without a schema out of the lane; an empty list if there are
-    none.
+    """Returns a line about the stages of ``plan`` that keep records without a schema out of the lane. If there are no
+    such stages, the list is empty.
     """
     # the way of the run says where classes of jars run
     if spec.sink.kind != "records" or plan.chain.has_foreign:

@@ -1,4 +1,6 @@
-"""Finds late records. Their timestamps belong to the time of a window, but their offsets are after the window."""
+"""Finds late records. The timestamp of a late record belongs to the time of a window, but its offset is after the
+window.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +16,7 @@ _PLACE = ("topic", "partition")
 
 
 def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int]) -> Mapping[int, OffsetSet]:
-    """Returns the offsets of a window's late records. Reads the timestamps of all records after the window.
+    """Returns the offsets of a window's late records, after reading the timestamps of all records after the window.
 
     Args:
         source: The source.
@@ -42,7 +44,7 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
 
 
 def _ranges(late: DataFrame) -> DataFrame:
-    """Combines consecutive offsets into ranges, on the executors."""
+    """Combines consecutive offsets in ``late`` into ranges, on the executors."""
     key = ("part", *_PLACE)
     number = F.row_number().over(Frame.partitionBy(*key).orderBy("offset"))
     rows = late.select(*key, "offset", (F.col("offset") - number).alias("group"))

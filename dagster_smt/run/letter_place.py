@@ -1,5 +1,5 @@
-"""Checks the destination of dead letters. Readers of masked rows must not see dead letters, because these contain
-original records.
+"""Checks the destination of dead letters. Dead letters contain original records, so readers of masked rows must not see
+them.
 """
 
 import re
@@ -18,7 +18,8 @@ from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource
 
 
 def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSession) -> None:
-    """Raises an error for dead letters without a topic, in a topic that the same table reads, or next to masked rows.
+    """Raises an error if the dead letters of ``spec`` have no topic, go to a topic that the same table reads, or are
+    stored next to masked rows.
 
     Raises:
         ConfigError: SMT531: no topic is set; SMT534: the table would read its own dead letters; SMT537: the dead
@@ -48,8 +49,8 @@ def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSessi
 
 
 def has_letters_in(spec: RunSpec) -> bool:
-    """Returns True if the topic of the dead letters is one of the sink's topics, on the sink's cluster or in its
-    folder.
+    """Returns True if the topic of the dead letters of ``spec`` is one of the topics to which the sink writes, in the
+    same cluster or folder.
     """
     place = spec.dead_letters or spec.table.source
     if not spec.dead_letter_topic or isinstance(place, TableSink | TableSource):
@@ -60,7 +61,7 @@ def has_letters_in(spec: RunSpec) -> bool:
 
 
 def letters_among_records(topic: str) -> Problem:
-    """Returns the problem of records that the chain sends to the dead-letter topic."""
+    """Returns the problem of records that the chain sends to ``topic``, the topic of the dead letters."""
     hint = "give the dead letters a topic that no record is routed to"
     return Problem("SMT592", topic, "the chain routes the record to the topic of the dead letters", hint)
 
@@ -89,8 +90,8 @@ def _read_again(place: str, hint: str) -> ConfigError:
 
 
 def same_topics(place: LetterPlace, source: SourceSpec) -> bool:
-    """Returns True if two sets of topics are on the same cluster or in the same folder, however their locations are
-    spelled.
+    """Returns True if ``place`` and ``source`` are on the same cluster or in the same folder, even if their locations
+    are spelled differently.
     """
     if isinstance(place, KafkaTopics) and isinstance(source, KafkaTopics):
         with needs_extras():

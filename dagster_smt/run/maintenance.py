@@ -1,5 +1,4 @@
-"""Maintains a table step by step. After each step, the module compares rows and progress with the rows and the progress
-before the step.
+"""Maintains a table step by step. After each step, the rows and the progress are compared with those before the step.
 
 A step that fails is reported and does not stop the next step. If the progress cannot be read, no step begins that would
 remove old versions, because a repair of the progress needs them.
@@ -25,23 +24,23 @@ from dagster_smt.tables.sinks.protocol import same_state
 
 _REMOVING = ("expire", "clean_up")
 _PAUSES = (1.0, 5.0, 15.0)
-"""The seconds before the second, third and fourth attempt at a step that a run has disturbed."""
+"""The pauses in seconds before the second, third and fourth attempt at a step that a run has disturbed."""
 _ATTEMPTS = 5
 _CLOCKS_SECONDS = 60
-"""The number of seconds by which the clocks of two machines may differ."""
+"""The largest difference in seconds between the clocks of two machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """The rows and the progress of one version of a table."""
+    """The rows and the progress of a table, in one of its versions."""
 
     state: TableState | None
     rows: int
 
     @property
     def surplus(self) -> int:
-        """The number of rows that no run wrote; negative if other writers removed rows. Runs do not change this
-        number.
+        """The number of rows that no run wrote. The number is negative if other writers removed rows. Runs do not
+        change this number.
         """
         committed = sum(self.state.rows.values()) if self.state is not None else 0
         return self.rows - committed
@@ -55,7 +54,7 @@ def maintain(
     steps: Sequence[str] | None = None,
     small_below: int = 16 * 2**20,
 ) -> MaintenanceReport:
-    """Maintains a table.
+    """Runs the maintenance steps of a table, and returns a report.
 
     Args:
         sink: A Delta or Iceberg table.
@@ -95,7 +94,7 @@ class _Maintenance:
     started: float = field(default_factory=time.time)
 
     def run(self, steps: Sequence[str]) -> MaintenanceReport:
-        """Runs the steps one after the other."""
+        """Runs ``steps`` one after the other, and returns the report."""
         before = self._sizes()
         evidence = self._evidence()
         reports = []
@@ -116,7 +115,7 @@ class _Maintenance:
         )
 
     def _step(self, step: str) -> StepReport:
-        """Runs a step, and repeats it if a run has disturbed it."""
+        """Runs the step ``step``, and returns its report. If a run has disturbed the step, it is repeated."""
         self.progress(f"{step}: {self.place}")
         begin = time.monotonic()
         tries = 0
@@ -137,7 +136,7 @@ class _Maintenance:
         return StepReport(step, time.monotonic() - begin, None, tries, problem)
 
     def _refusal(self, step: str) -> Problem | None:
-        """Returns the reason why a step must not begin; None if it may."""
+        """Returns the reason why the step ``step`` must not begin. Returns None if the step may begin."""
         if step not in _REMOVING or self.unreadable is None:
             return None
         why = f"{self.unreadable.code}: {self.unreadable.statement}"
@@ -154,7 +153,7 @@ class _Maintenance:
             return None
 
     def _evidence(self) -> _Evidence | None:
-        """Returns the rows and the progress of one version; None if they cannot be read."""
+        """Returns the rows and the progress of the table's current version; None if they cannot be read."""
         table = self.maintained.table
         try:
             with coded_failures(self.place):
@@ -171,8 +170,9 @@ class _Maintenance:
         return None
 
     def _compared(self, step: str, before: _Evidence | None) -> _Evidence | None:
-        """Compares rows and progress after a step with rows and progress before the step. Runs may have committed
-        meanwhile."""
+        """Compares the rows and the progress after ``step`` with ``before``, those before the step. Runs may have
+        committed meanwhile.
+        """
         now = self._evidence()
         if before is None or now is None:
             return now or before

@@ -1,4 +1,4 @@
-"""Writes a table for each topic that the chain chooses, with one evaluation, and one commit per table.
+"""Implements runs that write a table for each output topic, with one evaluation and one commit per table.
 
 A separate table stores the progress of the run, in the same form as the state that other runs store in their only
 table. Each table also has its own state, in the commit with its rows. If a run dies between two tables, the progress
@@ -57,7 +57,7 @@ PARALLEL = 8
 processors.
 """
 LOG_COLUMNS = "commit BIGINT, topic STRING, table STRING, status STRING, records BIGINT, rows BIGINT, code STRING"
-"""The columns of the table with the progress. It gets a row for each table that a commit reports on."""
+"""The columns of the progress table. A commit adds a row for each table on which it reports."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class TableOutcome:
 
 @dataclass
 class ManyAttempt(Attempt):
-    """The Spark work of a run that writes many tables; ``run_.table`` is the table with the progress."""
+    """The Spark work of a run that writes many tables. ``run_.table`` is the table that stores the progress."""
 
     @property
     def sink(self) -> TableSink:
@@ -89,12 +89,14 @@ class ManyAttempt(Attempt):
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The topics that have a table."""
+        """The topics that already have a table."""
         before = self.draft.before
         return tuple(before.tables) if before is not None else ()
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window. If the sink requests it, records without a table are marked as failed first."""
+        """Commits the window in ``result``. If the sink requests it, records without a table are first marked as
+        failed.
+        """
         if self.sink.refused_tables == "dead_letters":
             with self.run_.timed("evaluate"):
                 bounds = bounds_of(result, frozenset(self.run_.failures), self.plan, self.sink, self.known)
@@ -105,7 +107,9 @@ class ManyAttempt(Attempt):
         return self.commit(result)
 
     def without_refused(self, frame: DataFrame, refused: Mapping[str, Problem]) -> DataFrame:
-        """Returns the evaluated window. Records without a table are marked as failed."""
+        """Returns ``frame``, the evaluated window, with the records of the topics in ``refused`` marked as failed.
+        These topics get no table.
+        """
         stage = last_stage(self.spec.chain)
         for topic, problem in refused.items():
             condition = refused_condition([topic], self.sink.kind, self.known)
@@ -122,7 +126,7 @@ class ManyAttempt(Attempt):
         *,
         partly: bool,
     ) -> tuple[NewCommit, TableState]:
-        """Writes all tables, then the progress.
+        """Writes the rows in ``result`` to all tables, and then the progress, in separate commits.
 
         Raises:
             TableError: No table could be written.
@@ -132,7 +136,7 @@ class ManyAttempt(Attempt):
 
 @dataclass
 class _Writing:
-    """The tables of one window: see ``ManyAttempt.write_rows``."""
+    """The writing of the tables of one window: see ``ManyAttempt.write_rows``."""
 
     attempt: ManyAttempt
     result: EvaluatedWindow
@@ -150,9 +154,7 @@ class _Writing:
 
     @cached_property
     def reads_again(self) -> bool:
-        """Returns True if tables without a record in the window may have rows to delete, or rows that a different chain
-        created.
-        """
+        """Returns True if tables without a record in the window may have rows that the run must remove or replace."""
         spec, before = self.attempt.spec, self.draft.before
         window = spec.window
         if window.fixed or window.redrive or window.repair or spec.rebuild or spec.settle or self.draft.over:
@@ -183,7 +185,7 @@ class _Writing:
         return NewCommit(None, files, size), state
 
     def targets(self, bound: Mapping[str, Bound], refused: Mapping[str, Problem]) -> dict[str, Bound]:
-        """Returns the records to write to each table."""
+        """Returns the records in ``bound`` that go to each table, by output topic."""
         known = self.attempt.known
         targets = {}
         for topic, records in bound.items():
@@ -195,7 +197,9 @@ class _Writing:
         return targets
 
     def register(self, targets: Iterable[str]) -> None:
-        """Registers new tables before they are created, so that the next run knows these tables if this run dies."""
+        """Registers the tables in ``targets`` before they are created. If this run dies, the next run then knows these
+        tables.
+        """
         new = [topic for topic in targets if topic not in self.attempt.known]
         if not new:
             return
@@ -208,7 +212,9 @@ class _Writing:
         self.draft = replace(self.draft, before=state)
 
     def write(self, targets: Mapping[str, Bound]) -> list[TableOutcome]:
-        """Writes several tables at a time. An interruption ends all of them."""
+        """Writes the tables in ``targets``, several at a time, and returns their results. An interruption ends the
+        writing of all tables.
+        """
         session = self.attempt.run_.session
         former = self.attempt.known
         one = OneTable(self, frozenset(former))
@@ -223,7 +229,7 @@ class _Writing:
                 raise
 
     def tell(self, outcomes: list[TableOutcome]) -> None:
-        """Adds the results of the tables to the report.
+        """Adds ``outcomes``, the results of the tables, to the report.
 
         Raises:
             TableError: None of the tables could be written.
@@ -256,7 +262,8 @@ class _Writing:
         self.report.destination_reports = reports
 
     def waiting(self, outcomes: Iterable[TableOutcome], refused: Mapping[str, Problem]) -> OffsetSet:
-        """Returns the offsets that the next run has to read again, for the tables that could not be written.
+        """Returns the offsets that the next run has to read again, because ``outcomes`` contains tables that could not
+        be written.
 
         A window that the tables have read before is read again as a whole, because it also replaces rows of other
         offsets.
@@ -280,7 +287,7 @@ class _Writing:
         *,
         partly: bool,
     ) -> TableState:
-        """Returns the state of the progress after these tables have been written."""
+        """Returns the state for the progress table, after the tables in ``outcomes`` have been written."""
         draft, spec = self.draft, self.attempt.spec
         everything = Replaced(everything=draft.replaced.everything)
         plain = replace(spec, settle=False, asked=spec.request)  # changes of other writers are settled for each table
@@ -303,7 +310,7 @@ class _Writing:
         return state
 
     def log(self, outcomes: Iterable[TableOutcome], number: int) -> DataFrame:
-        """Returns the rows for the table with the progress."""
+        """Returns the rows that the commit ``number`` adds to the progress table."""
         rows = []
         for outcome in outcomes:
             one = outcome.destination
@@ -331,27 +338,29 @@ class TableRun:
 
     @cached_property
     def deletions(self) -> Table:
-        """The table of deletions for this table."""
+        """The table that remembers the deletions of this table."""
         assert isinstance(self.spec.sink, TableSink)
         return deletions_table(self.session, self.spec.sink)
 
     def say(self, line: str) -> None:
-        """Checks whether the run may continue. Only the run reports progress, for all tables together."""
+        """Checks whether the run may continue. ``line`` is not shown, because only the run reports progress, for all
+        tables together.
+        """
         self.beat()
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Does nothing, because the run measures all tables together."""
+        """Does nothing with ``phase``, because the run measures all tables together."""
         yield
 
     def warn(self, problems: Iterable[Problem]) -> None:
-        """Notes problems that do not stop the table."""
+        """Notes ``problems`` as warnings, which do not stop the writing of the table."""
         self.warnings += problems
 
 
 @dataclass(frozen=True)
 class OneTable:
-    """A writer for the tables of a window, one after the other.
+    """A writer that writes one table of a window at a time.
 
     Attributes:
         writing: The tables of the window.
@@ -362,7 +371,7 @@ class OneTable:
     former: frozenset[str]
 
     def outcome(self, bound: Bound) -> TableOutcome:
-        """Returns the result for a table. An error does not stop the other tables."""
+        """Writes the table for ``bound``, and returns the result. An error does not stop the other tables."""
         attempt = self.writing.attempt
         if self.writing.stopped.is_set():
             raise InterruptedError
@@ -383,7 +392,9 @@ class OneTable:
             return TableOutcome(replace(destination, problems=problems, is_new=False))
 
     def landed(self, sink: TableSink, name: str) -> TableState | None:
-        """Returns the state of a commit that was not confirmed; None if the table has no such commit."""
+        """Returns the state of a commit to ``sink`` whose success was not confirmed. Returns None if the table has no
+        such commit.
+        """
         try:
             state = open_table(self.writing.attempt.run_.session, sink).state()
         except Exception:  # noqa: BLE001 - what the table says cannot be known
@@ -393,7 +404,7 @@ class OneTable:
         return None
 
     def written(self, bound: Bound, sink: TableSink, destination: Destination, name: str) -> TableOutcome:
-        """Writes a table, unless the table already holds the window.
+        """Writes the table for ``bound``, unless the table already holds the window.
 
         Raises:
             SmtError: The table cannot be written.
@@ -434,14 +445,16 @@ class OneTable:
         return self.committed(attempt, EvaluatedWindow(rows, dict(bound.counts)), destination, sink)
 
     def holds(self, state: TableState | None) -> bool:
-        """Returns True if a run that ended early has written the window to the table with the same chain."""
+        """Returns True if ``state`` shows that an earlier run, which ended early, has written the window with the same
+        chain.
+        """
         if state is None or self.writing.reads_again or not state.runs:
             return False
         is_same_chain = state.runs[-1].chain == self.writing.attempt.spec.chain.hash
         return is_same_chain and not self.writing.read - state.held
 
     def draft(self, spec: RunSpec, state: TableState | None, name: str) -> Draft:
-        """Returns the draft of a table's commit."""
+        """Returns the draft of the commit to the table ``name``."""
         draft = self.writing.draft
         if draft.replaced.everything:
             replaced = Replaced(everything=True)
@@ -453,7 +466,9 @@ class OneTable:
         return replace(draft, spec=spec, attempt=name, replaced=replaced, before=state, progress=draft.before)
 
     def later(self, bound: Bound, plan: Plan, of_topic: Column) -> DataFrame | None:
-        """Returns the records after the window that determine the current rows of the window's keys."""
+        """Returns the records after the window that determine the current rows of the window's keys in the table of
+        ``bound``.
+        """
         template = self.writing.attempt
         if template.later is None:
             return None
@@ -462,7 +477,7 @@ class OneTable:
     def committed(
         self, attempt: Attempt, result: EvaluatedWindow, destination: Destination, sink: TableSink
     ) -> TableOutcome:
-        """Commits the rows of a table.
+        """Commits the rows of the table ``sink``, and returns the result.
 
         Raises:
             TableError: SMT720, SMT722: records have no key, or nothing orders the events of a key.
@@ -491,8 +506,8 @@ def _outcome(destination: Destination, state: TableState, report: RunReport | No
 
 
 def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: TableSink) -> TableOutcome:
-    """Returns the outcome of a topic that gets no table. If there are too many new topics, they have one common
-    outcome.
+    """Returns the result for ``topic``, which gets no table. If there are too many new topics, they share one
+    result.
     """
     records = bound[topic].records if topic in bound else 0
     table = sink.of_topic(topic).place if topic else sink.place
@@ -500,14 +515,14 @@ def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: Tab
 
 
 def _placed(problem: Problem, sink: TableSink) -> Problem:
-    """Returns the problem with the table's name in front of its location."""
+    """Returns ``problem`` with the table's name at the beginning of its location."""
     if sink.place in problem.place:
         return problem
     return problem.at(sink.place)
 
 
 def _check_keys(result: EvaluatedWindow, keyed: Keyed, sink: TableSink) -> None:
-    """Raises an error for records without a key. If the schema is declared, such records have failed before.
+    """Raises an error if a record in ``result`` has no key. With a declared schema, such records have already failed.
 
     Raises:
         TableError: SMT720, SMT721.
@@ -525,5 +540,7 @@ def _conflict(keys: int, sink: TableSink) -> Problem:
 
 
 def _inheriting(session: SparkSession, work: Callable[[Bound], TableOutcome]) -> Callable[[Bound], TableOutcome]:
-    """Returns a function whose Spark jobs have the tags of this thread. The tags are used to cancel the jobs."""
+    """Returns a function that calls ``work``. Its Spark jobs have the tags of this thread, so that they can be
+    cancelled.
+    """
     return inheritable_thread_target(session)(work)

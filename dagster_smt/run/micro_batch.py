@@ -1,4 +1,6 @@
-"""Reads a backlog in bounded windows: a series of runs, each with its own commit. The table stores the progress."""
+"""Reads a backlog of records in bounded windows. Each window is a run with its own commit, and the table stores the
+progress.
+"""
 
 import time
 from collections.abc import Callable
@@ -27,7 +29,7 @@ def run_batches(
     begun: Callable[[Window], None] = lambda window: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[RunReport]:
-    """Runs window after window until no record is left or a limit is reached.
+    """Runs one window after the other, until no record is left or a limit is reached.
 
     If a batch fails, the series ends, and earlier batches stay committed. If a topic fails in one batch, later batches
     leave it out.
@@ -79,6 +81,6 @@ def run_batches(
 
 
 def _others(spec: RunSpec, session: SparkSession, report: RunReport) -> tuple[str, ...]:
-    """Returns the topics that have not failed."""
+    """Returns the topics of ``spec`` that have not failed in ``report``."""
     topics = choose_topics(spec.table, spec.window, open_source(spec.table.source, session).topics())
     return tuple(t for t in topics if t not in report.failures)

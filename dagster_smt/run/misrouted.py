@@ -1,5 +1,5 @@
-"""Finds records that the chain sends to a forbidden topic: a topic that the same table reads, or the dead-letter
-topic.
+"""Finds records that the chain sends to a forbidden topic, which is a topic that the same table reads, or the
+dead-letter topic.
 """
 
 import re
@@ -44,7 +44,9 @@ def misrouted(
 
 
 def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> DataFrame:
-    """Returns the evaluated window. Records with these topics are marked as failed at the last stage."""
+    """Returns ``frame``, the evaluated window, with the records for the topics in ``problems`` marked as failed at the
+    last stage.
+    """
     for topic, problem in problems.items():
         frame = _refused(frame, topic, problem, stages)
     return frame

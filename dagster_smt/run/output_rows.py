@@ -1,4 +1,4 @@
-"""Returns the rows of an evaluated window, in the form of the table."""
+"""Converts an evaluated window into the rows of a table."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -12,7 +12,7 @@ from dagster_smt.tables.sink_options import TableSink
 
 
 def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
-    """Returns the rows of the table, with the chain's columns and the source columns.
+    """Returns the rows of the table for ``evaluated``, with the columns of the chain and the source columns.
 
     Raises:
         PlanError: SMT573, a column of the chain has the name of a source column.

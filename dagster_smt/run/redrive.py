@@ -1,4 +1,4 @@
-"""Determines the window of a redrive: exactly the failed records."""
+"""Determines the window of a redrive, which contains exactly the failed records."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from dagster_smt.tables.windows import Available
 
 
 def redriven(spec: RunSpec, available: Available, state: TableState | None) -> tuple[RunSpec, list[Problem]]:
-    """Returns a run whose window contains the failed records that the table's state lists.
+    """Returns a run of ``spec`` that reads exactly the failed records in ``state``, the table's state.
 
     Returns:
         The run, with the same request; and the problems of records that the topic has lost (SMT519).
@@ -27,7 +27,7 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
 
 def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
-    """Returns a run whose window contains the given offsets, and the offsets that the topics have lost."""
+    """Returns a run that reads exactly ``offsets``, and those of the offsets that the topics have lost."""
     topics = topics_of(available.ranges)
     own = offsets.without(topics_in(offsets.parts) - topics)
     present = offsets_of(available.ranges)

@@ -1,4 +1,4 @@
-"""Describes failed records in messages for the user: their coordinates, their stage and their problem."""
+"""Describes failed records in messages for users: their coordinates, the stage, and the problem."""
 
 from typing import Any
 
@@ -23,7 +23,8 @@ _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> DataFrame:
-    """Returns a row for each failed record: its coordinates, the stage in Connect's terms, and its problem.
+    """Returns a row for each failed record in ``evaluated``, with its coordinates, the stage in Connect's terms, and
+    the problem.
 
     If a record has several rows, the result describes the first failed row.
     """
@@ -59,7 +60,9 @@ def _name_of_stage(names: dict[int, str]) -> Column:
 
 
 def first_rejects(rows: DataFrame, chain: Chain) -> list[RejectedRecord]:
-    """Returns the first ``rejected_rows`` of each topic, ordered by topic, partition and offset."""
+    """Returns the first failed records of each topic. ``rows`` are ``rejected_rows``, and the order is by topic,
+    partition and offset.
+    """
     number = F.row_number().over(Window.partitionBy("topic").orderBy("partition", "offset"))
     first = rows.withColumn("number", number).where(F.col("number") <= FIRST)
     rejects = []
@@ -80,14 +83,16 @@ def _stage_names(chain: Chain, index: int) -> tuple[str, str]:
 
 
 def last_stage(chain: Chain) -> int:
-    """Returns the stage to report for a record that fails after the chain: the last stage, or the value's converter."""
+    """Returns the stage to report for a record that fails after the stages of ``chain``. It is the last stage, or the
+    value converter if there are no stages.
+    """
     if chain.stages:
         return len(chain.stages) - 1
     return min(CONVERTERS)
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
-    """Returns the evaluated window, in which the records that satisfy ``own`` are marked as failed.
+    """Returns the evaluated window with those records marked as failed that satisfy ``own``.
 
     Args:
         frame: The window.
@@ -116,7 +121,7 @@ def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, sta
 
 
 def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
-    """Returns the problem of a topic that the run leaves out because records failed."""
+    """Returns the problem of the topic ``place``, which the run does not commit because records failed."""
     what = "nothing" if whole else "nothing of this topic"
     statement = f"{counts.failed_records} of {counts.records} records failed; {what} was committed"
     hint = "fix the chain and run again: the run reads the same offsets; or set errors.tolerance to all"
@@ -124,5 +129,5 @@ def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
 
 
 def located(reject: RejectedRecord) -> Problem:
-    """Returns the problem of a rejected record, with the record's coordinates as its location."""
+    """Returns the problem of ``reject``, with the coordinates of the record as its location."""
     return reject.problem.at(f"{reject.topic}-{reject.partition}@{reject.offset}")

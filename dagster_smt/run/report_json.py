@@ -1,4 +1,6 @@
-"""Converts run reports to JSON data and back. Each commit of a table stores its report in this form."""
+"""Converts run reports into JSON data, and JSON data into run reports. Each commit of a table stores its report as
+JSON.
+"""
 
 import dataclasses
 from typing import Any
@@ -11,8 +13,8 @@ from dagster_smt.model.windows.window import Window
 
 
 def report_to_json(report: RunReport) -> dict[str, Any]:
-    """Returns the report as JSON data. Default values of schemas are left out, because their Python form is not
-    JSON.
+    """Returns ``report`` as JSON data. Default values of schemas are left out, because JSON cannot represent their
+    Python values.
     """
     schemas = []
     for schema in (report.before, report.after, report.key_after):
@@ -25,12 +27,13 @@ def report_to_json(report: RunReport) -> dict[str, Any]:
 
 
 def report_from_json(data: dict[str, Any]) -> RunReport:
-    """Reads a report that ``report_to_json`` has written."""
+    """Returns the report that ``report_to_json`` has converted into ``data``."""
     return msgspec.convert(data, RunReport)
 
 
 def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
-    """Returns the report of a committed run that could not return its own report. Its status is ``already committed``.
+    """Returns the report of ``run``, which committed but could not return its report. The status is
+    ``already committed``.
 
     The report of the last commit is complete. For an earlier commit, and for any commit to topics of a cluster, the
     report only states that the commit exists.

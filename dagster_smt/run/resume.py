@@ -1,4 +1,4 @@
-"""Checks whether a run may continue from the state of a table."""
+"""Checks whether a run may continue from the state of a table, and stores the progress."""
 
 import secrets
 from collections.abc import Collection
@@ -16,7 +16,7 @@ from dagster_smt.tables.sources import Source
 
 
 def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | None:
-    """Returns the table's state, if this run may continue from that state.
+    """Returns the state of ``table``, if this run may continue from it.
 
     Raises:
         TableError: SMT522, SMT554, SMT555: the state cannot be determined; SMT523: the table has rows but no state;
@@ -47,7 +47,7 @@ def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | 
 
 
 def others(state: TableState | None, topics: Collection[str]) -> list[str]:
-    """Returns the topics whose rows stay when a run rebuilds the given topics."""
+    """Returns the topics whose rows stay when a run rebuilds ``topics``."""
     if state is None:
         return []
     held = set()
@@ -58,7 +58,9 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
-    """Raises an error if another asset writes the table, because this chain never ran on the table's rows."""
+    """Raises an error if ``state`` names another asset as the writer of the table, because the chain of this run has
+    not created its rows.
+    """
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:
         hint = "choose another place for the sink; or, if the asset has a new name, launch once with window.take_over"
@@ -66,7 +68,7 @@ def check_owner(spec: RunSpec, state: TableState) -> None:
 
 
 def unknown_rows(place: str) -> Problem:
-    """Returns the problem of a table with rows but without a state."""
+    """Returns the problem of the table ``place``, which has rows but no state."""
     statement = (
         "another writer made the table; or the commit with the offsets of its rows is gone, for example because "
         "another tool has cleaned up its log"
@@ -76,7 +78,9 @@ def unknown_rows(place: str) -> Problem:
 
 
 def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> None:
-    """Writes the progress to a consumer group, if the topic table names one. A failure does not undo the commit."""
+    """Writes the progress in ``state`` to the consumer group that the topic table names, if any. A failure does not
+    undo the commit.
+    """
     group = spec.table.group
     if not group:
         return
@@ -91,7 +95,7 @@ def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> N
 
 
 def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
-    """Keeps the state of a table if there are no new records.
+    """Renews the state of ``table`` after a run without new records.
 
     If the run accepts unmasked records, the table records the acceptance.
     """

@@ -1,4 +1,4 @@
-"""Checks runs in a table whose rows a connector has written."""
+"""Checks whether a run may read and write a table with rows that a connector wrote."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,8 @@ from dagster_smt.model.windows.window import Window
 
 
 def check_not_given_back(place: str, state: TableState) -> None:
-    """Raises an error if the table has been given back to a connector. Run and connector would write the same records.
+    """Raises an error if ``state`` says that the table has been given back to a connector. Otherwise, the run and the
+    connector would write the same records.
 
     Raises:
         TableError: SMT786.
@@ -22,8 +23,8 @@ def check_not_given_back(place: str, state: TableState) -> None:
 
 
 def check_rows_of_connector(place: str, state: TableState | None, window: Window, topics: Collection[str] = ()) -> None:
-    """Raises an error if a run would read records whose rows a connector wrote. The old rows would stay next to the new
-    rows.
+    """Raises an error if a run would read records again whose rows a connector wrote. The connector's rows would stay
+    next to the new rows.
 
     Args:
         place: The table.

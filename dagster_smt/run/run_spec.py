@@ -1,4 +1,4 @@
-"""The request of one run."""
+"""The request of one run, as plain data."""
 
 import hashlib
 import json
@@ -77,7 +77,7 @@ class RunSpec:
         object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))
 
     def plan(self) -> Plan:
-        """Returns the plan of the chain before any window is known. The plan is created only once.
+        """Returns the plan of the chain, as far as it is known before any window. The plan is created only once.
 
         Raises:
             PlanError, UnsupportedError: The run can never work; see ``plan_sink``.
@@ -90,7 +90,7 @@ class RunSpec:
 
     @property
     def request(self) -> str:
-        """Identifies the request.
+        """Returns a string that identifies the request.
 
         A request for the next window stays the same if the chain changes. A request that replaces rows becomes a new
         request, which has to run again, if the chain, the columns or the formats change.
@@ -117,13 +117,13 @@ class RunSpec:
 
     @property
     def _row_inputs(self) -> list[str]:
-        """Returns everything on which the rows depend, except the records."""
+        """Returns everything on which the rows depend, apart from the records."""
         table = self.table
         formats = [f"{form.kind} {form.schema!r} {form.options!r}" for form in (table.key, table.value)]
         return [self.chain.hash, repr(table.row), *formats, self.sink.kind]
 
     def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
-        """Returns the run, limited to the given topics. The request stays the same."""
+        """Returns the run limited to ``topics``. The request stays the same."""
         explicit = self.window.explicit
         if explicit is not None:
             explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))
@@ -136,7 +136,7 @@ class RunSpec:
 
     @property
     def finds_schemas(self) -> bool:
-        """True if the columns depend on the records."""
+        """True if the columns of the table depend on the records."""
         if self.sink.kind != "columns":
             return False
         return self.chain.has_foreign or self.table.value.kind in SELF_DESCRIBED

@@ -1,7 +1,7 @@
-"""Converts failures in Spark, in the JVM and in the file system into problems with a code.
+"""Converts failures in Spark, the JVM and the file system into problems with a code.
 
-The original messages may quote the value of a field. So a problem contains only names: Spark's error condition, and
-Java's classes.
+The original messages may quote the value of a field. So a problem contains only names, such as Spark's error condition
+and Java's classes.
 """
 
 import re
@@ -74,7 +74,7 @@ _LOG = "read the log of the Spark application. Unless this run reported a commit
 
 @contextmanager
 def coded_failures(place: str) -> Iterator[None]:
-    """Converts every foreign exception into an ``EngineError``.
+    """Converts every foreign exception inside the block into an ``EngineError``.
 
     Args:
         place: The name of what was running.
@@ -152,6 +152,6 @@ def _of_spark(error: Exception, place: str) -> Problem:
 
 
 def after_commit(place: str, error: Exception) -> Problem:
-    """Returns the problem of a step that failed after the commit. The problem names only the class of the error."""
+    """Returns the problem of a step that failed after the commit. The problem contains only the class of ``error``."""
     statement = f"the table could not be checked after the run: {type(error).__name__}"
     return Problem("SMT595", place, statement, "the run is committed; read its log")

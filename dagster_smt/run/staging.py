@@ -1,4 +1,4 @@
-"""Handles the evaluated window, which is computed once, cached by Spark, counted by topic, and then written.
+"""Evaluates a window: computes the rows once, lets Spark cache them, and counts them by topic before they are written.
 
 A run counts the rows before it commits. So the commit can contain the result of every record, and a run that tolerates
 no errors can stop. Spark caches the rows on its executors, on disk if memory is short. The driver receives only counts.
@@ -31,17 +31,17 @@ from dagster_smt.spark.records.jvm_records import with_left
 from dagster_smt.tables.topic_table import TopicTable
 
 RunLeft = Callable[[DataFrame], DataFrame]
-"""Processes the rows that the JVM lane could not handle."""
+"""A function that processes the rows that the JVM lane could not handle."""
 LEFT_ROWS = "left_rows"
 _FEW_GROUPS = 100
-"""The largest number of groups for the lane's aggregate. Spark sorts the rows for it if a task has more than 128
-groups.
+"""The largest number of groups with which the lane's aggregate is used. Spark sorts the rows for this aggregate if a
+task has more than 128 groups.
 """
 
 
 @dataclass(frozen=True)
 class EvaluatedWindow:
-    """A window, evaluated and counted.
+    """A window whose records have been evaluated and counted.
 
     Attributes:
         frame: The evaluator's columns.
@@ -58,15 +58,14 @@ class EvaluatedWindow:
     parts: tuple[dict[str, TopicCounts], ...] = ()
 
     def rows_out(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
-        """Returns the rows of the records that passed through the chain, without the rows of the topics in
-        ``left_out``."""
+        """Returns the rows of the records that passed through the chain, except for the topics in ``left_out``."""
         rows = self.frame.where("__status = 0")
         if left_out:
             return rows.where(~F.col("__topic").isin(*left_out))
         return rows
 
     def schemas_as_guessed(self, guess: WindowForms) -> tuple[SchemaUse, ...]:
-        """Returns the number of records that name each guessed schema."""
+        """Returns the number of records that name each schema in ``guess``."""
         records_by_topic = {}
         for topic, records in self.as_guessed.items():
             if records:
@@ -78,7 +77,9 @@ class EvaluatedWindow:
         return tuple(uses)
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
-        """Returns the number of records that name each registered schema. Only record sinks count these records."""
+        """Returns the number of records in ``table`` that name each schema of a registry. Only sinks of records count
+        these records.
+        """
         uses_of_schemas = []
         for side in SIDES:
             name = schema_column(side)
@@ -98,14 +99,14 @@ class EvaluatedWindow:
         return ranges_of_records(self.frame.where(F.col("__status") == FAILED))
 
     def partly_failed(self) -> bool:
-        """Returns True if a failed record may have other rows, because its value is an array."""
+        """Returns True if a failed record may also have rows that did not fail, because its value is an array."""
         if ELEMENT not in self.frame.columns:
             return False
         return not self.frame.where((F.col("__status") == FAILED) & F.col(ELEMENT).isNotNull()).isEmpty()
 
 
 def ranges_of_records(rows: DataFrame) -> OffsetSet:
-    """Returns the offsets of evaluated records. Executors combine the offsets into ranges."""
+    """Returns the offsets of the records in ``rows``. Executors combine the offsets into ranges."""
     place = ("__topic", "__partition")
     # counts offsets, not rows, because several rows may come from one record
     number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
@@ -119,7 +120,7 @@ def ranges_of_records(rows: DataFrame) -> OffsetSet:
 
 @contextmanager
 def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division = WHOLE) -> Iterator[EvaluatedWindow]:
-    """Evaluates, caches and counts a window. The cache is released at the end of the block.
+    """Evaluates, caches and counts a window, and yields the result. The cache is released at the end of the block.
 
     Args:
         evaluated: The evaluator's columns.
@@ -161,7 +162,7 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
 
 
 def _counts(frame: DataFrame, plan: Plan, division: Division) -> list[Row]:
-    """Returns a row of counts for each topic and part, by topic."""
+    """Returns a row of counts for each topic and part of the window in ``frame``, ordered by topic."""
     lane = 0 < len(plan.topics) * division.parts <= _FEW_GROUPS and has_lane(frame.sparkSession)
     counted = count_columns(plan.chain, plan.entries, arrays=ELEMENT in frame.columns, lane=lane)
     guessed = guess_columns() if GUESSED in frame.columns else []

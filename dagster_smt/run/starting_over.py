@@ -1,5 +1,5 @@
-"""Handles columns that do not fit a table. A rebuild of all topics may start the table over; otherwise an error states
-the reason.
+"""Handles a window whose columns do not fit the table. A rebuild of all topics may start the table over. Otherwise, an
+error states the reason.
 """
 
 from collections.abc import Callable, Collection
@@ -19,7 +19,7 @@ _IN_THE_CHAIN = "cast or rename the field in the chain"
 def with_columns(
     commit: Callable[[Draft], RunReport], draft: Draft, failures: Collection[str], say: Progress
 ) -> RunReport:
-    """Commits a window. If its columns do not fit, starts the table over, provided that the run requests a rebuild.
+    """Commits a window. If its columns do not fit the table and the run requests a rebuild, the table starts over.
 
     Args:
         commit: Reads, evaluates and commits. It fails before the evaluation if columns do not fit.
@@ -46,7 +46,7 @@ def with_columns(
 
 
 def _started_over(draft: Draft, failures: Collection[str], error: TableError) -> Draft | None:
-    """Returns the commit that starts the table over. Returns None if the run does not request this.
+    """Returns a commit that starts the table over. If the run does not request this, returns None.
 
     A rebuild of single topics keeps the columns, because the rows of the other topics stay. If the rebuild names every
     topic that has rows, no rows stay, so it is treated as a rebuild of the whole table.
@@ -69,7 +69,7 @@ def _over(draft: Draft) -> Draft:
 
 
 def _with_way_out(error: TableError, draft: Draft) -> TableError:
-    """Returns the error with hints that name the remedies for this run."""
+    """Returns ``error`` with hints that name the remedies for this run."""
     hint = _hint(draft)
     return TableError(replace(p, hint=hint) if "rebuild" in p.hint else p for p in error.problems)
 

@@ -1,4 +1,4 @@
-"""Checks the columns of a table after a run, before anything is written."""
+"""Determines and checks the columns that a table has after a run. Nothing has been written yet."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -14,7 +14,7 @@ from dagster_smt.tables.sinks.protocol import Replaced, Table
 def checked_schema(
     spec: RunSpec, table: Table, evaluated: DataFrame, replaced: Replaced, keyed: Keyed | None
 ) -> StructType:
-    """Returns the table's columns after a run.
+    """Returns the columns that a table has after a run.
 
     Args:
         spec: The run.

@@ -1,4 +1,4 @@
-"""Counts by time partition, for a window that a run reads for several time partitions at once."""
+"""Counts records by time partition, for a window that serves several time partitions at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Counts = Mapping[str, TopicCounts]
 
 
 def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
-    """Returns the rows of a window, and a column with the number of each row's part."""
+    """Returns the rows of ``frame``, and a column with the number of the part to which each row belongs."""
     if division.parts == 1:
         return frame, F.lit(0)
     rows = []
@@ -31,7 +31,8 @@ def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
 
 
 def _part_sql(most: int) -> str:
-    """Returns the SQL for the number of the part to which an offset belongs.
+    """Returns an SQL expression for the number of the part to which an offset belongs. ``most`` is the largest number
+    of parts of a topic-partition.
 
     The SQL uses a binary search over the starts of the parts, because a year has many days.
     """
@@ -49,7 +50,7 @@ def _part_sql(most: int) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """The counts of a window, divided into parts.
+    """The division of a window's counts into parts.
 
     Attributes:
         division: The division of the window.
@@ -64,7 +65,9 @@ class Parts:
     sizes: tuple[int, int]
 
     def of(self, window: Window, counts: Sequence[Counts]) -> tuple[Part, ...]:
-        """Returns the parts of the committed window from the counts of each part; none if the window is not divided."""
+        """Returns the parts of the committed ``window``, with the ``counts`` of each part. If the window is not
+        divided, there are no parts.
+        """
         if self.division.parts == 1:
             return ()
         parts = []

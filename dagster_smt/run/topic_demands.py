@@ -1,5 +1,7 @@
-"""Finds records that their target topics would reject, or that have no target topic. Each of them fails alone, before
+"""Finds records that their target topics would reject, or whose target topics do not exist. These records fail before
 the run writes anything.
+
+Other records are not affected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,12 +46,12 @@ _NO_PARTITION = Problem(
     "the record was routed to a partition that its topic does not have",
     "add partitions to the topic, or correct the column or field for the partition; then run the failed records again",
 )
-"""Neither of these problems names the topic, because its name may be the value of a field."""
+"""This problem does not name the topic, because the topic's name may be the value of a field."""
 
 
 @dataclass(frozen=True)
 class Unmet:
-    """The requirements of topics that records of a window do not meet.
+    """The requirements of target topics that some records of a window do not meet.
 
     Attributes:
         limits: The limit in bytes by topic, for topics that would receive a larger record.

@@ -1,5 +1,5 @@
-"""Handles masks, drops and renames that touched no record: their entries in the table's state, and the run that repairs
-them.
+"""Handles masks, drops and renames that touched no record. This module notes them in the table's state, and determines
+the run that repairs their records.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from dagster_smt.tables.windows import Available
 
 
 def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window: Window) -> TableState:
-    """Returns the state with the unmasked records of a run.
+    """Returns the state ``before`` with the unmasked records of a run added.
 
     Args:
         before: The state before the run, without topics that start over.
@@ -36,8 +36,8 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
 
 
 def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
-    """Returns the fingerprints of the ledger entries whose stages touched records in a run; none if the report has no
-    counts.
+    """Returns the fingerprints of the ledger entries whose stages touched records in the run of ``report``. If the
+    report has no counts, the set is empty.
     """
     marks = fingerprints(spec.chain)
     results = set()
@@ -48,12 +48,14 @@ def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
 
 
 def run_of(spec: RunSpec) -> str:
-    """Returns the id of the orchestrator's run."""
+    """Returns the id of the orchestrator's run, which is a part of ``spec.key``."""
     return spec.key.partition("/")[0]
 
 
 def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, ...]) -> Iterator[Unmasked]:
-    """Yields the ledger entries whose stages touched no record in the whole run, with the records that reached them."""
+    """Yields an entry for each effect of the ledger that touched no record in the whole ``window``. An entry contains
+    the records that reached the effect.
+    """
     numbers = {}
     for number, line in enumerate(report.ledger):
         numbers[line.entry] = number
@@ -70,7 +72,9 @@ def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, 
 
 
 def _left_out(spec: RunSpec, report: RunReport, window: Window) -> Iterator[Unmasked]:
-    """Yields the masks and drops of the definition's chain that this run's chain lacks."""
+    """Yields an entry for each mask or drop that the definition's chain has, and the chain of this run (``spec``)
+    lacks.
+    """
     topics = []
     for topic, counts in report.topics.items():
         if counts.rows_out:
@@ -88,7 +92,8 @@ def _on_record(entry: LedgerEntry, mark: str, spec: RunSpec, window: Window, top
 
 
 def repaired(spec: RunSpec, available: Available, state: TableState | None) -> tuple[RunSpec, list[Problem]]:
-    """Returns a run whose window contains the unmasked records. The run reads them again and replaces their rows.
+    """Returns a run of ``spec`` that reads the unmasked records in ``state``, the table's state, again and replaces
+    their rows.
 
     Returns:
         The run, with the same request; and the problems of records that the topic has lost (SMT353).

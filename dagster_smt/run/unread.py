@@ -1,4 +1,4 @@
-"""Handles records that a run need not read: narrows the window, and adds the unread records to the counts."""
+"""Handles records that a run need not read. The window is narrowed, and the unread records are added to the counts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _MOST_LINES = 5
-"""The number of log lines about unread records. There is a line for each topic and stage."""
+"""The largest number of log lines about unread records. There is a line for each topic and stage."""
 
 
 def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
-    """Returns the part of a window that a run must read."""
+    """Returns the part of ``window`` that a run must read."""
     offsets_at = source.offsets_at if source.knows_times else None
     return narrowed(window, spec.chain, spec.table, offsets_at, found_schemas=spec.finds_schemas)
 
 
 def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str], None]) -> "DataFrame":
-    """Returns the records of the part of a window that must be read, with all columns that the chain uses."""
+    """Returns the records of ``window``, the part that the run must read, with all columns that the chain uses."""
 
     def beat() -> None:
         say("")
@@ -39,7 +39,7 @@ def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str
 
 
 def what_is_unread(narrowed: Narrowed) -> list[str]:
-    """Returns log lines about unread records, for the first topics and stages."""
+    """Returns log lines about the unread records in ``narrowed``, for the first topics and stages."""
     lines = [unread.text for unread in narrowed.unread[:_MOST_LINES]]
     more = len(narrowed.unread) - _MOST_LINES
     if more > 0:
@@ -48,7 +48,7 @@ def what_is_unread(narrowed: Narrowed) -> list[str]:
 
 
 def counted(narrowed: Narrowed, source: Source) -> Narrowed:
-    """Returns the narrowed window with the number of unread records."""
+    """Returns ``narrowed`` with the number of unread records."""
     return replace(narrowed, unread=tuple(_counted(unread, source) for unread in narrowed.unread))
 
 
@@ -60,7 +60,7 @@ def _counted(unread: Unread, source: Source) -> Unread:
 
 
 def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple[Unread, ...]:
-    """Returns the unread records in a part of a window."""
+    """Returns those of the ``unread`` records that are in ``window``, a part of the whole window."""
     parts, inside = [], offsets_of(window)
     for one in unread:
         ranges = tuple((offsets_of(one.ranges) & inside).ranges())
@@ -73,7 +73,9 @@ def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple
 def with_erased(
     topics: Mapping[str, TopicCounts], erased: Mapping[str, int], stages: int, entries: int
 ) -> dict[str, TopicCounts]:
-    """Returns the counts, including the records of erased people as dropped, although no stage dropped them."""
+    """Returns the counts in ``topics`` with the records of erased people added. They are counted as dropped, although
+    no stage dropped them.
+    """
     counts_by_topic = dict(topics)
     for topic, records in erased.items():
         none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
@@ -85,7 +87,9 @@ def with_erased(
 def with_unread(
     topics: Mapping[str, TopicCounts], unread: Sequence[Unread], stages: int, entries: int
 ) -> dict[str, TopicCounts]:
-    """Returns the counts, including unread records as dropped by their stages. The ledger does not count them."""
+    """Returns the counts in ``topics`` with the unread records added. They are counted as dropped by their stages, but
+    not in the ledger.
+    """
     counts_by_topic = dict(topics)
     for part in unread:
         none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)

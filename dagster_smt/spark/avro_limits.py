@@ -50,7 +50,7 @@ def _tell() -> None:
 
 
 def _in_this_jvm(session: Any) -> bool:
-    """Returns True if the JVM of the driver has Avro's limits.
+    """Returns True if the JVM of the driver of ``session`` has Avro's limits.
 
     A session can be created in a JVM that was already running, so the session's settings do not prove that its JVM has
     the limits.

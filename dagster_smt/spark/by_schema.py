@@ -117,8 +117,8 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
 
 
 def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
-    """Returns True if the records meet three conditions: values are Avro or envelopes, keys have a single schema, and
-    no stage sees nulls.
+    """Returns True if the records of ``table`` meet three conditions: values are Avro or envelopes, keys have a single
+    schema, and no stage sees nulls.
     """
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
@@ -135,8 +135,8 @@ def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
 def _envelope_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the envelope schemas with the given names. They are read from records of the topics that contain these
-    names.
+    """Returns the envelope schemas with the given ``names``. They are read from records of the topics that contain
+    these names.
     """
     if reads_keys(plan.chain, table.key):
         key_schema = forms.forms[0].key
@@ -172,8 +172,8 @@ def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
 
 
 def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
-    """Returns the schema of keys that are envelopes, with its text. The result is empty unless the chain reads such
-    keys.
+    """Returns the schema of the keys of ``table`` that are envelopes, with its text. The result is empty unless the
+    chain reads such keys.
     """
     if table.key.kind != _ENVELOPE or schema is None:
         return {}
@@ -189,7 +189,9 @@ def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None)
 def _avro_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the Avro schemas with the given ids. The first schema also gets the records that name no schema."""
+    """Returns the Avro schemas with the ids in ``names``. The first schema also gets the records that name no
+    schema.
+    """
     ids = {}
     for name, topics in names.items():
         ids[int(name)] = topics

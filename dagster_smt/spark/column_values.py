@@ -109,14 +109,14 @@ def _same(value: Any) -> Any:
 
 
 def unplanned(where: str) -> DataError:
-    """Returns the error for a value whose schema is not in the plan of the window."""
+    """Returns the error for the value at ``where``, whose schema is not in the plan of the window."""
     statement = f"{_name_of(where)} has a schema that the plan of the window does not know"
     return data_error("SMT428", statement, "check the dead letter, or write records instead of columns", "")
 
 
 def _unplanned(where: str) -> Convert:
-    """Returns a function that raises the error for a value whose schema is not in the plan. Such a value is rare: a
-    stage has put a null into a struct.
+    """Returns a function that raises the error for a value at ``where`` whose schema is not in the plan. Such a value
+    is rare: a stage has put a null into a struct.
     """
 
     def refuse(value: Any) -> Any:

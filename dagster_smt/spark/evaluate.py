@@ -364,14 +364,16 @@ def _columns(
 
 
 def _left(evaluated: DataFrame) -> DataFrame:
-    """Returns the records that the JVM lane has left to Python, in the form in which they were read."""
+    """Returns the records of ``evaluated`` that the JVM lane has left to Python, in the form in which they were
+    read.
+    """
     # Not by status: Spark would move that filter below all stages, where each status contains the previous status
     # twice.
     return evaluated.where(f"{LEFT_RECORD} IS NOT NULL").select(f"{LEFT_RECORD}.*")
 
 
 def _gone(evaluator: TypedEvaluator) -> Column:
-    """Returns a column that is true if the output value of a record is null."""
+    """Returns a column of ``evaluator`` that is true if the output value of a record is null."""
     gone: Column = F.lit(False)
     for variant, state in evaluator.states.items():
         side = state.sides.get("value")
@@ -386,7 +388,7 @@ def _gone(evaluator: TypedEvaluator) -> Column:
 
 
 def _topic(evaluator: TypedEvaluator) -> Column:
-    """Returns the column with the output topic of a record."""
+    """Returns the column of ``evaluator`` with the output topic of a record."""
     topic: Column | None = None
     for variant, state in sorted(evaluator.states.items(), reverse=True):
         of_variant = F.col(state.columns["topic"])

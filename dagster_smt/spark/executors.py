@@ -108,8 +108,8 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
 
 def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
-    """Returns the problems in the answers of executors. The list is empty if all executors have every module, and the
-    same code as this process.
+    """Returns the problems in ``looks_of_executors``, the answers of executors. The list is empty if all executors have
+    every module, and the same code as this process.
     """
     answers = list(looks_of_executors)
     names = set()

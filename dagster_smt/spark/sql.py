@@ -278,7 +278,7 @@ def struct(*columns: Column) -> Column:
 
 
 def alias_all(columns: Mapping[str, Column]) -> list[Column]:
-    """Returns the columns, each with its name in the mapping as an alias."""
+    """Returns ``columns`` as a list in which each column has its name in the mapping as an alias."""
     return [column.alias(name) for name, column in columns.items()]
 
 
@@ -404,8 +404,8 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
 
 
 def _called(name: str, *arguments: object) -> Column:
-    """Returns an expression that calls an operator or a function. Operators of Spark SQL can also be called as
-    functions.
+    """Returns an expression that calls ``name``, an operator or a function. Operators of Spark SQL can also be called
+    as functions.
     """
     columns = [lit(argument) for argument in arguments]
     return Column(f"{quoted(name)}({', '.join(column.text for column in columns)})", _needs(columns))

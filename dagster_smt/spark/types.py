@@ -112,7 +112,9 @@ def nullable(data_type: T.DataType) -> T.DataType:
 
 
 def internal_names(schema: Schema) -> tuple[str, ...]:
-    """Returns field names for Spark: the user's names, or numbered names if Spark would confuse the user's names."""
+    """Returns the names of the fields of ``schema`` for Spark: the user's names, or numbered names if Spark would
+    confuse the user's names.
+    """
     return schema.internal_names
 
 

@@ -76,7 +76,9 @@ def moment_of(millis: int) -> str:
 
 
 def nothing_cut(positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-    """Returns an empty mapping. This function serves sources whose topics never lose records at their ends."""
+    """Returns an empty mapping, whatever the ``positions``. This function serves sources whose topics never lose
+    records at their ends.
+    """
     return {}
 
 

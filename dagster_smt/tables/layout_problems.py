@@ -64,7 +64,7 @@ _MOST_NAMES = 10
 
 
 def added_name(field: PartitionField) -> str:
-    """Returns the name that Iceberg gives to a partition field with a transform."""
+    """Returns the name that Iceberg gives to ``field``, a partition field with a transform."""
     suffix = "trunc" if field.transform == "truncate" else field.transform
     return f"{'.'.join(field.path)}_{suffix}"
 
@@ -122,7 +122,7 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
-    """Returns those columns of a table with keys that do not come from the value, by name."""
+    """Returns those columns of the table ``keyed`` that do not come from the value, by name."""
     fields = {}
     for name in (*keyed.keys, *keyed.added_columns):
         fields[name] = StructField(name, _UNKNOWN)

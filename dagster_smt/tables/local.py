@@ -54,7 +54,9 @@ def make_folder(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Writes a file's content, or a folder's entries, to the disk, so that they survive a power failure."""
+    """Writes the content of the file ``path``, or the entries of the folder, to the disk, so that they survive a power
+    failure.
+    """
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -94,8 +96,8 @@ _REMEDIES = {
 
 
 def os_problem(error: OSError, path: Path) -> Problem:
-    """Returns the problem (SMT550 to SMT553) for an operation that the file system denied. The problem contains the
-    remedy.
+    """Returns the problem (SMT550 to SMT553) for ``error``, an operation that the file system denied. The problem
+    contains the remedy.
     """
     place = str(error.filename or path)
     other = ("SMT553", (error.strerror or type(error).__name__).lower(), "check the file and its file system")

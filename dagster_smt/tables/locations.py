@@ -130,7 +130,7 @@ def _same_folder_above(folder: str, inside: str) -> bool:
 
 
 def _default_store(session: SparkSession) -> str:
-    """Returns the file system that the session uses for paths without a scheme; empty if the settings name none."""
+    """Returns the file system that ``session`` uses for paths without a scheme; empty if the settings name none."""
     store = session.conf.get("spark.hadoop.fs.defaultFS", "") or ""
     if urlsplit(store).scheme in _LOCAL:
         return ""

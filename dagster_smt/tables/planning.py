@@ -67,8 +67,8 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
 
 
 def declared_values(table: TopicTable) -> Schema | None:
-    """Returns the declared schema of the values that the first stage of a chain receives. Returns None if the schema
-    depends on the records.
+    """Returns the declared schema of the values of ``table`` that the first stage of a chain receives. Returns None if
+    the schema depends on the records.
     """
     if table.row and table.row.physical:
         return Schema(Type.STRUCT, fields=tuple((column.name, column.schema) for column in table.row.physical))
@@ -76,7 +76,7 @@ def declared_values(table: TopicTable) -> Schema | None:
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Returns the chain with a last stage that keeps parts of the record next to the value.
+    """Returns ``chain`` with a last stage that keeps parts of the record next to the value.
 
     The stage keeps the record's key for tables with keys, and the output topic if the topic determines the table.
 

@@ -104,10 +104,9 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
-    """Returns a line of text for each of the first stages that only drop records. The line names the offsets,
-    partitions, topics and times of the records that the stage can keep.
+    """Returns a line of text for each of the first stages of ``chain`` that only drop records.
 
-    A stage whose condition depends on none of these has no line.
+    The line names the offsets, partitions, topics and times of the records that the stage can keep.
     """
     lines = []
     columns = _metadata(table)
@@ -196,7 +195,7 @@ def _unread(chain: Chain, left: Sequence[tuple[int, Range]]) -> Iterator[Unread]
 
 @dataclass
 class _Times:
-    """Looks up offsets by time. Each time is looked up once for all topics, and only if a stage needs it."""
+    """A cache of offsets by time. Each time is looked up once for all topics, and only if a stage needs it."""
 
     topics: Sequence[str]
     offsets_at: OffsetsAt | None

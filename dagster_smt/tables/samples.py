@@ -62,7 +62,7 @@ def _of_files(topics: FileTopics, ranges: list[Range]) -> Iterator[Sample]:
 
 
 def records_of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sample]:
-    """Yields all records of the given ranges, in the order in which the brokers send them.
+    """Yields all records of ``ranges``, in the order in which the brokers send them.
 
     Raises:
         TableError: SMT759, the brokers stopped sending before the end.

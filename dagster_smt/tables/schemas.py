@@ -91,7 +91,7 @@ def _holds(old: DataType, new: DataType) -> bool:
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:
-    """Returns the type that can hold the values of both types; None if neither can."""
+    """Returns the type that can hold the values of both ``one`` and ``other``; None if neither can."""
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
         if one.scale == other.scale:
             return max(one, other, key=lambda d: d.precision)
@@ -188,8 +188,8 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
 
 
 def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
-    """Yields pairs of fields of the same struct whose names differ only in case. Each item contains the paths of both
-    fields.
+    """Yields pairs of fields of the same struct in ``schema`` whose names differ only in case. Each item contains the
+    paths of both fields.
     """
     for path, struct in all_structs(schema):
         seen: dict[str, str] = {}

@@ -61,14 +61,14 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
 
 
 def free_port() -> int:
-    """Returns a free port on 127.0.0.1."""
+    """Returns the number of a port on 127.0.0.1 that no process uses."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class KafkaBroker:
-    """A private broker for a ``with`` statement, which starts and stops it.
+    """A private broker that a ``with`` statement starts and stops.
 
     Example:
         .. code-block:: python
@@ -106,7 +106,7 @@ class KafkaBroker:
         return self.servers_of("PLAINTEXT")
 
     def servers_of(self, listener: str) -> str:
-        """Returns the ``bootstrap.servers`` of a listener."""
+        """Returns the ``bootstrap.servers`` of ``listener``."""
         return f"127.0.0.1:{self.ports[listener]}"
 
     @property
@@ -116,7 +116,8 @@ class KafkaBroker:
         return self._process.pid
 
     def start(self) -> "KafkaBroker":
-        """Starts the broker, or starts it again with the same ports and data. Returns when the broker accepts requests.
+        """Starts the broker, and returns when it accepts requests. A broker that was stopped continues with the same
+        ports and data.
 
         Raises:
             UnsupportedError: SMT960 if the jars cannot be fetched.
@@ -178,7 +179,7 @@ class KafkaBroker:
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kills the broker."""
+        """Kills the broker process. The broker gets no time to stop cleanly."""
         self._end(signal.SIGKILL)
 
     def _end(self, how: signal.Signals) -> None:
@@ -203,7 +204,9 @@ class KafkaBroker:
 
 
 def running(folder: Path) -> tuple[str, int] | None:
-    """Returns servers and process id of the broker that ``main`` started for a folder; None if no broker runs."""
+    """Returns the servers and the process id of the broker that ``main`` started for ``folder``. If no broker runs,
+    returns None.
+    """
     try:
         known = json.loads((folder / "broker.json").read_text())
         servers, pid = str(known["servers"]), int(known["pid"])
@@ -218,7 +221,7 @@ def running(folder: Path) -> tuple[str, int] | None:
 
 
 def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
-    """Starts a broker that outlives this process, unless a broker already runs for this folder.
+    """Starts a broker that outlives this process, unless a broker already runs for ``folder``.
 
     Args:
         folder: The data of the broker. The files ``broker.json`` and ``servers`` in it contain its address.
@@ -244,7 +247,9 @@ def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Starts a broker in the background, or stops it. Returns the exit code."""
+    """Starts a broker in the background, or stops it, depending on the command-line ``arguments``. Returns the exit
+    code.
+    """
     parser = argparse.ArgumentParser(prog="python -m dagster_smt.testing", description=__doc__)
     parser.add_argument(
         "--folder", type=Path, default=Path(".kafka"), help="folder for the data of the broker (default: .kafka)"

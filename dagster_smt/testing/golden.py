@@ -1,4 +1,4 @@
-"""Golden files for chains: the results of some records, stored next to a user's tests."""
+"""Golden files for chains. A golden file contains the results of some records, next to a user's tests."""
 
 import difflib
 import json
@@ -13,7 +13,7 @@ from dagster_smt.interpret.preview import Sample, StageResult, preview
 from dagster_smt.model.topics.format import Format
 
 UPDATE = "SMT_UPDATE_GOLDEN"
-"""The environment variable with which golden files are written instead of compared."""
+"""The environment variable that makes tests write golden files instead of comparing results with them."""
 
 Records = Path | Iterable[Any]
 
@@ -62,7 +62,9 @@ def assert_chain(
 
 
 def samples_of(records: Records, topic: str) -> Iterator[Sample]:
-    """Yields the records of a test, which come from the lines of a file, from values, or from samples."""
+    """Yields the records of a test as samples. ``records`` is a file with a record in each line, or contains values or
+    samples.
+    """
     if isinstance(records, Path):
         records = [line for line in records.read_bytes().splitlines() if line.strip()]
     for number, record in enumerate(records):
@@ -96,7 +98,7 @@ def _line(steps: Sequence[StageResult]) -> str:
 
 
 def _printed(side: str | None) -> str:
-    """Returns a value that is JSON as it is, and any other value as a JSON string."""
+    """Returns ``side`` as text for the golden file. JSON stays as it is, and any other string becomes a JSON string."""
     if side is None:
         return "null"
     is_json = not isinstance(parsed(side), str) and "\n" not in side

@@ -30,7 +30,7 @@ records that reached a stage. [Chains](../chains.md) shows how to run a chain of
 
 @dataclass(frozen=True)
 class GalleryChain:
-    """A chain of the gallery.
+    """A chain of the gallery, with records on which it runs.
 
     Attributes:
         title: The heading.
@@ -70,7 +70,7 @@ class GalleryChain:
         return Format()
 
     def stored(self, value: str | None) -> bytes | None:
-        """Returns the bytes of a value in a topic."""
+        """Returns ``value`` as the bytes that a topic contains."""
         if value is None:
             return None
         if self.envelope:
@@ -80,7 +80,7 @@ class GalleryChain:
         return text.encode()
 
     def shown(self, value: bytes | None) -> str:
-        """Returns a value for the page: the payload of an envelope, or the value itself."""
+        """Returns ``value`` for the page: the payload of an envelope, or the value itself."""
         if value is None:
             return "null"
         if not self.envelope:
@@ -90,7 +90,7 @@ class GalleryChain:
 
 @dataclass
 class Result:
-    """The results that a chain has for the given records.
+    """The results of a gallery chain for its records.
 
     Attributes:
         lines: The output records as JSON; a sentence for a dropped or failed record.
@@ -104,7 +104,7 @@ class Result:
 
 
 def entries(file: Path = FILE) -> list[GalleryChain]:
-    """Returns the chains of the gallery."""
+    """Reads the chains of the gallery from ``file``."""
     chains = []
     for data in yaml.safe_load(file.read_text(encoding="utf-8")):
         chains.append(GalleryChain(**data))
@@ -112,7 +112,7 @@ def entries(file: Path = FILE) -> list[GalleryChain]:
 
 
 def run(entry: GalleryChain) -> Result:
-    """Runs a chain on its records, with the Python evaluator."""
+    """Runs the chain of ``entry`` on its records, with the Python evaluator."""
     interpreter, result = Interpreter(entry.parsed, Format("string"), entry.value), Result()
     for offset, data in enumerate(entry.records):
         headers = data.get("headers", {}).items()
@@ -130,7 +130,7 @@ def run(entry: GalleryChain) -> Result:
 
 
 def _line(chain: Chain, outcome: Outcome) -> str:
-    """Returns the sentence for a record that was dropped or failed."""
+    """Returns the sentence about a record that was dropped or failed."""
     if outcome.status == DROPPED_STATUS:
         return f"dropped by {chain.stages[outcome.stage].alias}"
     if outcome.status == FAILED:
@@ -156,7 +156,7 @@ def _text(header: Header) -> str:
 
 
 def page(chains: Sequence[GalleryChain]) -> str:
-    """Returns the page of the gallery."""
+    """Returns the page that shows ``chains``."""
     parts = [_HEAD, *(part for number, entry in enumerate(chains, 1) for part in _parts(number, entry))]
     return "\n".join(parts)
 
@@ -207,7 +207,7 @@ def _stages(chain: Chain, result: Result) -> str:
 
 
 def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
-    """Yields the effects of a stage, as listed in the report of a run."""
+    """Yields the effects of the stage with ``index``, as listed in the report of a run."""
     for number, entry in enumerate(ledger_entries(chain)):
         if entry.stage == index:
             records = 0

@@ -1,11 +1,13 @@
-"""Lists all spellings of field paths with their matches. The reference prints this list, and the tests run it."""
+"""Lists all spellings of field paths with the fields that they match. The reference prints this list, and the tests run
+it.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """A spelling of a path, and the result of ``MaskField`` with the replacement ``*``.
+    """A spelling of a path, with the result of ``MaskField`` and the replacement ``*``.
 
     Attributes:
         path: The path.
@@ -23,7 +25,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Situation:
-    """The result of a transform for a path in a special situation.
+    """A special situation of a path, with the result of a transform.
 
     Attributes:
         what: The situation, in words.
@@ -275,4 +277,4 @@ SITUATIONS = (
         '{"a":{"c":2}}',
     ),
 )
-"""Nested paths in all situations that the KIP leaves open."""
+"""The situations of nested paths that the KIP leaves open, with their results."""

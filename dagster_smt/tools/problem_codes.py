@@ -104,14 +104,14 @@ SHARED = {
     "SMT625": "run/spark_failures tables/kafka/client",
     "SMT634": "run/spark_failures tables/sources/kafka",
 }
-"""By code, the modules that state the same problem in their own words.
+"""Maps each code to the modules that state the same problem in their own words.
 
 Add a module only if it states the same problem.
 """
 _PLACED = ("Problem", "config_problem")
-"""The functions that take a location between code and statement."""
+"""The names of the functions that take a location between code and statement."""
 _READERS = ("tools/parity", "connect/survey", "tools/problem_codes")
-"""The modules that compare codes."""
+"""The modules that only compare codes with the codes of problems."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Use:
 
 
 def uses(root: Path = ROOT) -> list[Use]:
-    """Returns all uses of problem codes in a package."""
+    """Returns all uses of problem codes in the package at ``root``."""
     uses_of_package = []
     for path in sorted(root.rglob("*.py")):
         module = path.relative_to(root).with_suffix("").as_posix()
@@ -140,7 +140,7 @@ def uses(root: Path = ROOT) -> list[Use]:
 
 
 def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
-    """Returns the uses of each code, in the order of codes."""
+    """Returns the uses of each code in the package at ``root``, in the order of codes."""
     uses_by_code: dict[str, list[Use]] = defaultdict(list)
     for use in uses(root):
         uses_by_code[use.code].append(use)
@@ -148,7 +148,7 @@ def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
 
 
 def taken_twice(root: Path = ROOT) -> list[str]:
-    """Returns codes that several modules use with different meanings, except the uses in ``SHARED``."""
+    """Returns the codes that several modules use with different meanings. The uses in ``SHARED`` are allowed."""
     codes = []
     for code, places in by_code(root).items():
         modules = sorted({use.module for use in places})
@@ -186,7 +186,7 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yields the nodes of a scope, without the nodes of inner functions."""
+    """Yields the nodes of ``scope``, without the nodes of inner functions."""
     for child in ast.iter_child_nodes(scope):
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield child
@@ -194,7 +194,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _texts(scope: ast.AST) -> dict[str, ast.expr]:
-    """Returns the expressions that a scope assigns to names."""
+    """Returns the expressions that ``scope`` assigns to names."""
     assigned = (node for node in _own(scope) if isinstance(node, ast.Assign))
     results = {}
     for node in assigned:

@@ -1,4 +1,4 @@
-"""Cast: Connect's conversions between primitive types (class ``Cast`` and ``Values.convertToString``).
+"""Converts values between primitive types as Connect does (class ``Cast`` and ``Values.convertToString``).
 
 Integers keep their low bits, floats are truncated and saturate, strings are parsed as in Java, and dates become their
 encoded numbers (days, milliseconds). The time zone is always UTC (difference D3).
@@ -38,7 +38,7 @@ CASTABLE = (*INTEGER_KINDS, *FLOAT_KINDS, "boolean", "string", "bytes", "Decimal
 
 @dataclass(frozen=True, slots=True)
 class CastTo(ValueRule):
-    """Converts a value of a kind (see ``model.runtime.kind_of``) to a Connect type.
+    """A rule that converts a value of a kind (see ``model.runtime.kind_of``) into a Connect type.
 
     With a schema, dates become their encoded numbers first. A schemaless date cannot be cast. ``field`` is the name of
     the value in problems: the configured path, or empty for the whole key or value.
@@ -50,7 +50,9 @@ class CastTo(ValueRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """True if the kind has values without a result: strings that are not numbers, dates out of range, bytes."""
+        """True if some values of the kind have no result: strings that are not numbers, dates out of range, and
+        bytes.
+        """
         if self.kind == "string":
             return self.target not in (Type.STRING, Type.BOOLEAN)
         return self.kind in ("Date", "Time") or (self.kind == "bytes" and self.target is not Type.STRING)
@@ -78,7 +80,9 @@ class CastTo(ValueRule):
         return result
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a shorter function for casts of strings to floating point, the most frequent cast."""
+        """Returns a function that casts one value. For casts of strings to floating point, the most frequent casts, the
+        function is shorter.
+        """
         if self.kind != "string" or self.target is not Type.FLOAT64:
             return self.python
 
@@ -93,7 +97,8 @@ class CastTo(ValueRule):
         return convert
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a faster function for casts of strings to floating point.
+        """Returns a function that casts many values in one call. For casts of strings to floating point, this function
+        is faster.
 
         Python reads plain decimals as ``parseDouble`` does.
         """
@@ -127,7 +132,7 @@ class CastTo(ValueRule):
         return _double(number)
 
     def _invalid(self, value: int) -> bool:
-        """Returns True if a Date is not a whole day, or if a Time is not within a day."""
+        """Returns True if ``value`` is a Date that is not a whole day, or a Time that is not within a day."""
         if self.kind == "Date":
             return value % DAY != 0
         return not 0 <= value <= DAY
@@ -171,9 +176,7 @@ class CastTo(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True for decimals, because Catalyst supports neither decimals beyond 64 bits nor Java's spelling of
-        decimals.
-        """
+        """True for decimals. Catalyst supports neither decimals beyond 64 bits nor Java's spelling of decimals."""
         return self.kind == "Decimal" and self.target is not Type.FLOAT64 and self.target is not Type.FLOAT32
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
@@ -182,7 +185,9 @@ class CastTo(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CastBoxed(CastTo):
-    """``CastTo`` for a value without a schema: a number gets the run-time type that it has in Java."""
+    """A rule like ``CastTo`` for a value without a schema. The result is a number with the run-time type that it has in
+    Java.
+    """
 
     def python(self, value: Any) -> Any:
         return box(CastTo.python(self, value), self.target)
@@ -214,7 +219,7 @@ def _double(number: Any) -> float:
 
 
 def date_text(milliseconds: int) -> str:
-    """Returns a date as a string.
+    """Returns a date, given in milliseconds, as a string.
 
     As in ``Values.dateFormatFor``, the format depends on the instant, not the logical type.
     """

@@ -1,5 +1,5 @@
-"""The Catalyst form of ``CastTo``. A value that cannot be cast becomes null and never raises an error, even in Spark's
-ANSI mode.
+"""Builds the Catalyst form of ``CastTo``. A value that cannot be cast becomes null and never raises an error, even in
+Spark's ANSI mode.
 """
 
 from typing import Any
@@ -22,12 +22,14 @@ _ZEROS = (  # the digit zero of every script whose digits Java's parseInt accept
     "\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10"
 )
 _PLAIN = "0123456789.+-eE"
-"""The characters of strings that Java and Spark either both read as the same decimal or both reject."""
+"""The characters of plain decimals. A string of these characters is either read by both Java and Spark as the same
+decimal, or rejected by both.
+"""
 _DIGITS = "".join(chr(ord(zero) + n) for zero in _ZEROS for n in range(10))
 
 
 def cast_column(F: Any, value: Any, kind: str, target: Type) -> Any:
-    """Returns the column of a cast from a kind (``model.runtime.kind_of``) to a Connect type."""
+    """Returns a column that casts ``value`` from a kind (``model.runtime.kind_of``) to the Connect type ``target``."""
     if target is Type.STRING:
         return _text(F, value, kind)
     if kind == "bytes":
@@ -69,7 +71,7 @@ def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
 
 
 def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
-    """Returns the low bits of an integer as a signed number. A shift to the left and back extends the sign."""
+    """Returns the low ``bits`` bits of an integer as a signed number. A shift to the left and back extends the sign."""
     wide = value.cast("bigint")
     if bits >= 32:
         return F.shiftright(F.shiftleft(wide, 64 - bits), 64 - bits)
@@ -77,7 +79,9 @@ def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
 
 
 def _saturated(F: Any, value: Any, bits: int) -> Any:
-    """Returns a double truncated toward zero; NaN becomes 0, and values beyond a limit become the limit."""
+    """Returns ``value``, a double, truncated toward zero. NaN becomes 0, and a value beyond a limit becomes the
+    limit.
+    """
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     top = float(2 ** (bits - 1))
     double = value.cast("double")
@@ -113,7 +117,7 @@ def _text(F: Any, value: Any, kind: str) -> Any:
 
 
 def _date_text(F: Any, value: Any, kind: str) -> Any:
-    """Returns a date as a string. As in ``Values.dateFormatFor``, the format depends on the instant.
+    """Returns a column with a date as a string. As in ``Values.dateFormatFor``, the format depends on the instant.
 
     The string is built from numbers. Spark's own formats raise errors for days beyond its timestamps, write ``+10000``
     for a year of five digits, and depend on the session's time zone.

@@ -1,4 +1,4 @@
-"""Rules for whole arrays, maps and structs: reading an element, reading a field, changing keys."""
+"""Rules for whole arrays, maps and structs. They read an element, read a field, or change keys."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 @dataclass(frozen=True, slots=True)
 class MapValue(ValueRule):
-    """Returns the value of a key of a map, or null if the map does not have the key."""
+    """A rule that returns the value of a key in a map. If the map lacks the key, the result is null."""
 
     key: str
 
@@ -26,7 +26,9 @@ class MapValue(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ItemAt(ValueRule):
-    """Returns an element of an array, counted from the end if negative, or null if the array is shorter."""
+    """A rule that returns an element of an array. A negative number counts from the end. If the array is shorter, the
+    result is null.
+    """
 
     number: int
 
@@ -41,7 +43,9 @@ class ItemAt(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructField(ValueRule):
-    """Returns a field of a struct that is not part of the stage's input, such as a struct in an array."""
+    """A rule that returns a field of a struct. The struct is not part of the stage's input, such as a struct in an
+    array.
+    """
 
     name: str
     schema: Schema
@@ -57,8 +61,8 @@ class StructField(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A new name for a field or key: a fixed name, or the old name after the first match of a pattern has been replaced
-    (the replacement may contain ``$1``).
+    """A new name for a field or key. It is a fixed name, or the old name with the first match of a pattern replaced.
+    The replacement may contain ``$1``.
     """
 
     text: str
@@ -75,7 +79,7 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys(ValueRule):
-    """Reduces a map to two kinds of keys: those with a listed name, and those in which one of the patterns has a
+    """A rule that reduces a map to two kinds of keys: listed names, and names in which one of the patterns has a
     match.
     """
 
@@ -93,8 +97,8 @@ class KeepKeys(ValueRule):
         return too_long()
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
-        """Returns a condition that is true if a map has become null because a pattern took too long for one of the
-        map's keys.
+        """Returns a condition that is true if the map has become null, because a pattern took too long for one of its
+        keys.
         """
         return result.isNull() & value.isNotNull()
 
@@ -118,7 +122,9 @@ class KeepKeys(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class RenameKeys(PythonRule):
-    """Renames keys of a map. If a new name is already the name of another key, the renamed key replaces that key."""
+    """A rule that renames keys of a map. If a new name is already the name of another key, the renamed key replaces
+    that key.
+    """
 
     which: str | Match
     new: NewName

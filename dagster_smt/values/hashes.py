@@ -1,4 +1,4 @@
-"""Digests of strings."""
+"""Computes the digests of strings."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dagster_smt.values.value_rule import ValueRule
 
 @dataclass(frozen=True, slots=True)
 class HashText(ValueRule):
-    """Returns the digest of a string in UTF-8, in lower-case hexadecimal digits; null stays null.
+    """A rule that returns the digest of a string in UTF-8, in lower-case hexadecimal digits. A null stays null.
 
     Attributes:
         function: ``md5``, ``sha1`` or ``sha256``.

@@ -1,4 +1,4 @@
-"""The values of masked fields (``MaskField.masked`` and ``maskWithCustomReplacement``)."""
+"""Computes the values of masked fields (``MaskField.masked`` and ``maskWithCustomReplacement``)."""
 
 from decimal import Decimal
 from typing import Any
@@ -26,7 +26,7 @@ _INTEGERS = {"int8": (JavaByte, 8), "int16": (JavaShort, 16), "int32": (JavaInte
 
 
 def mask_value(kind: str, replacement: str | None) -> Any:
-    """Returns the masked form of every non-null value of a kind.
+    """Returns the value that replaces every value of the kind ``kind``, except null.
 
     Args:
         kind: A result of ``model.runtime.kind_of``.

@@ -1,4 +1,4 @@
-"""Rules that reject values with a transform's own message, and with the exception class of Kafka's original."""
+"""Rules that reject values, with a transform's own message and with the exception class of Kafka's original."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +12,8 @@ CLASS_CAST = "java.lang.ClassCastException"
 
 @dataclass(frozen=True, slots=True)
 class Needed(ValueRule):
-    """Rejects null. If the second value, which is the surrounding key or value, is null, a different rule rejects the
-    record.
+    """A rule that rejects null. If the second value, the surrounding key or value, is null, a different rule rejects
+    the record.
     """
 
     code: str
@@ -42,7 +42,7 @@ class Needed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Differs(ValueRule):
-    """Returns True if a boolean is not the expected one. Null is treated as false."""
+    """A rule that returns True if a boolean differs from the expected one. A null is treated as false."""
 
     expected: bool
 
@@ -55,7 +55,7 @@ class Differs(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Unless(Needed):
-    """Rejects one string. Null passes through."""
+    """A rule that rejects one string. A null passes through."""
 
     text: str = ""
 

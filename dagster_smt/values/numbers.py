@@ -21,7 +21,7 @@ _FLOAT = re.compile(FLOAT_PATTERN)
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _TWO_TO_64 = Decimal(2**64)
 _MOST_BYTES = 4_096
-"""The maximum size of a decimal's unscaled value, in bytes.
+"""The largest size of a decimal's unscaled value, in bytes.
 
 The time to convert the value grows with the square of its digits: a megabyte takes minutes.
 """
@@ -30,13 +30,15 @@ _NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
 
 
 def wrap(value: int, bits: int) -> int:
-    """Returns the low bits of an integer as a signed number."""
+    """Returns the low ``bits`` bits of ``value`` as a signed number."""
     half = 1 << (bits - 1)
     return ((value + half) & ((1 << bits) - 1)) - half
 
 
 def saturate(value: float, bits: int) -> int:
-    """Returns a double truncated toward zero; NaN becomes 0, and a number beyond a limit becomes the limit."""
+    """Returns ``value`` truncated toward zero, within the limits of ``bits`` bits. NaN becomes 0, and a number beyond a
+    limit becomes the limit.
+    """
     if math.isnan(value):
         return 0
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
@@ -48,7 +50,7 @@ def saturate(value: float, bits: int) -> int:
 
 
 def to_float32(value: float) -> float:
-    """Returns a double rounded to 32 bits; overflow becomes an infinity."""
+    """Returns ``value`` rounded to 32 bits. An overflow becomes an infinity."""
     try:
         rounded: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -57,7 +59,7 @@ def to_float32(value: float) -> float:
 
 
 def exact_double(number: int | Decimal) -> float:
-    """Converts an exact number to a double, as ``BigDecimal.doubleValue`` does."""
+    """Converts ``number``, an exact number, to a double, as ``BigDecimal.doubleValue`` does."""
     try:
         if number:
             return float(number)
@@ -69,7 +71,8 @@ def exact_double(number: int | Decimal) -> float:
 
 
 def nearest_float32(exact: int | Decimal) -> float:
-    """Returns an exact number rounded to 32 bits in one step. Rounding to a double first could round twice.
+    """Returns ``exact``, an exact number, rounded to 32 bits in one step. A first rounding to a double could make the
+    result wrong.
 
     Zero has no sign, as in a ``BigDecimal``; a number that is rounded to zero keeps its sign.
     """
@@ -90,7 +93,7 @@ def nearest_float32(exact: int | Decimal) -> float:
 
 
 def parse_big_decimal(text: str) -> Decimal | None:
-    """Parses a string as ``new BigDecimal(text)`` does, with digits of the whole BMP.
+    """Parses ``text`` as ``new BigDecimal(text)`` does, with digits of the whole BMP.
 
     The result is None if the string is not a number, or if its exponent or scale exceeds an int.
     """
@@ -110,7 +113,8 @@ def parse_big_decimal(text: str) -> Decimal | None:
 
 
 def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
-    """Returns a decimal with an unscaled value of big-endian bytes, as in Java's ``BigInteger``.
+    """Returns the decimal with the scale ``scale`` whose unscaled value is ``unscaled``, in big-endian bytes as in
+    Java's ``BigInteger``.
 
     Raises:
         DataError: SMT446 if the decimal has so many digits that its conversion would take too long.
@@ -122,7 +126,9 @@ def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
 
 
 def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
-    """Returns a decimal, rounded half up to a scale; None if the result has more digits than the precision."""
+    """Returns ``value`` rounded half up to ``scale``. If the result has more digits than ``precision``, returns
+    None.
+    """
     if value and value.adjusted() >= precision - scale:
         return None
     context = Context(prec=precision + 1, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -133,7 +139,7 @@ def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | Non
 
 
 def json_decimal(text: str) -> Decimal:
-    """Returns the exact value of a number in JSON.
+    """Returns the exact value of ``text``, a number in JSON.
 
     Raises:
         ValueError: Java's ``BigDecimal`` cannot hold the number.
@@ -149,14 +155,14 @@ def _is_int(number: int) -> bool:
 
 
 def big_decimal(value: Decimal) -> Decimal:
-    """Returns a value as a ``BigDecimal``, which has no negative zero."""
+    """Returns ``value`` as a ``BigDecimal``, which has no negative zero."""
     if value:
         return value
     return value.copy_abs()
 
 
 def low_integer(value: Decimal) -> int:
-    """Returns the low 64 bits of a decimal's integer part, also for huge exponents."""
+    """Returns the low 64 bits of the integer part of ``value``, even for huge exponents."""
     exponent = value.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= 64:
         return 0
@@ -165,8 +171,8 @@ def low_integer(value: Decimal) -> int:
 
 
 def parse_integer(text: str, bits: int) -> int | None:
-    """Parses an integer of ``bits`` bits, as ``Long.parseLong`` and similar methods do: a sign and digits of the whole
-    BMP, without spaces.
+    """Parses ``text`` as an integer of ``bits`` bits, as ``Long.parseLong`` and similar methods do. The integer has a
+    sign and digits of the whole BMP, without spaces.
 
     The result is None if the string is not an integer, or if the integer is too large.
     """
@@ -179,7 +185,7 @@ def parse_integer(text: str, bits: int) -> int | None:
 
 
 def parse_float(text: str) -> float | None:
-    """Parses a string as ``Double.parseDouble`` does.
+    """Parses ``text`` as ``Double.parseDouble`` does.
 
     Whitespace at the ends is ignored. Suffixes and hexadecimal numbers are accepted.
     """
@@ -197,7 +203,7 @@ def parse_float(text: str) -> float | None:
 
 
 def plain_floats(texts: list[str]) -> list[float] | None:
-    """Parses many strings as ``parse_float`` does. Returns None unless all of the strings are plain decimals of finite
+    """Parses all ``texts`` as ``parse_float`` does. Returns None unless all of them are plain decimals of finite
     numbers.
     """
     if "".join(texts).translate(_NO_DIGITS):
@@ -221,7 +227,7 @@ def _hexadecimal(text: str) -> float:
 
 
 def parse_float32(text: str) -> float | None:
-    """Parses a string as ``Float.parseFloat`` does."""
+    """Parses ``text`` as ``Float.parseFloat`` does."""
     double = parse_float(text)
     if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
         if double is None:
@@ -234,7 +240,9 @@ def parse_float32(text: str) -> float | None:
 
 
 def float_text(value: float, single: bool = False) -> str:
-    """Converts a number to a string, as ``Double.toString`` does, or as ``Float.toString`` does for a 32-bit value."""
+    """Converts ``value`` to a string, as ``Double.toString`` does. With ``single``, the value has 32 bits, and the
+    string is that of ``Float.toString``.
+    """
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -256,8 +264,8 @@ def float_text(value: float, single: bool = False) -> str:
 
 
 def _shortest(value: float) -> str:
-    """Returns the shortest digits that identify a number, but at least two digits (the smallest double is ``4.9E-324``,
-    not ``5.0E-324``).
+    """Returns the shortest digits that identify ``value``, but at least two digits. For example, the smallest double is
+    ``4.9E-324``, not ``5.0E-324``.
     """
     two = f"{value:.1e}" if abs(value) < 1e-321 else ""
     if two and float(two) == value:
@@ -274,8 +282,8 @@ def _shortest_single(value: float) -> str:
 
 
 def decimal_text(value: Decimal) -> str:
-    """Converts a decimal to a string, as ``BigDecimal.toString`` does: in scientific notation for large and small
-    exponents.
+    """Converts ``value`` to a string, as ``BigDecimal.toString`` does. Large and small exponents lead to scientific
+    notation.
     """
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)

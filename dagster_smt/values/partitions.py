@@ -1,4 +1,4 @@
-"""The rule for a partition that a stage chooses for a record."""
+"""The rule that checks the partition that a stage chooses for a record."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ChosenPartition(ValueRule):
-    """Returns the number of a partition. Negative numbers are rejected, as by producers.
+    """A rule that returns the number of a partition. A negative number is rejected, as producers do.
 
     With null, the producer chooses the partition. The sink checks before it writes records whether the topic has the
     partition.

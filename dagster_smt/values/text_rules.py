@@ -1,4 +1,5 @@
-"""Rules for strings: Java's ``toString`` and Connect's ``Values.convertToString`` of values, and tests of strings.
+"""Rules that convert values to strings, and rules that test strings. The strings are those of Java's ``toString`` and
+of Connect's ``Values.convertToString``.
 
 Dates are written in UTC (difference D3), and the entries of maps in their own order (D4).
 """
@@ -25,7 +26,7 @@ _TEXT = optional(STRING)
 
 
 def java_text(schema: Schema | None, value: Any) -> str:
-    """Converts a value to a string, as ``String.valueOf`` does.
+    """Converts ``value`` to a string, as ``String.valueOf`` does.
 
     Args:
         schema: The value's schema; None if the value has no schema.
@@ -56,7 +57,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
 
 
 def no_text() -> DataError:
-    """Returns the error of bytes that a stage needs as a string."""
+    """Returns the error for bytes, if a stage needs a string."""
     return data_error("SMT455", "bytes do not have the same text in every run", "leave the field out")
 
 
@@ -73,7 +74,9 @@ def _container(schema: Schema | None, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntries(PythonRule):
-    """Changes entries of a map, each by its own rule. A missing key is added with the value null."""
+    """A rule that changes entries of a map. Each entry has its own rule, and a missing key is added with the value
+    null.
+    """
 
     entries: tuple[tuple[str, Rule], ...]
 
@@ -88,14 +91,14 @@ class ChangeEntries(PythonRule):
 
 
 def is_blank(text: str) -> bool:
-    """Returns True if a string is blank, as ``String.isBlank`` does. Unlike in Python, no-break spaces and U+0085 are
-    not blank.
+    """Returns True if ``text`` is blank according to ``String.isBlank``. Unlike in Python, no-break spaces and U+0085
+    are not blank.
     """
     return all(char.isspace() and char not in "\u0085\u00a0\u2007\u202f" for char in text)
 
 
 def has_bytes(schema: Schema) -> bool:
-    """Returns True if values of a schema may contain bytes."""
+    """Returns True if values of ``schema`` may contain bytes."""
     if schema.type is Type.BYTES:
         return schema.logical is None
     return any(map(has_bytes, schema.children))
@@ -103,14 +106,14 @@ def has_bytes(schema: Schema) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class JavaText(ValueRule):
-    """Returns Java's ``toString`` of a value without bytes; null stays null."""
+    """A rule that returns Java's ``toString`` of a value without bytes. A null stays null."""
 
     schema: Schema
     returns: ClassVar[Schema | None] = _TEXT
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value as Java does. Catalyst can do this for strings, numbers and
+        """True unless Catalyst can write the value as Java does. Catalyst can do so for strings, numbers and
         booleans.
         """
         return kind_of_schema(self.schema) not in _CATALYST
@@ -126,7 +129,7 @@ class JavaText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructText(ValueRule):
-    """Returns Java's ``toString`` of a struct; null stays null.
+    """A rule that returns Java's ``toString`` of a struct. A null stays null.
 
     The arguments are an unused value, the struct, and its fields as strings.
     """
@@ -148,7 +151,7 @@ class StructText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LiteralText(ValueRule):
-    """Returns ``Values.convertToString`` of a value.
+    """A rule that returns ``Values.convertToString`` of a value.
 
     Null stays null; inside a struct (``embedded``), it becomes ``null``.
     """
@@ -182,7 +185,7 @@ class LiteralText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LiteralStructText(ValueRule):
-    """Returns ``Values.convertToString`` of a struct.
+    """A rule that returns ``Values.convertToString`` of a struct.
 
     The arguments are an unused value, the struct, and its fields as strings.
     """
@@ -211,7 +214,7 @@ class LiteralStructText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class JoinTexts(ValueRule):
-    """Joins strings. ``missing`` stands for each null."""
+    """A rule that joins strings. ``missing`` takes the place of each null."""
 
     delimiter: str
     missing: str
@@ -226,7 +229,9 @@ class JoinTexts(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ChangeCase(PythonRule):
-    """Converts a string to upper or lower case, by Unicode's language-independent rules; null stays null."""
+    """A rule that converts a string to upper or lower case, by Unicode's language-independent rules. A null stays
+    null.
+    """
 
     upper: bool
 
@@ -240,7 +245,7 @@ class ChangeCase(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class CaseOfText(PythonRule):
-    """Returns Java's text of a value without a schema, in upper or lower case; null stays null."""
+    """A rule that returns Java's text of a value without a schema, in upper or lower case. A null stays null."""
 
     upper: bool
 
@@ -252,7 +257,7 @@ class CaseOfText(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Filled(Needed):
-    """Rejects null and the empty string."""
+    """A rule that rejects null and the empty string."""
 
     def python(self, value: Any, *around: Any) -> Any:
         if not value:
@@ -265,7 +270,7 @@ class Filled(Needed):
 
 @dataclass(frozen=True, slots=True)
 class FilledOrNull(ValueRule):
-    """Returns the string, or null if it is empty."""
+    """A rule that returns its string, or null if the string is empty."""
 
     def python(self, text: str | None) -> str | None:
         return text or None
@@ -276,7 +281,7 @@ class FilledOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Otherwise(ValueRule):
-    """Returns the first string, or the second string if the first is null or empty."""
+    """A rule that returns the first string, or the second string if the first is null or empty."""
 
     def python(self, text: str | None, other: str | None) -> str | None:
         return text or other
@@ -287,7 +292,7 @@ class Otherwise(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsText(ValueRule):
-    """Returns True if a string is equal to ``text``. Null is not."""
+    """A rule that returns True if a string is equal to ``text``. For null, the result is False."""
 
     text: str
 
@@ -300,7 +305,7 @@ class IsText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsOneOf(ValueRule):
-    """Returns True if a string is one of the listed strings. Null is not."""
+    """A rule that returns True if a string is one of the listed strings. For null, the result is False."""
 
     texts: tuple[str, ...]
 
@@ -313,7 +318,7 @@ class IsOneOf(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Finds(PythonRule):
-    """Returns True if a part of the string matches (``Matcher.find``); null does not match."""
+    """A rule that returns True if a pattern matches a part of the string (``Matcher.find``). A null does not match."""
 
     pattern: str
 
@@ -326,7 +331,7 @@ class Finds(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPasses:
-    """Returns True if the string of a value in a header passes a rule: a test of ``model.keeps``."""
+    """A test for ``model.keeps`` that is true if a value, as a string in a header, passes a rule."""
 
     rule: "IsText | Finds | Matches"
 

@@ -1,4 +1,4 @@
-"""Rules for values of any type: nulls, defaults, presence."""
+"""The base classes of value rules, and rules for values of any type: nulls, defaults and presence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,25 +10,25 @@ from dagster_smt.model.schema import BOOLEAN, Schema, Type
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """The base class of rules. The class declares the properties that the evaluators need in addition to the two forms
-    of a rule.
+    """The base class of value rules. It declares the properties that evaluators need in addition to the Python form and
+    the Spark form.
     """
 
     may_fail = False
     reads_values = False
-    """True if the rule turns some values into null.
+    """True if the rule converts some values into null.
 
-    Whether a struct is null may then depend on more than its presence.
+    A struct may then become null although it is present.
     """
     needs_python = False
-    """True if Catalyst has no equal function: the Spark evaluator then runs the Python form in an Arrow UDF."""
+    """True if Catalyst has no equal function. The Spark evaluator then runs the Python form in an Arrow UDF."""
     returns: ClassVar[Schema | None] = None
-    """The schema of the rule's result, for use as an argument of another rule. None: the result has the schema of the
-    first argument.
+    """The schema of the rule's result, if the result is an argument of another rule. None means that the result has the
+    schema of the first argument.
     """
 
     def failure(self) -> Any:
-        """Returns the error for a value on which the rule fails. The error is the same for every value."""
+        """Returns the error for any value on which the rule fails."""
         raise NotImplementedError
 
     def other_failures(self) -> tuple[Any, ...]:
@@ -36,14 +36,14 @@ class ValueRule:
         return ()
 
     def bind(self) -> Callable[..., Any]:
-        """Returns the Python form as a function for hot loops. A rule may override this method with a faster
+        """Returns the Python form as a function for hot loops. A rule may override this method and return a faster
         function.
         """
         return self.python  # type: ignore[attr-defined]
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a function that applies the rule to many values in one call. Only rules with a single argument have
-        such a function.
+        """Returns a function that applies the rule to many values in one call. Only rules with a single argument
+        support this.
 
         The function returns the results of ``bind`` for each value, and raises an error if ``bind`` raises one for any
         of them. A rule may override this method with a faster function.
@@ -54,7 +54,7 @@ class ValueRule:
 
 @dataclass(frozen=True, slots=True)
 class PythonRule(ValueRule):
-    """The base class of rules without a Catalyst form."""
+    """The base class of rules that have no Catalyst form."""
 
     needs_python = True
 
@@ -62,15 +62,15 @@ class PythonRule(ValueRule):
         raise NotImplementedError(f"{type(self).__name__} runs in Python")
 
     def failed(self, F: Any, result: Any, *args: Any) -> Any:
-        """Returns the condition under which the rule has failed. A rule whose result may be null must override this
-        method.
+        """Returns a condition that is true if the rule has failed, given its column ``result``. A rule whose result may
+        be null must override this method.
         """
         return result.isNull()
 
 
 @dataclass(frozen=True, slots=True)
 class KeepNull(ValueRule):
-    """Replaces the first value with the second, unless the first is null."""
+    """A rule that replaces the first value with the second, unless the first is null."""
 
     def python(self, value: Any, other: Any) -> Any:
         if value is None:
@@ -83,7 +83,7 @@ class KeepNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Default(ValueRule):
-    """Replaces null with the second value (``replace.null.with.default``)."""
+    """A rule that replaces null with the second value (``replace.null.with.default``)."""
 
     def python(self, value: Any, default: Any) -> Any:
         if value is None:
@@ -96,7 +96,7 @@ class Default(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DefaultUnder(ValueRule):
-    """Replaces a null first value with the third, if the second value (the parent) is not null."""
+    """A rule that replaces a null first value with the third, if the second value (the parent) is not null."""
 
     def python(self, value: Any, parent: Any, default: Any) -> Any:
         if value is None and parent is not None:
@@ -110,7 +110,9 @@ class DefaultUnder(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereNull(ValueRule):
-    """Replaces the first value with the third, if the second value (a struct) is null and its parent is not null."""
+    """A rule that replaces the first value with the third, if the second value (a struct) is null and its parent is not
+    null.
+    """
 
     def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
         if struct is None and None not in parent:
@@ -126,7 +128,9 @@ class WhereNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Required(ValueRule):
-    """Rejects null, as Connect's ``Struct.put`` does for a required field. The second value is the parent struct."""
+    """A rule that rejects null, as Connect's ``Struct.put`` does for a required field. The second value is the parent
+    struct.
+    """
 
     field: str = ""
     may_fail = True
@@ -152,7 +156,8 @@ class Required(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Validated(ValueRule):
-    """Rejects a struct with a null in a required field (``Struct.validate``), for records without a plan.
+    """A rule that rejects a struct with a null in a required field (``Struct.validate``). It serves records without a
+    plan.
 
     On Spark, the plan of the chain knows which fields may be null, and uses ``Required`` for them.
     """
@@ -186,7 +191,7 @@ def _validate(schema: Schema, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refused(ValueRule):
-    """Rejects every value except null, because the stage cannot use values of this type."""
+    """A rule that rejects every value except null, because the stage cannot use values of this type."""
 
     code: str = ""
     statement: str = ""
@@ -209,7 +214,7 @@ class Refused(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsNull(ValueRule):
-    """Returns True if a value is null."""
+    """A rule that returns True if a value is null."""
 
     returns: ClassVar[Schema | None] = BOOLEAN
 
@@ -222,7 +227,9 @@ class IsNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereThere(ValueRule):
-    """Returns the second value, a condition, if the first value is not null; else false."""
+    """A rule that returns the second value, a condition, if the first value is not null. Otherwise the result is
+    false.
+    """
 
     def python(self, value: Any, condition: Any) -> bool:
         return value is not None and bool(condition)
@@ -233,7 +240,7 @@ class WhereThere(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NotNull(ValueRule):
-    """Rejects a null key or value, as Connect's transforms reject tombstones that they cannot handle."""
+    """A rule that rejects a null key or value, as Connect's transforms reject tombstones that they cannot handle."""
 
     purpose: str = ""
     may_fail = True

@@ -1,4 +1,4 @@
-"""The demo's folders: the shipped topics, working copies of the topics, tables, Dagster's home."""
+"""Locates the demo's folders: the shipped topics, working copies of the topics, tables, Dagster's home."""
 
 import os
 import shutil
@@ -33,7 +33,9 @@ def topics() -> FileTopics | KafkaTopics:
 
 
 def working_topics() -> Path:
-    """Returns the folder of the demo's topics. The first use copies the shipped topics; the copies can grow."""
+    """Returns the folder of the demo's topics. The first use copies the shipped topics, because the demo appends to its
+    topics.
+    """
     folder = demo_folder() / "topics"
     if folder.is_dir():
         return folder
@@ -49,14 +51,15 @@ def working_topics() -> Path:
 
 
 def lake(table: str) -> Path:
-    """Returns the folder of a table. File topics and topics of a broker have separate tables."""
+    """Returns the folder of ``table``. File topics and topics of a broker have separate tables."""
     return demo_folder() / ("lake-kafka" if on_kafka() else "lake") / table
 
 
 def dagster_home(kafka: bool = False) -> Path:
-    """Returns the demo's ``DAGSTER_HOME``: that of the environment, or a folder next to the tables.
+    """Returns the demo's ``DAGSTER_HOME``: the folder in the environment, or a folder next to the tables.
 
-    A new folder is created and configured. Runs on files and runs on a broker have separate histories, as their tables.
+    A new folder is created and configured. Runs on files and runs on a broker have separate histories, because they
+    have separate tables.
     """
     own = "dagster_home-kafka" if kafka or on_kafka() else "dagster_home"
     home = Path(os.environ.get("DAGSTER_HOME") or demo_folder() / own).absolute()

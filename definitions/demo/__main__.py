@@ -1,4 +1,4 @@
-"""``python -m definitions.demo`` materializes the demo's assets through Dagster, and prints the results."""
+"""Materializes the demo's assets through Dagster, and prints the results: ``python -m definitions.demo``."""
 
 import argparse
 import logging
@@ -54,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def fill(append: int, kafka: bool) -> None:
-    """Starts a broker and publishes the topics, if requested. Appends pushes."""
+    """Appends ``append`` copies of pushes to their topic. With ``kafka``, starts a broker; on a broker, first publishes
+    the shipped topics.
+    """
     if kafka and not on_kafka():
         os.environ[KAFKA_VARIABLE] = ensure_running(PROJECT / ".kafka")
     if on_kafka():
@@ -66,7 +68,9 @@ def fill(append: int, kafka: bool) -> None:
 
 
 def materialize_all() -> int:
-    """Materializes both assets in this process, with one Spark session, and prints the metadata in Dagster."""
+    """Materializes both assets in this process, with one Spark session, and prints the metadata in Dagster. Returns the
+    exit code.
+    """
     from definitions.definitions import TOPICS, spark
 
     started = time.monotonic()
@@ -100,7 +104,10 @@ def materialize_all() -> int:
 
 
 def _started_spark() -> tuple[SparkSessionResource, Path]:
-    """Starts the session, and returns it with the log of Spark. Assets come first: they name the packages they need."""
+    """Starts the demo's Spark session, and returns the session and the file of Spark's log.
+
+    Create the assets before the session starts, because they name the packages that the session needs.
+    """
     from definitions.definitions import spark
 
     session, log = spark("ERROR"), demo_folder() / "spark.log"
@@ -111,7 +118,7 @@ def _started_spark() -> tuple[SparkSessionResource, Path]:
 
 
 def follow_changes() -> int:
-    """Show what change events of a database do to a table with keys."""
+    """Shows what change events of a database do to a table with keys. Returns the exit code."""
     products = build_products()  # first: the session gets the packages that assets need
     session, log = _started_spark()
     with dg.DagsterInstance.get() as instance:
@@ -123,7 +130,7 @@ def follow_changes() -> int:
 
 
 def hold_back() -> int:
-    """Shows a policy: tagged fields are masked, and a new personal field is held back."""
+    """Shows a policy: tagged fields are masked, and a new personal field is held back. Returns the exit code."""
     customers = build_customers()  # first: the session gets the packages that assets need
     session, log = _started_spark()
     with dg.DagsterInstance.get() as instance:
@@ -136,7 +143,9 @@ def hold_back() -> int:
 
 @contextmanager
 def _jvm_output_to(file: Path) -> Iterator[None]:
-    """Lets a JVM that starts in the block write to a file for its whole life; this process keeps its output."""
+    """Sends the output of a JVM that starts in the block to ``file``, for as long as the JVM runs. This process keeps
+    its own output.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     terminal = os.dup(2)
     try:
@@ -149,7 +158,7 @@ def _jvm_output_to(file: Path) -> Iterator[None]:
 
 
 def _definitions(session: SparkSessionResource) -> dg.Definitions:
-    """Returns the assets of the code location, with a job for each, a quiet console and a quiet Spark."""
+    """Returns the definitions of the demo: the assets, a job for each, a quiet console and a quiet Spark."""
     from definitions.definitions import build_masked, build_pushes
 
     assets = [build_masked(), build_pushes()]
@@ -183,7 +192,7 @@ def _place() -> str:
 
 
 class _Lines(logging.Handler):
-    """Prints the log lines of runs, without Dagster's own events."""
+    """A log handler that prints the log lines of runs, without Dagster's own events."""
 
     def emit(self, record: logging.LogRecord) -> None:
         meta = getattr(record, "dagster_meta", {})

@@ -1,4 +1,4 @@
-"""The demo of a table with keys: change events of a database, and the table before and after them.
+"""Shows a table with keys: change events of a database, and the table before and after them.
 
 The rows are those of the table ``inventory.products`` of Debezium's tutorial, the events have the form that Debezium's
 Postgres connector gives them: JSON with schemas, a tombstone after each deletion, and
@@ -28,7 +28,9 @@ Row = tuple[int, str, str, float]
 
 @dataclass(frozen=True)
 class Change:
-    """A change event: ``c``, ``r`` (a row of the snapshot), ``u`` or ``d``; ``row`` is the row after it."""
+    """A change event of Debezium. Its kind is ``c``, ``r`` (a row of the snapshot), ``u`` or ``d``; ``row`` is the row
+    after the change.
+    """
 
     op: str
     key: int
@@ -108,12 +110,12 @@ _EVENT = _struct(
 
 
 def folder() -> Path:
-    """Where the topic and the table are."""
+    """Returns the folder of the topic and the table."""
     return demo_folder() / "cdc"
 
 
 def build_products() -> dg.AssetsDefinition:
-    """The current row of each product."""
+    """Returns the asset with the current row of each product."""
     unwrap = {
         "alias": "unwrap",
         "type": "io.debezium.transforms.ExtractNewRecordState",
@@ -133,7 +135,9 @@ def build_products() -> dg.AssetsDefinition:
 
 
 def show_changes(products: dg.AssetsDefinition, session: SparkSessionResource, instance: dg.DagsterInstance) -> bool:
-    """Send the snapshot and run, send the changes and run; print the table after each. False: a run failed."""
+    """Sends the snapshot and runs the asset, then sends the changes and runs it again. Prints the table after each run,
+    and returns False if a run failed.
+    """
     shutil.rmtree(folder(), ignore_errors=True)
     for title, changes in (("before the changes", SNAPSHOT), ("after them", CHANGES)):
         records = []
@@ -157,6 +161,6 @@ def show_changes(products: dg.AssetsDefinition, session: SparkSessionResource, i
 
 
 def table_rows(session: SparkSessionResource) -> Sequence[Sequence[object]]:
-    """The rows of the table, in the order of their keys."""
+    """Returns the rows of the table, in the order of their keys."""
     rows = session.spark_session.read.format("delta").load(str(folder() / "products")).orderBy("id")
     return rows.select(*COLUMNS, "_source_offset").collect()

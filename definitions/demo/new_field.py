@@ -1,4 +1,4 @@
-"""The demo of a policy: producers add a personal field, and it stays out of the table until somebody decides."""
+"""Shows a policy: producers add a personal field, and the field stays out of the table until somebody decides."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ CUSTOMERS: Sequence[dict[str, Any]] = (
     {"id": 2, "country": "FR", "name": "Bo Sample", "email": "bo@example.org", "born": "1985-12-24"},
 )
 NEW_CUSTOMER = {**CUSTOMERS[0], "id": 3, "phone": "+49 30 0000000"}
-"""A record with a field that nobody has decided about."""
+"""A record with a field about which nobody has decided yet."""
 
 
 def folder() -> Path:
@@ -28,7 +28,7 @@ def folder() -> Path:
 
 
 def build_customers() -> dg.AssetsDefinition:
-    """Returns the asset of customers: records without a schema, under a policy, with no chain of their own."""
+    """Returns the asset of customers: records without a schema, under a policy, without a chain of its own."""
     customers = SmtTable(
         key=["shop", "customers"],
         chain={"transforms": ""},
@@ -41,7 +41,9 @@ def build_customers() -> dg.AssetsDefinition:
 
 
 def show_new_field(customers: dg.AssetsDefinition, session: SparkSessionResource, instance: dg.DagsterInstance) -> bool:
-    """Runs before and after the new field; prints the rows and the check. Returns False if a run failed."""
+    """Runs the asset before and after a record with the new field, and prints the rows and the check. Returns False if
+    a run failed.
+    """
     shutil.rmtree(folder(), ignore_errors=True)
     for title, values in (("as tags.yaml lists them", CUSTOMERS), ("with a new field, phone", (NEW_CUSTOMER,))):
         records = []

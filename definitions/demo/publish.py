@@ -24,7 +24,7 @@ def _record(row: SegmentRow) -> NewRecord:
 
 
 def publish() -> int:
-    """Publishes the shipped topics that the broker lacks, and returns the number of records."""
+    """Publishes the shipped topics that the broker lacks, and returns the number of published records."""
     place = demo.topics()
     assert isinstance(place, KafkaTopics)
     existing = set(open_source(place).topics())
@@ -41,7 +41,7 @@ def publish() -> int:
 
 
 def append_pushes(count: int) -> tuple[int, int]:
-    """Appends copies of the shipped pushes to their topic, and returns their number and the first offset."""
+    """Appends ``count`` copies of the shipped pushes to their topic, and returns their number and the first offset."""
     once = [NewRecord(r.key, r.value) for r in shipped(PUSHES)]
     records: Iterable[NewRecord] = (once * (count // len(once) + 1))[:count]
     place = demo.topics()

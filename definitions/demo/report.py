@@ -1,4 +1,4 @@
-"""The final output of the demo, made only from the metadata in Dagster."""
+"""Prints the final output of the demo, made only from the metadata in Dagster."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ class AssetSummary:
     changes: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
 
     def add(self, event: dg.AssetMaterialization) -> None:
-        """Adds a materialization."""
+        """Adds the numbers of a materialization to the summary."""
         self.partitions += event.partition is not None
         for name in COUNTS:
             self.counts[name] += _value(event.metadata, f"dagster_smt/{name}") or 0
@@ -33,7 +33,7 @@ class AssetSummary:
             self.changes[str(row["change"]), str(row["field"]), str(row["before"]), str(row["after"])] += 1
 
     def fields(self, action: str) -> int:
-        """Returns the number of fields that an action touched in at least one record."""
+        """Returns the number of fields that ``action`` touched in at least one record."""
         number = 0
         for (a, _, _), records in self.touched.items():
             if a == action and records:
@@ -51,7 +51,7 @@ def _rows(metadata: Mapping[str, dg.MetadataValue], name: str) -> list[Mapping[s
 
 
 def summaries(events: Iterable[dg.AssetMaterialization]) -> list[AssetSummary]:
-    """Returns a summary of each asset, in order of appearance."""
+    """Returns a summary of each asset in ``events``, in order of appearance."""
     assets: dict[str, AssetSummary] = {}
     for event in events:
         key = event.asset_key.to_user_string()
@@ -60,7 +60,7 @@ def summaries(events: Iterable[dg.AssetMaterialization]) -> list[AssetSummary]:
 
 
 def overview(assets: Sequence[AssetSummary]) -> str:
-    """Returns a table with a line for each asset."""
+    """Returns a table with a line for each asset of ``assets``."""
     head = ("asset", "partitions", "in", "out", "dropped", "dead letters", *(f"fields {a}" for a in ACTIONS))
     rows = []
     for s in assets:
@@ -90,7 +90,7 @@ def details(summary: AssetSummary) -> str:
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Returns a table as text, with numbers aligned to the right."""
+    """Returns ``head`` and ``rows`` as text in columns, with numbers aligned to the right."""
     texts = []
     for row in (head, *rows):
         texts.append(list(map(str, row)))

@@ -13,7 +13,7 @@ _HINT = "drop the default from the schema"
 
 
 def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Group:
-    """Returns a rebuilt struct whose default fits its new fields.
+    """Returns the rebuilt struct ``after`` with a default that fits its new fields.
 
     Args:
         before, after: The struct before and after the change.
@@ -31,7 +31,7 @@ def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Gro
 
 
 def changed_items_default(before: Cell, after: Cell, item: str, body: Node) -> Cell:
-    """Returns a changed array or map whose default fits its new elements."""
+    """Returns the changed array or map ``after`` with a default that fits its new elements."""
     default = before.schema.default
     if default is None:
         return after
@@ -52,7 +52,7 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 
 
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """Returns the value of a node, provided that the reference ``base`` has the given value."""
+    """Returns the value of ``node`` if the reference ``base`` has the value ``value``."""
     if isinstance(node, Group):
         members = {}
         for name, child in node.fields:

@@ -38,7 +38,7 @@ _TRUE = Const(True, BOOLEAN)
 
 @dataclass(frozen=True)
 class Target:
-    """A field, element or map value that a configured path matches.
+    """A field, element or map value that a configured path matches and an edit can change.
 
     Attributes:
         number: The number of the path.
@@ -57,17 +57,19 @@ class Target:
     whole: bool = False
 
     def touch(self, effect: int | None = None) -> None:
-        """Reports the path's effect, for records in which the value is not null."""
+        """Reports that ``effect``, an effect of the path, touches records in which the value is not null."""
         self.at.touch(self.number if effect is None else effect, present(self.node))
 
     def touch_place(self, effect: int | None = None) -> None:
-        """Reports the path's effect for records that have the field, even if the field is null."""
+        """Reports that ``effect``, an effect of the path, touches records that have the field, even if the field is
+        null.
+        """
         self.at.touch(self.number if effect is None else effect, self.parent)
 
 
 @dataclass(frozen=True)
 class RenamedNode:
-    """A node with a new name, as the result of an edit."""
+    """A node with a new name. An edit returns it to rename a field."""
 
     name: NewName
     node: Node
@@ -79,7 +81,9 @@ DropReport = Callable[[Expr | None, Planning], None]
 
 
 def struct_of(node: Node, purpose: str) -> Group:
-    """Returns the node as a struct, or raises the error of Connect's ``requireStruct``."""
+    """Returns ``node`` if it is a struct. Otherwise raises the error of Connect's ``requireStruct``, with ``purpose``
+    in the message.
+    """
     if node.schema.type is not Type.STRUCT:
         raise refuse("SMT201", f"only a struct can be used for [{purpose}], but this is {node.schema.label}")
     return open_struct(node)
@@ -88,7 +92,7 @@ def struct_of(node: Node, purpose: str) -> Group:
 def edited(
     group: Group, paths: Iterable[FieldPath], change: Edit, replace_nulls: bool, at: Planning, strict: bool = False
 ) -> Group:
-    """Returns a rebuilt struct. Every field is copied, and ``change`` edits the fields that the paths match.
+    """Rebuilds the struct ``group``: copies every field, and applies ``change`` to the fields that ``paths`` match.
 
     ``change`` returns the new field, a field with a new name (``RenamedNode``), or None to drop the field. Inner fields
     change before the fields around them. Rebuilt structs keep name, version, doc, parameters, optionality and default;
@@ -106,7 +110,7 @@ def edited(
 
 
 def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: bool | None, at: Planning) -> Group:
-    """Returns a rebuilt struct, as ``edited`` does, for routes that have already been resolved.
+    """Rebuilds the struct ``group`` as ``edited`` does, for paths that are already resolved to ``branch``.
 
     With ``replace_nulls=None``, a later pass copies the fields.
     """
@@ -114,8 +118,8 @@ def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: boo
 
 
 def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> Group:
-    """Returns a struct with only the fields at the ends of routes, and the structs around these fields. Nothing is
-    copied.
+    """Rebuilds ``group`` with only the fields at the ends of the routes in ``branch``, and the structs around these
+    fields. No field is copied.
 
     ``dropped`` is called for each dropped field. Its arguments are an expression that is null if the struct around the
     field is null (None if the struct is never null), and the planning that collects touches.
@@ -125,7 +129,7 @@ def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> G
 
 @dataclass(frozen=True)
 class _Editor:
-    """Rebuilds one struct.
+    """An editor that rebuilds one struct with the edited or remaining fields.
 
     ``level`` is the number of arrays and maps around the struct; each of them needs a name of its own for its items.
     With ``dropped``, fields without routes are dropped, and fields at the ends of routes stay as they are.
@@ -190,7 +194,7 @@ class _Editor:
         return node
 
     def _ends(self, name: str, node: Node, branch: Branch, parent: Expr | None) -> EditResult:
-        """Returns a node after the edits of the paths that end at this node, in the order of the paths."""
+        """Applies the edits of the paths that end at ``node``, in the order of the paths, and returns the result."""
         new: NewName | None = None
         for number in branch.ends:
             after = self.change(Target(number, name, node, parent, self.at))
@@ -204,7 +208,7 @@ class _Editor:
         return RenamedNode(new, node)
 
     def _each(self, cell: Cell, select: Select, branch: Branch) -> Cell:
-        """Returns an array or map with edited elements."""
+        """Returns ``cell``, an array or map, with edited elements."""
         item, values = f"item{self.level}", cell.schema.values
         assert values is not None
         if self.dropped is not None and branch.ends:
@@ -268,20 +272,22 @@ def _rekeyed(cell: Cell, select: Select, new: NewName) -> Cell:
 
 
 def clash(name: str) -> PlanError:
-    """Returns the error of two fields with the same name."""
+    """Returns the error that two fields have the name ``name``."""
     statement = f"two fields would be named '{name}'"
     return refuse("SMT111", statement, "rename or drop one of them", SCHEMA_BUILDER_EXCEPTION)
 
 
 def all_sources(node: Node) -> frozenset[str]:
-    """Returns the input fields that a node depends on."""
+    """Returns the input fields that ``node`` depends on."""
     if isinstance(node, Cell):
         return node.sources
     return node.sources.union(*(all_sources(child) for _, child in node.fields))
 
 
 def field_of(group: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
-    """Returns a field, or raises the error of a missing field."""
+    """Returns the field ``name`` of ``group``. If there is no such field, raises the error ``missing_class`` of
+    Connect.
+    """
     if name not in group.by_name:
         hint = f"the fields are: {', '.join(group.by_name)}"
         raise refuse("SMT102", f"there is no field '{name}'", hint, missing_class)
@@ -289,7 +295,7 @@ def field_of(group: Group, name: str, missing_class: str = DATA_EXCEPTION) -> No
 
 
 def present(node: Node) -> Expr | None:
-    """Returns an expression that is null if the node is null; None if the node is never null."""
+    """Returns an expression that is null exactly if ``node`` is null; None if the node is never null."""
     if not node.may_be_null:
         return None
     if isinstance(node, Cell):
@@ -298,9 +304,9 @@ def present(node: Node) -> Expr | None:
 
 
 def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schema | None = None) -> Cell:
-    """Returns a field that is rejected unless it is null. ``schema`` is the schema of the result.
+    """Returns a cell that rejects each record in which ``node`` is not null. ``schema`` is the schema of the result.
 
-    A field that is never null is rejected during planning.
+    If the node is never null, the error is raised during planning.
     """
     expr = present(node)
     if expr is None:
@@ -310,7 +316,9 @@ def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schem
 
 
 def under(group: Group, rebuilt: Group) -> Group:
-    """Returns a rebuilt struct that is null if the original struct is null, even if its schema became required."""
+    """Returns ``rebuilt``, which is null wherever the original struct ``group`` is null, even if its schema became
+    required.
+    """
     if "" in rebuilt.by_name and "" not in group.by_name:
         raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)
     nullable = group.may_be_null and not rebuilt.schema.optional

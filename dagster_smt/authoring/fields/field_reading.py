@@ -17,7 +17,7 @@ from dagster_smt.values.containers import ItemAt, MapValue, StructField
 def read_field(
     node: Node, path: FieldPath, strict: bool = False, missing_class: str = DATA_EXCEPTION
 ) -> tuple[Node, Expr | None]:
-    """Returns the field at a path, and an expression that is null if the struct around the field is null.
+    """Returns the field at ``path`` in ``node``, and an expression that is null if the struct around the field is null.
 
     The expression is None if the struct is never null. Structs on the path are read with their defaults, the field
     itself as it is. The value under a map key and the element of an array may be missing, and are therefore optional.

@@ -1,4 +1,4 @@
-"""JSONPath in options and plans: the check of a path, and its answer on a struct."""
+"""Handles JSONPath in options and plans: checks a path, and plans its answer on a struct."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +34,9 @@ Tree = dict[str, Any]
 
 
 def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Yields the problems of a configured path, for ``Options.check``. With ``single``, it may only match one field."""
+    """Yields the problems of ``text``, a configured JSONPath, for ``Options.check``. With ``single``, the path may
+    match only one field.
+    """
     try:
         path = parse_json_path(text)
         for step in path.steps:
@@ -53,7 +55,8 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
 
 
 def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
-    """Returns the expression of a path's answer on a struct (``values.json_path.answer``); null if the struct is null.
+    """Returns an expression for the answer of ``path`` on the struct ``group`` (``values.json_path.answer``). The
+    expression is null if the struct is null.
 
     ``at`` collects fields that the schema does not have; the path treats them as missing. A null is read as its
     default.
@@ -73,7 +76,7 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 
 
 def finding(path: JsonPath) -> Condition:
-    """Returns the condition, as data, under which a path has a result in an object.
+    """Returns the condition, as data, under which ``path`` has a result in an object.
 
     A path can begin with filters of the object itself. The condition is exact for these filters, and unknown for all
     steps after them.
@@ -100,7 +103,7 @@ def _passing(test: Test) -> Condition:
 
 
 def _places(path: JsonPath) -> Iterator[Names]:
-    """Yields the fields that a path reads, except fields inside arrays."""
+    """Yields the fields that ``path`` reads, except fields inside arrays."""
     above: Names = ()
     for step in path.steps:
         if isinstance(step, str):

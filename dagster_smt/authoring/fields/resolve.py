@@ -41,7 +41,7 @@ class Branch:
         return next(iter(self.below.values())).first
 
     def add(self, route: Route, number: int, meant: bool = True) -> None:
-        """Adds the route of a path."""
+        """Adds ``route``, a route of the path ``number``, to the tree below this branch."""
         branch = self
         for step in route:
             branch = branch.below.setdefault(step, Branch())
@@ -59,7 +59,7 @@ def resolve(
     *,
     together: bool = False,
 ) -> Branch:
-    """Resolves the given paths in a schema, and returns their routes as one tree.
+    """Resolves ``paths`` in ``schema``, and returns their routes as one tree.
 
     Args:
         schema: The schema of the struct in which the paths start.
@@ -83,7 +83,7 @@ def resolve(
 
 
 def text_of(route: Route) -> str:
-    """Returns a route in the extended syntax."""
+    """Returns ``route`` as a path in the extended syntax."""
     names = []
     for step in route:
         names.append(step.name if isinstance(step, Key) else step)
@@ -116,7 +116,7 @@ def _children(schema: Schema) -> Iterator[tuple[RouteStep, Schema]]:
 
 
 def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
-    """Yields the route steps that one step of a path matches in a schema, each with its schema."""
+    """Yields the route steps that ``step`` of a path matches in ``schema``, each with the schema it leads to."""
     values, keyed = schema.values, has_text_keys(schema)
     if isinstance(step, str | Match):
         matches = _matches(step)
@@ -135,7 +135,7 @@ def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
 
 
 def has_text_keys(schema: Schema) -> bool:
-    """Returns True if a schema is a map with string keys, which a path can name."""
+    """Returns True if ``schema`` is a map with string keys, which a path can name."""
     return schema.type is Type.MAP and schema.keys is not None and schema.keys.type is Type.STRING
 
 
@@ -153,7 +153,9 @@ def _is_of(schema: Schema, step: Step) -> bool:
 
 
 def _known(schema: Schema, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], str]:
-    """Returns the names at the point where a path has no match, and the name that the path expects at that point."""
+    """Returns the names that ``schema`` has where the path ``steps`` has no match, and the name that the path expects
+    there.
+    """
     for number, step in enumerate(steps):
         following = [] if isinstance(step, Deep) else list(matching(schema, step))
         if len(following) != 1:
@@ -173,7 +175,7 @@ def _next_name(steps: tuple[Step, ...]) -> str:
 
 
 def _names(schema: Schema) -> dict[str, None]:
-    """Returns all field names of a schema, at any depth."""
+    """Returns all field names of ``schema``, at any depth."""
     names = dict.fromkeys(schema.field_names)
     for _, child in _children(schema):
         names.update(_names(child))

@@ -1,4 +1,4 @@
-"""Finds the matches of an extended path in lazily decoded JSON (``values.lazy``). Decodes as little as possible.
+"""Finds the matches of an extended path in lazily decoded JSON (``values.lazy``), and decodes as little as possible.
 
 A deep scan for a name skips JSON that does not contain the quoted name. Skipped JSON stays undecoded, and therefore
 keeps all its bytes.
@@ -30,7 +30,9 @@ _OPENERS = (ord("{"), ord("["))
 
 
 def finder(path: FieldPath) -> Find:
-    """Returns a function that finds all matches of a path: outer values before inner ones, elements in order."""
+    """Returns a function that finds all matches of ``path``. It yields outer values before inner values, and elements
+    in order.
+    """
     walk = _walk(path.steps)
 
     def find(value: Any) -> list[Location]:
@@ -64,7 +66,7 @@ def _walk(steps: tuple[Step, ...]) -> _Walk:
 
 
 def _keys(step: Step) -> _Keys:
-    """Returns a function that yields the keys or indexes of a container that one step matches."""
+    """Returns a function that yields the keys or indexes of a container that ``step`` matches."""
     if isinstance(step, str):
         return lambda node: (step,) if type(node) is dict and step in node else ()
     if isinstance(step, Index):
@@ -86,7 +88,7 @@ def _all_keys(node: Any) -> Iterable[Any]:
 
 
 def kinds_of(step: Step) -> frozenset[str]:
-    """Returns the kinds of schemaless values (``model.runtime.kind_of``) that a step selects by type."""
+    """Returns the kinds of schemaless values (``model.runtime.kind_of``) that ``step`` selects by type."""
     if isinstance(step, OfLogical):
         return frozenset({step.name.removeprefix("org.apache.kafka.connect.data.")} & {"Timestamp", "Decimal"})
     assert isinstance(step, OfType)
@@ -94,7 +96,7 @@ def kinds_of(step: Step) -> frozenset[str]:
 
 
 def _deep(rest: tuple[Step, ...]) -> _Walk:
-    """Returns a function that applies the remaining steps of a path at every level.
+    """Returns a function that applies the steps ``rest`` of a path at every level.
 
     The function searches the bytes for a name before it decodes the bytes.
     """
@@ -117,7 +119,7 @@ def _deep(rest: tuple[Step, ...]) -> _Walk:
 
 
 def escape_of(name: str) -> bytes:
-    """Returns the bytes that every other spelling of a name in JSON contains.
+    """Returns the bytes that every escaped spelling of ``name`` in JSON contains.
 
     Any character can be spelled by its number (``\\u``). Only some have an escape of their own, such as the line break.
     """
@@ -127,7 +129,7 @@ def escape_of(name: str) -> bytes:
 
 
 class _Scan:
-    """A deep scan for a name.
+    """A scan for a name at every level of a value.
 
     ``ends`` is True if the name is the last step. If the JSON of an object then contains the name only once, as a key
     of the object itself, no value inside the object can match.
@@ -139,7 +141,7 @@ class _Scan:
         self.escape = escape_of(name)
 
     def node(self, node: Any, locations: list[Location], trail: Trail, depth: int) -> None:
-        """Scans a decoded object or array."""
+        """Scans ``node``, a decoded object or array, and adds the matches to ``locations``."""
         self.below(node, locations, trail, depth)
         for key in _all_keys(node):
             child = node[key]
@@ -149,7 +151,7 @@ class _Scan:
                 self.node(child, locations, (node, key, trail, depth), depth + 1)
 
     def raw(self, parent: Any, key: Any, locations: list[Location], trail: Trail, depth: int) -> None:
-        """Scans undecoded JSON, and decodes it only if it may contain the name."""
+        """Scans the undecoded JSON at ``key`` of ``parent``. The JSON is decoded only if it may contain the name."""
         text = parent[key]
         if memoryview(text)[0] not in _OPENERS:
             return

@@ -1,4 +1,4 @@
-"""Helpers for transforms of records without a schema, on lazily decoded JSON (``values.lazy``)."""
+"""Helps transforms of records without a schema, on lazily decoded JSON (``values.lazy``)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -16,7 +16,9 @@ Visit = Callable[[Any, Record], None]
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:
-    """Returns the value if it is an object, or raises the error of Connect's ``requireMap``."""
+    """Returns ``value`` if it is an object. Otherwise raises the error of Connect's ``requireMap``, with ``purpose`` in
+    the message.
+    """
     if type(value) is not dict:
         statement = f"only an object can be used for [{purpose}] without a schema, but this is {java_class(value)}"
         hint = "guard the stage with a predicate, such as RecordIsTombstone with negate=true"
@@ -25,7 +27,7 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 
 
 def parent_of(value: Any, steps: Sequence[Any]) -> dict[str, Any] | None:
-    """Returns the object at a path of names; None if a step is missing or is not an object."""
+    """Returns the object at the names ``steps`` in ``value``; None if a step is missing or is not an object."""
     for step in steps:
         if type(value) is not dict or step not in value:
             return None
@@ -36,14 +38,16 @@ def parent_of(value: Any, steps: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def element_of(value: Any, index: Index) -> Any:
-    """Returns an element of an array; None if the array is too short or the value is not an array."""
+    """Returns the element ``index`` of the array ``value``; None if the array is too short or the value is not an
+    array.
+    """
     if type(value) is list and -len(value) <= index.number < len(value):
         return look(value, index.number)
     return None
 
 
 def value_at(value: Any, path: FieldPath) -> Any:
-    """Returns the value at a path to at most one field; None if a step is missing or leads nowhere."""
+    """Returns the value at ``path``, which matches at most one field; None if a step is missing or leads nowhere."""
     for step in path.steps:
         if isinstance(step, Index):
             value = element_of(value, step)
@@ -57,8 +61,8 @@ def value_at(value: Any, path: FieldPath) -> Any:
 def value_visitor(
     paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[TextReplacement | None] = ()
 ) -> Visit:
-    """Returns a visitor for acts that only replace values. The visitor can run deep scans on the bytes, without
-    decoding.
+    """Returns a visitor that applies ``acts`` to the matches of ``paths``. The acts may only replace values, so the
+    visitor can run deep scans on the bytes, without decoding.
 
     A missing top-level field that a path of one name refers to becomes null, as in Connect. If an act replaces all
     strings with the same string, ``texts`` contains this string at the position of the act.
@@ -83,7 +87,7 @@ def value_visitor(
 
 
 def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Iterator[Record]:
-    """Yields the records whose values are objects without a schema, marked as changed.
+    """Yields the records whose values are objects without a schema, and marks these records as changed.
 
     All other records go to ``other``.
     """
@@ -96,7 +100,7 @@ def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Ite
 
 
 def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False, once: bool = False) -> Visit:
-    """Returns a function that applies the act of each path to all its matches, inner values before outer values.
+    """Returns a visitor that applies the act of each path to all matches of the path, inner values before outer values.
 
     Args:
         paths: The paths.
@@ -134,8 +138,8 @@ def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) ->
 
 
 def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, once: bool) -> Visit:
-    """Returns the visitor for pattern paths. The visitor collects all matches first, because acts change names and
-    positions.
+    """Returns a visitor for ``paths`` with patterns. The visitor collects all matches before it applies an act, because
+    acts change names and positions.
     """
     find, flat = collector(paths, once), tuple(path.leaf for path in paths if fills and path.flat)
 
@@ -150,11 +154,11 @@ def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, onc
 
 
 Collect = Callable[[Any], Iterable[tuple[int, Any, Any]]]
-"""Returns (number of the path, container, key or index) for each match."""
+"""A function that returns (number of the path, container, key or index) for each match."""
 
 
 def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
-    """Returns a function that collects all matches of paths.
+    """Returns a function that collects all matches of ``paths``.
 
     Inner values come before outer values, and later elements of an array before earlier elements. With ``once``, if
     several paths match one value, only the last path applies.
@@ -209,7 +213,8 @@ def _order(target: tuple[int, Location]) -> tuple[int, int]:
 
 
 def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
-    """Returns a function that drops all fields of an object except the matches of paths and the objects around them.
+    """Returns a function that drops all fields of an object except the matches of ``paths`` and the objects around the
+    matches.
 
     The function returns True if it dropped a field. Arrays around matches keep their nulls, objects and arrays; an
     object or array without a match becomes empty.
@@ -260,7 +265,7 @@ def _prune(node: Any, ends: set[tuple[int, Any]], ways: set[tuple[int, Any]]) ->
 
 
 def ensured_parent(value: dict[str, Any], names: Iterable[Any], create: bool) -> dict[str, Any] | None:
-    """Returns the object at a path of names. Returns None if there is no value at the path, or if the value is not an
+    """Returns the object at ``names`` in ``value``. Returns None if there is no value at the path, or if it is not an
     object.
 
     ``create`` adds missing objects.

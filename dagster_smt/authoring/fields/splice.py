@@ -1,4 +1,4 @@
-"""Deep scans for names that only replace values, on the bytes of undecoded JSON.
+"""Replaces the values that deep scans for names find, on the bytes of undecoded JSON.
 
 Decoding every level would cost more than all other work. If a path ends with ``**`` and a name or pattern, and the act
 changes neither names nor positions, a regular expression finds the values and replaces them in the JSON. That is safe
@@ -31,14 +31,15 @@ class _NeedsDecoding(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextReplacement:
-    """The JSON with which an act replaces every string, and the bit of the act in ``record.touched``."""
+    """The JSON text that an act writes for every string, and the bit of the act in ``record.touched``."""
 
     new: bytes
     bit: int
 
 
 def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> Callable[[Any, Record], None] | None:
-    """Returns a function that applies an act to all matches of a path; None if the path has a different shape.
+    """Returns a function that applies ``act`` to all matches of ``path``. Returns None if the path has any other shape
+    than names, ``**``, and a name or pattern.
 
     Args:
         path: Names, then ``**``, then a name or pattern.
@@ -62,7 +63,7 @@ def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> 
 
 
 class _Name:
-    """A name to find."""
+    """A plain name that a scan looks for."""
 
     def __init__(self, name: str):
         self.name = name
@@ -71,13 +72,15 @@ class _Name:
         self.values = _Values([name.encode()])
 
     def keys(self, node: dict[str, Any]) -> list[str]:
-        """Returns the keys of an object that are equal to the name."""
+        """Returns the keys of ``node`` that are equal to the name."""
         if self.name in node:
             return [self.name]
         return []
 
     def find(self, data: bytes) -> "_Values | None":
-        """Returns the expressions for the name's values in JSON; None if the JSON does not contain the name."""
+        """Returns the regular expressions for the name's values in ``data``; None if the JSON does not contain the
+        name.
+        """
         if b"\\" in data and self.escape in data:  # a search for one character is much faster than for two
             raise _NeedsDecoding
         if self.needle in data:
@@ -86,7 +89,7 @@ class _Name:
 
 
 class _Pattern:
-    """A pattern of names to find, with a cache of the result for each name."""
+    """A pattern of names that a scan looks for, with a cache of the result for each name."""
 
     needle = b'"'
 
@@ -117,7 +120,7 @@ class _Pattern:
 
 
 class _Values:
-    """The regular expressions for some keys and their values.
+    """The regular expressions that find some keys and their values in JSON.
 
     ``texts`` matches keys with string values; there is one expression for each spelling of the colon. ``all`` matches
     either (key with colon) (value) or (key with colon) () (opening bracket). A quote after a backslash belongs to
@@ -138,7 +141,7 @@ class _Values:
 
 
 class _Splice:
-    """The scan of one path.
+    """The scan of one path that replaces values in JSON.
 
     ``fixed`` contains the replacements of keys with string values, one for each spelling of the colon.
     """
@@ -153,7 +156,7 @@ class _Splice:
             self.fixed = [(pattern, text.replace(b"\\", rb"\\")) for pattern, text in new]
 
     def node(self, node: Any, record: Record) -> None:
-        """Scans a decoded object or array, inner values first."""
+        """Scans ``node``, a decoded object or array, inner values first, and replaces the matches."""
         for key in list(node) if type(node) is dict else range(len(node)):
             child = node[key]
             if is_raw(child):
@@ -166,7 +169,7 @@ class _Splice:
                 self.act(node, key, record)
 
     def _raw(self, parent: Any, key: Any, record: Record) -> None:
-        """Scans undecoded JSON, and replaces values in it if possible."""
+        """Scans the undecoded JSON at ``key`` of ``parent``, and replaces matches in its bytes if possible."""
         data = bytes(parent[key])
         try:
             values = self.target.find(data)

@@ -1,3 +1,3 @@
-"""Implements the takeover: runs of this package continue a connector's table, and later the connector can continue
+"""Implements takeovers. Runs of this package continue the table of a connector, and later the connector can continue
 after the runs.
 """

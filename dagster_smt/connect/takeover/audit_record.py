@@ -1,5 +1,5 @@
-"""Writes the record of a takeover as JSON and Markdown next to the component, before the first step and after the
-last.
+"""Writes the record of a takeover as JSON and Markdown, next to the component. It is written before the first step and
+after the last step.
 """
 
 import getpass
@@ -18,14 +18,14 @@ from dagster_smt.model.secrets import shows_secret
 
 JSON_FILE, PAGE = "takeover.json", "takeover.md"
 HISTORY = "takeover.history.jsonl"
-"""The file with each result in the folder, one JSON object per line, so that a later takeover does not overwrite an
-earlier record.
+"""The file with the results of all takeovers in the folder, one JSON object per line. A later takeover does not
+overwrite earlier lines.
 """
 
 
 def config_hash(connector: Connector) -> str:
-    """Returns the SHA-256 of a configuration. The values of secrets are left out, so that nobody can guess them from
-    the hash.
+    """Returns the SHA-256 of the configuration of ``connector``. The values of secrets are left out, so that nobody can
+    guess them from the hash.
     """
     options = {}
     for name, value in connector.config.items():
@@ -42,13 +42,13 @@ def user() -> str:
 
 
 def now() -> str:
-    """Returns the current time as a string."""
+    """Returns the current time as text."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def read_record(folder: Path) -> TakeOverRecord | None:
-    """Returns the record of the last takeover that began in a folder; None if there is none, or if it cannot be
-    read.
+    """Returns the record of the last takeover that began in ``folder``. Returns None if there is none, or if it cannot
+    be read.
     """
     try:
         data: dict[str, Any] = json.loads((folder / JSON_FILE).read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def read_record(folder: Path) -> TakeOverRecord | None:
 
 
 def write_record(record: TakeOverRecord, folder: Path) -> None:
-    """Writes a record. Each file appears as a whole or not at all."""
+    """Writes ``record`` into ``folder``. Each file appears as a whole or not at all."""
     text = json.dumps(asdict(record), indent=2, ensure_ascii=False) + "\n"
     _replace(folder / JSON_FILE, text)
     _replace(folder / PAGE, page_of(record))
@@ -79,7 +79,7 @@ def _replace(file: Path, text: str) -> None:
 
 
 def page_of(record: TakeOverRecord) -> str:
-    """Returns a record as Markdown."""
+    """Returns ``record`` as a Markdown page."""
     lines = [f"# Takeover of {plain(record.connector)}", "", f"Result: **{record.result}**.", ""]
     facts = [
         ("what", "value"),

@@ -1,4 +1,4 @@
-"""Compares the columns of a connector's table with the columns that the chain produces for the last records."""
+"""Compares the columns of a connector's table with those that the chain produces for the last records."""
 
 import secrets
 from collections.abc import Mapping
@@ -21,7 +21,9 @@ from dagster_smt.tables.window_request import WindowRequest
 
 
 def scratch_sink(sink: TableSink, folder: str) -> TableSink:
-    """Returns a sink of the same kind as a table, under a folder or URI, for a new table without a layout."""
+    """Returns a sink of the same kind as ``sink`` for a scratch table. It is a new table under ``folder``, without a
+    layout.
+    """
     kind = IcebergSink if isinstance(sink, IcebergSink) else DeltaSink
     path = f"{folder.rstrip('/')}/smt_scratch_{secrets.token_hex(6)}"
     source = sink.source_columns or SourceColumns()
@@ -29,14 +31,16 @@ def scratch_sink(sink: TableSink, folder: str) -> TableSink:
 
 
 def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
-    """Returns a run that writes a fixed window of records into a scratch table. Records that fail are left out."""
+    """Returns a run that writes the records in ``window`` into the scratch table ``sink``. Records that fail are left
+    out.
+    """
     request = WindowRequest(explicit=window)
     return replace(spec, sink=sink, window=request, errors_tolerance="all", dead_letter_topic="", key="")
 
 
 def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
-    """Returns the last records of each partition before the given end offsets. If there are no such records, returns
-    the first records after these offsets.
+    """Returns a window with the last records of each partition before its offset in ``ends``. Without such records, it
+    contains the first records after these offsets.
     """
     each = max(1, most // max(1, len(ranges)))
     results = []
@@ -51,7 +55,8 @@ def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: 
 
 
 def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, window: Window) -> StructType | None:
-    """Returns the columns that the chain produces for the records of a window; None if the window has no record.
+    """Returns the columns that the chain produces for the records in ``window``. Returns None if the window has no
+    record.
 
     Args:
         session: The Spark session.
@@ -67,7 +72,7 @@ def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, wind
 
 
 def column_differences(sink: TableSink, table: StructType, chain: StructType) -> list[ColumnDifference]:
-    """Returns the differences between the columns that a chain produces and the columns of a table. Source columns are
+    """Returns the differences between the columns of a table and those that a chain produces. Source columns are
     ignored.
 
     Args:
@@ -89,7 +94,7 @@ def column_differences(sink: TableSink, table: StructType, chain: StructType) ->
 
 
 def _names(table: StructType, chain: StructType, path: str, differences: list[ColumnDifference]) -> None:
-    """Adds a difference for each column or field that only the table or only the chain has."""
+    """Adds a difference for each column or field that is only in ``table`` or only in ``chain``."""
     there = {f.name: f for f in table.fields}
     ours = {f.name: f for f in chain.fields}
     for name, column in ours.items():

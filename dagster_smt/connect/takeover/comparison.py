@@ -1,5 +1,5 @@
-"""Compares two tables cell by cell, in any order of rows, including types, nulls and nested values. No result contains
-a value.
+"""Compares two tables cell by cell, including types, nulls and nested values. The order of rows has no effect, and no
+result contains a value.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +17,13 @@ from dagster_smt.tables.sink_options import SourceColumns
 SHOWN = 20
 """The largest number of rows whose differences are listed."""
 _CANDIDATES = 500
-"""The number of rows of the other table that are searched for the cells that differ."""
+"""The number of rows of the other table that are searched for the most similar row."""
 _NUMBER, _PLACE = "__smt_number", "__smt_place"
 
 
 @dataclass(frozen=True)
 class RowDifference:
-    """A row of the chain that is missing in the connector's table.
+    """A row that the chain produces and the connector's table lacks.
 
     Attributes:
         place: The coordinates of the record, such as ``orders-0 offset 17``.
@@ -38,7 +38,7 @@ class RowDifference:
 
 @dataclass
 class RowComparison:
-    """The result of a comparison.
+    """The result of comparing the rows of a chain with the rows of a connector.
 
     Attributes:
         columns: The compared columns, with their types.
@@ -64,7 +64,8 @@ class RowComparison:
 def compared_rows(
     ours: DataFrame, of_connector: DataFrame, source: SourceColumns, keys: Sequence[str] = ()
 ) -> RowComparison:
-    """Compares two tables as multisets of rows, in the columns that have the same name and type in both.
+    """Compares two tables as multisets of rows. Only the columns with the same name and type in both tables are
+    compared.
 
     Args:
         ours: The rows of the chain, with the source columns.
@@ -117,7 +118,9 @@ def compared_rows(
 
 
 def comparable(value: Column, kind: DataType) -> Column:
-    """Converts a value into a form by which Spark can group: a map becomes the list of its entries, sorted by key."""
+    """Converts ``value`` into a form by which Spark can group rows. For example, a map becomes the list of its entries,
+    sorted by key.
+    """
     if isinstance(kind, StructType):
         fields = []
         for f in kind.fields:

@@ -1,4 +1,4 @@
-"""Stops a connector, and proves that none of its data is in flight."""
+"""Stops a connector, and proves that it has no data in flight."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,13 +15,13 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 
 Say = Callable[[str], None]
 Heads = tuple[TableHead, ...]
-"""The version of each table of a connector."""
+"""The version of each table that a connector writes."""
 _PAUSE = 0.3
 
 
 @dataclass(frozen=True)
 class StoppedConnector:
-    """A stopped connector that has no data in flight.
+    """A connector that has been stopped and has no data in flight.
 
     Attributes:
         offsets: The committed offsets of the connector. The tables contain all records before these offsets, and no
@@ -59,8 +59,8 @@ class Settling:
         self.client = KafkaClient(source)
 
     def settle(self, *, may_run: bool = True) -> StoppedConnector:
-        """Stops the connector. If data files wait for a commit, lets the connector run until it has committed them, and
-        stops it again.
+        """Stops the connector, and returns the proof that nothing is in flight. If data files wait for a commit, the
+        connector runs until it has committed them, and is stopped again.
 
         Args:
             may_run: False if the connector must not run again, because runs have already continued one of its tables.
@@ -89,7 +89,7 @@ class Settling:
                 self._drain(heads, end)
 
     def stop(self) -> None:
-        """Stops the connector, and waits until no task and no member of its groups remains."""
+        """Stops the connector, and waits until it has no task, and its groups have no member."""
         state = self.rest.state()
         if not state.is_stopped:
             self.say(f"stopping {self.plan.name}: {state.text}")
@@ -126,7 +126,7 @@ class Settling:
         return tuple(table.head() for table in self.tables)
 
     def flight(self, heads: Heads) -> InFlight:
-        """Returns the data in flight, relative to the given versions of the tables."""
+        """Returns the data in flight, relative to ``heads``, the versions of the tables."""
         result = InFlight()
         if not self.plan.control:
             return result
@@ -136,12 +136,12 @@ class Settling:
         return result
 
     def offsets(self) -> CommittedOffsets:
-        """Returns the offsets of the connector's group."""
+        """Returns the committed offsets of the connector's consumer group."""
         return CommittedOffsets(self.plan.group, self._committed(self.plan.group))
 
     def set_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Sets the offsets of a stopped connector in the worker and, if the connector has its own group, in that
-        group.
+        """Sets ``offsets`` of the stopped connector in the worker. If the connector has its own consumer group, sets
+        them there as well.
         """
         self.rest.set_offsets(offsets)
         if self.plan.group != self.plan.worker_group:
@@ -157,7 +157,9 @@ class Settling:
         return offsets
 
     def _settled(self, heads: Heads, flight: InFlight) -> StoppedConnector | None:
-        """Returns the offsets, provided that nothing changed while they were read."""
+        """Returns the stopped connector with its offsets. Returns None if the tables no longer have the versions
+        ``heads`` after the offsets were read.
+        """
         offsets = self.offsets()
         answer = self.rest.offsets()
         of_worker = self._committed(self.plan.worker_group)
@@ -188,7 +190,7 @@ class Settling:
         return TableError(Problem("SMT796", self.plan.name, statement, hint))
 
     def _drain(self, heads: Heads, end: float) -> None:
-        """Lets the connector run until a commit leaves nothing in flight."""
+        """Resumes the connector until one of its commits leaves nothing in flight. ``end`` is the time limit."""
         self.rest.resume()
         while time.monotonic() < end:
             time.sleep(_PAUSE)

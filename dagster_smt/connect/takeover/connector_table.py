@@ -1,4 +1,4 @@
-"""The table of a takeover: its versions, its rows, and the entry in its state."""
+"""The table of a takeover: its versions, its rows, and the note in its state."""
 
 import json
 import secrets
@@ -31,11 +31,11 @@ from dagster_smt.visible import without_partitions
 _OFFSETS = "kafka.connect.offsets."
 _VALID_THROUGH = ("kafka.connect.valid-through-ts", "kafka.connect.vtts")
 _LONGEST_WAY = 1_000
-"""The largest number of snapshots between the newest snapshot and the newest snapshot of the connector."""
+"""The largest number of snapshots between the newest snapshot and the connector's newest snapshot."""
 
 
 class TakeOverTable:
-    """The table of a plan, opened with a session.
+    """The table of a takeover, opened with a session.
 
     Raises:
         UnsupportedError: SMT784, the table does not support a takeover.
@@ -68,11 +68,13 @@ class TakeOverTable:
             self.files = ParquetFolder(session, str(sink.path), plan.naming)
 
     def state(self) -> TableState | None:
-        """Returns the state of the table; None if no run of this package has written it."""
+        """Returns the state of the table. Returns None if no run of this package has written the table."""
         return self.table.state()
 
     def columns(self) -> StructType | None:
-        """Returns the columns of the table, or of the files that will become the table; None if there are none."""
+        """Returns the columns of the table, or of the Parquet files that will become the table. Returns None if there
+        are none.
+        """
         schema = self.table.schema()
         if schema is None and self.files is not None:
             schema = self.files.schema()
@@ -81,8 +83,8 @@ class TakeOverTable:
     # --- files ---
 
     def prove_files(self, offsets: CommittedOffsets, count: CountRows) -> str:
-        """Proves that Parquet files contain the records before the given offsets. Returns the proof; empty for other
-        tables.
+        """Proves that the Parquet files contain exactly the records before ``offsets``. Returns the proof as text,
+        which is empty for other tables.
 
         Raises:
             TableError: SMT797, the files contain different records; SMT798, files were added after the conversion.
@@ -107,14 +109,14 @@ class TakeOverTable:
         return check_files(files, offsets.offsets, begins, count)
 
     def convert_files(self) -> None:
-        """Converts Parquet files into a Delta table. Does nothing if they have been converted, or for other tables."""
+        """Converts the Parquet files into a Delta table. If they have been converted, or for other tables, does
+        nothing.
+        """
         if self.files is not None and self.table.schema() is None:
             self.files.convert()
 
     def files_before(self, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows of the files that begin before the given offsets, because the connector may be writing more
-        files.
-        """
+        """Returns the rows of the files that begin before ``offsets``. The connector may be writing further files."""
         assert self.files is not None
         paths = []
         for file in self.files.files(self.files.paths(), self.spec.table.topics):
@@ -125,7 +127,7 @@ class TakeOverTable:
     # --- versions ---
 
     def head(self) -> TableHead:
-        """Returns the current version of the table, with the newest offsets of an Iceberg sink."""
+        """Returns the current version of the table. For an Iceberg sink, it includes the newest offsets."""
         if not isinstance(self.table, IcebergTable):
             return self._delta_head()
         self.table._properties()
@@ -164,7 +166,7 @@ class TakeOverTable:
         return TableHead(str(version), str(version - 1))
 
     def rows(self) -> int:
-        """Returns the number of rows."""
+        """Returns the number of rows in the table."""
         return self.table.read().count()
 
     # --- offsets ---
@@ -176,7 +178,8 @@ class TakeOverTable:
         return source.measure(topics), source.identities(topics)
 
     def covered(self, committed: CommittedOffsets, measured: TopicEnds) -> OffsetSet:
-        """Returns the offsets that a connector has written.
+        """Returns the offsets whose records the connector has written, given the offsets ``committed`` by its consumer
+        group.
 
         Raises:
             TableError: SMT789, the offsets cannot belong to the topics.
@@ -204,7 +207,9 @@ class TakeOverTable:
     # --- the note ---
 
     def take(self, covered: OffsetSet, measured: TopicEnds, identities: Mapping[str, str], rows: int) -> TableState:
-        """Commits the entry of a takeover, and adds the source columns. Returns the state."""
+        """Commits the note of a takeover with the offsets ``covered`` to the table, and adds the source columns.
+        Returns the new state.
+        """
         before = self.state()
         first = before or TableState(0, "", self.sink.holds)
         own = 0
@@ -233,8 +238,10 @@ class TakeOverTable:
         return state
 
     def give_back(self, state: TableState) -> TableState:
-        """Commits the entry of a return to the connector. Runs that have begun can then no longer commit, and later
-        runs fail.
+        """Commits the note that the table has been given back to the connector. Returns the state that follows
+        ``state``.
+
+        Runs that have begun can then no longer commit, and later runs fail.
         """
         assert state.taken_over is not None
         note = replace(state.taken_over, back=True, millis=_now())

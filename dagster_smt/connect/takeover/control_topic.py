@@ -1,5 +1,5 @@
-"""Reads the control topic of Apache's Iceberg sink, to find data files that tasks have written but no snapshot contains
-yet.
+"""Reads the control topic of Apache's Iceberg sink, to find data files in flight. Tasks have written such files, but no
+snapshot contains them yet.
 
 A task writes data files, and then sends their names to the control topic in one transaction with the offsets of its
 consumer group. The coordinator reads the names and adds the files to the table. Each snapshot stores the offset of the
@@ -33,7 +33,7 @@ _PAUSE = 0.2
 
 @dataclass
 class InFlight:
-    """The data files that a control topic names, but that no snapshot of the table contains.
+    """Data files in flight. The control topic names them, but no snapshot of the table contains them.
 
     Attributes:
         files: The number of data files and delete files.
@@ -48,7 +48,7 @@ class InFlight:
     read_to: dict[int, int] = field(default_factory=dict)
 
     def and_(self, other: "InFlight") -> "InFlight":
-        """Returns the data in flight for two tables that share a control topic."""
+        """Adds the data in flight in ``other``, for a second table that uses the same control topic."""
         return InFlight(
             self.files + other.files,
             self.records + other.records,
@@ -63,14 +63,14 @@ class InFlight:
 
     @property
     def text(self) -> str:
-        """Describes the data in flight."""
+        """A phrase that describes the data in flight."""
         if self.open_transactions:
             return f"an open transaction in {self.open_transactions} partitions of the control topic"
         return f"{self.files} files with {self.records} records that no snapshot has"
 
 
 def in_flight(client: KafkaClient, topic: str, group: str, table: str, committed: Mapping[int, int]) -> InFlight:
-    """Returns the data in flight for a table.
+    """Returns the data in flight for the table ``table``.
 
     Args:
         client: The brokers of the control topic.
@@ -163,7 +163,7 @@ def _add(result: InFlight, value: bytes, group: str, table: str) -> None:
 
 
 def event_of(value: bytes) -> dict[str, Any]:
-    """Returns an event of the control topic.
+    """Decodes ``value``, an event of the control topic.
 
     Raises:
         ValueError: The bytes are not an event.
@@ -179,7 +179,7 @@ def event_of(value: bytes) -> dict[str, Any]:
 
 
 def _with_space(schema: Any) -> Any:
-    """Returns a schema in which every type has a namespace.
+    """Returns ``schema`` with a namespace for every type.
 
     Iceberg writes ``"namespace": ""`` for a type without a namespace, and its bare name where the type is used again.
     By Avro's rules, that name would be resolved in the enclosing namespace.

@@ -1,4 +1,4 @@
-"""The definition that takes over a table: the component of an import, read from its folder without Dagster."""
+"""The definition that takes over a table. It is the component of an import, read from its folder without Dagster."""
 
 import os
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Definition:
     """
 
     def __init__(self, folder: Path):
-        """Reads the folder.
+        """Reads the definition in ``folder``.
 
         Raises:
             ConfigError: SMT792, the file is not a component of this package; or the problems of its options.
@@ -79,7 +79,7 @@ def _attributes(folder: Path) -> dict[str, Any]:
 
 
 def _rendered(data: Any) -> Any:
-    """Returns the data with its templates rendered, as Dagster renders them."""
+    """Returns ``data`` with its templates rendered, as Dagster would render them."""
     if isinstance(data, str):
         if "{" not in data:
             return data

@@ -17,12 +17,14 @@ _OF_AIVEN = "{{topic}}-{{partition}}-{{start_offset}}"
 _PLACE = re.compile(r"\{\{\s*([a-z_]+)\s*(?::[^}]*)?\}\}")
 _PARTS = {"topic": "(?P<topic>.+?)", "partition": r"(?P<partition>\d+)", "start_offset": r"(?P<start>\d+)"}
 _EXTENSION = r"(?:\.\w+)*"
-"""``.parquet``, ``.snappy.parquet``, ``.gz``. Aiven writes ``.parquet`` only if the template contains it."""
+"""Matches the extension of a file, such as ``.parquet``, ``.snappy.parquet`` or ``.gz``. Aiven writes ``.parquet`` only
+if the template contains it.
+"""
 
 
 @dataclass(frozen=True)
 class FileName:
-    """The information in the name of a file.
+    """The information that the name of a file contains.
 
     Attributes:
         topic: The topic.
@@ -39,7 +41,7 @@ class FileName:
 
 @dataclass(frozen=True)
 class FileNaming:
-    """The names of a connector's files.
+    """The form of the names that a connector gives to its files.
 
     Attributes:
         pattern: A pattern for a name, or for the end of a path.
@@ -50,7 +52,9 @@ class FileNaming:
     text: str
 
     def read(self, path: str) -> FileName | None:
-        """Returns the information in the path of a file; None if the connector writes no files with such names."""
+        """Returns the information in ``path``, the path of a file. Returns None if the connector writes no files with
+        such names.
+        """
         match = self.pattern.search(path)
         if match is None:
             return None
@@ -61,7 +65,7 @@ class FileNaming:
 
 
 def file_naming(connector: Connector) -> FileNaming | None:
-    """Returns the naming of a connector's Parquet files; None for a connector that writes no files.
+    """Returns the form of the file names of ``connector``. Returns None for a connector that writes no files.
 
     Raises:
         UnsupportedError: SMT797, the files are not Parquet, or their names do not contain the offsets.
@@ -83,7 +87,7 @@ def file_naming(connector: Connector) -> FileNaming | None:
 
 
 def _in_a_name(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """Returns a pattern in which the topic is a part of the file's name, because a topic name contains no slash."""
+    """Returns ``pattern`` with a topic that contains no slash, so that the topic is a part of the file's name."""
     return re.compile(pattern.pattern.replace("(?P<topic>.+?)", "(?P<topic>[^/]+?)"))
 
 

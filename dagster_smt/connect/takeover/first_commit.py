@@ -1,5 +1,4 @@
-"""The first commit of a Delta table that is created from Parquet files. The commit lists the files, and changes none of
-them.
+"""The first commit of a Delta table that is created from Parquet files. It lists the files without changing them.
 
 ``CONVERT TO DELTA`` would write the same commit. But Delta 4.0 fails on PySpark 4.0.2 and later, where the Parquet
 reader has a different constructor. So this module writes the commit. Delta's own log store creates the commit file, so
@@ -25,13 +24,15 @@ from dagster_smt.errors import Problem, TableError, UnsupportedError
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _SAFE = "/+=:,@!$&'()*;~-._"
 _UNREADABLE = set(" ,;{}()\n\t=")
-"""Characters that a Delta table's column name may contain only with column mapping, which Parquet files lack."""
+"""Characters that column names in a Delta table may contain only with column mapping. Parquet files of a connector have
+no column mapping.
+"""
 _NEW_TYPES = ("timestamp_ntz", "variant")
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a table.
+    """A data file of a Delta table.
 
     Attributes:
         path: The path relative to the folder of the table.
@@ -47,7 +48,7 @@ class DataFile:
 
     @property
     def values(self) -> dict[str, str | None]:
-        """The values in the names of the file's folders, such as ``day=2026-01-01``."""
+        """The partition values in the names of the file's folders, such as ``day=2026-01-01``."""
         values: dict[str, str | None] = {}
         for part in self.path.split("/")[:-1]:
             name, equals, value = part.partition("=")
@@ -57,7 +58,7 @@ class DataFile:
 
 
 def check_columns(place: str, schema: StructType) -> None:
-    """Raises an error for columns that a Delta table of plain Parquet files cannot have.
+    """Raises an error if ``schema`` has columns that are not possible in a Delta table of plain Parquet files.
 
     Raises:
         UnsupportedError: SMT798.
@@ -93,7 +94,7 @@ def _names(schema: StructType) -> Iterable[str]:
 
 
 def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequence[str]) -> list[str]:
-    """Returns the lines of the commit."""
+    """Returns the lines of the first commit, which add ``files`` to the table."""
     now = round(time.time() * 1000)
     parameters: Mapping[str, str] = {"numFiles": str(len(files)), "partitionedBy": json.dumps([*partition_by])}
     actions: list[dict[str, Any]] = [

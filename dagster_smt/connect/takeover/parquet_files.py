@@ -56,7 +56,7 @@ CountRows = Callable[[Window], int]
 
 
 class ParquetFolder:
-    """A folder that contains Parquet files.
+    """A folder with Parquet files that a connector has written.
 
     Args:
         session: The Spark session.
@@ -68,7 +68,7 @@ class ParquetFolder:
         self.session, self.path, self.naming = session, path, naming
 
     def schema(self) -> StructType | None:
-        """Returns the columns of the files and of the folder names; None if there is no file."""
+        """Returns the columns of the files, including those in folder names. Returns None if there is no file."""
         try:
             schema = self._reader().parquet(self.path).schema
         except PySparkException:
@@ -83,7 +83,7 @@ class ParquetFolder:
         return schema
 
     def rows_of(self, paths: Sequence[str]) -> DataFrame:
-        """Returns the rows of the given files."""
+        """Returns the rows of the files at ``paths``."""
         schema = self.schema()
         assert schema is not None
         return self.session.read.schema(schema).option("basePath", self.path).parquet(*paths)
@@ -92,7 +92,7 @@ class ParquetFolder:
         return self.session.read.option("mergeSchema", True).option("recursiveFileLookup", True)
 
     def paths(self) -> dict[str, int]:
-        """Returns the number of rows in each file, by its path."""
+        """Maps the path of each file to its number of rows."""
         try:
             frame = self._reader().parquet(self.path)
         except PySparkException:
@@ -100,7 +100,7 @@ class ParquetFolder:
         return rows_by_file(frame)
 
     def files(self, paths: Mapping[str, int], topics: Iterable[str]) -> list[ConnectorFile]:
-        """Returns the files with the information in their names.
+        """Returns the files at ``paths`` with the information in their names.
 
         Raises:
             TableError: SMT797, the connector does not use such a name, or the file belongs to another topic.
@@ -121,7 +121,7 @@ class ParquetFolder:
         return files
 
     def convert(self) -> None:
-        """Converts the folder. The columns in the folder names become the partition columns of the table."""
+        """Converts the folder into a Delta table. The columns in folder names become partition columns."""
         schema = self.schema()
         assert schema is not None
         check_columns(self.path, schema)
@@ -138,16 +138,16 @@ class ParquetFolder:
         write_first_commit(self.session, self.path, actions_of(files, schema, self.partition_columns()))
 
     def _below(self, path: str) -> str:
-        """Returns a file's path relative to the folder."""
+        """Returns ``path``, the path of a file, relative to the folder."""
         return path.partition(self.path.rpartition(":")[2].strip("/"))[2].strip("/")
 
     def partition_columns(self) -> list[str]:
-        """Returns the columns in the folder names, such as ``day=2026-01-01``."""
+        """Returns the names of the columns in folder names, such as ``day`` in ``day=2026-01-01``."""
         return [*DataFile(self._below(next(iter(self.paths()), "")), 0, 0, 0).values]
 
 
 def rows_by_file(frame: DataFrame) -> dict[str, int]:
-    """Returns the number of rows in each file of a table, by the file's path."""
+    """Maps the path of each file in ``frame`` to its number of rows."""
     counts = frame.groupBy(F.col("_metadata.file_path").alias("path")).agg(F.count("*").alias("rows")).collect()
     rows = {}
     for row in counts:
@@ -161,7 +161,7 @@ def check_files(
     begins: Mapping[TopicPartition, int],
     count: CountRows,
 ) -> str:
-    """Proves that files contain all records before the committed offsets, and no others. Returns the proof.
+    """Proves that ``files`` contain exactly the records before the committed offsets, and returns the proof as text.
 
     Args:
         files: The files.
@@ -197,7 +197,7 @@ def check_files(
 
 
 def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
-    """Returns a problem if a file is in flight."""
+    """Returns a problem if one of ``files`` is in flight, because it begins at or after ``offset``."""
     for file in files:
         beyond = file.name.start >= offset or (file.name.end is not None and file.name.end > offset)
         if beyond:
@@ -209,7 +209,7 @@ def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
 
 
 def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
-    """Returns a problem if two files of a folder contain the same records."""
+    """Returns a problem if two of ``files`` in the same folder contain the same records."""
     last: dict[str, ConnectorFile] = {}
     for file in files:
         before = last.get(file.folder)
@@ -223,8 +223,9 @@ def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
 
 
 def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
-    """Returns True if each offset from the first file to the committed offset has a row, or if the file names show
-    this."""
+    """Returns True if each offset from the first file up to ``offset`` has a row. The file names may also show that
+    nothing is missing.
+    """
     if not files:
         return offset == 0
     if files[-1].name.end is not None:
@@ -235,11 +236,11 @@ def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
 def _counted(
     place: TopicPartition, files: Sequence[ConnectorFile], offset: int, begin: int, count: CountRows
 ) -> Problem | None:
-    """Compares the number of rows in the files with the number of rows of the chain, because offsets may have no
-    record, and the chain may drop records.
+    """Compares the number of rows in ``files`` with the number of rows that the chain produces. Returns a problem if
+    they differ.
 
-    Files in one folder follow each other, so the last file is sufficient. The offsets of files in several folders
-    overlap.
+    Counting is necessary because offsets may have no record, and because the chain may drop records. Files in one
+    folder follow each other, so the last file is sufficient. The offsets of files in several folders overlap.
     """
     where = f"{place[0]}-{place[1]}"
     start = begin

@@ -1,4 +1,6 @@
-"""The plan of a takeover: the connector of a worker, and the component that continues its table."""
+"""The plan of a takeover. It combines the connector of a worker with the component that continues the connector's
+table.
+"""
 
 from collections.abc import Mapping
 
@@ -25,7 +27,7 @@ _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 
 
 def take_over_plan(connector: Connector, url: str, definition: Definition) -> TakeOverPlan:
-    """Returns the plan.
+    """Returns the plan for the takeover of a connector's table.
 
     Args:
         connector: The connector; or, if it has several tables, its part for one table.
@@ -74,7 +76,8 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
 
 
 def check_iceberg(connector: Connector) -> None:
-    """Raises an error for Iceberg sinks whose tables cannot be components, before an import reports the options.
+    """Raises an error if the tables of ``connector``, an Iceberg sink, cannot become components. This check comes
+    before an import reports the options.
 
     Raises:
         UnsupportedError: SMT784, the class is unknown; SMT795, the tables are not listed anywhere.
@@ -97,7 +100,7 @@ def check_iceberg(connector: Connector) -> None:
 
 
 def catalog_conf(config: Mapping[str, str]) -> dict[str, str]:
-    """Returns Spark's settings that make the catalog of an Iceberg sink the default catalog.
+    """Returns the Spark settings with which the catalog in ``config``, of an Iceberg sink, becomes the default catalog.
 
     The catalog gets the name that the sink uses, so that the connector and the runs write the same table.
     """

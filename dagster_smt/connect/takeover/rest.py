@@ -1,4 +1,4 @@
-"""The REST API of a Connect worker, as far as a takeover uses it: configuration, state, offsets, stop and resume."""
+"""The part of a Connect worker's REST API that a takeover needs: configuration, state, offsets, stop and resume."""
 
 import time
 import urllib.error
@@ -21,11 +21,13 @@ _SECONDS_TO_LEARN = 5
 yet.
 """
 _NO_METHOD = (404, 405)
-"""The HTTP status codes with which a worker before Kafka 3.5 responds to ``PUT /connectors/NAME/stop``."""
+"""The HTTP status codes of a worker that cannot stop connectors. Workers before Kafka 3.5 respond with them to
+``PUT /connectors/NAME/stop``.
+"""
 
 
 class ConnectRest:
-    """A worker's REST API for one connector.
+    """A client of a worker's REST API, for one connector.
 
     Args:
         url: The address.
@@ -38,7 +40,7 @@ class ConnectRest:
         self._path = f"/connectors/{urllib.parse.quote(name, safe='')}"
 
     def connector(self) -> Connector:
-        """Returns the connector with its configuration.
+        """Requests the connector with its configuration.
 
         Raises:
             EngineError: SMT780, the worker does not respond.
@@ -51,7 +53,7 @@ class ConnectRest:
         return Connector(self.name, texts)
 
     def state(self) -> ConnectorState:
-        """Returns the state of the connector and its tasks."""
+        """Requests the state of the connector and its tasks."""
         about = self._ask("GET", "/status")
         tasks = []
         for t in about["tasks"]:
@@ -71,7 +73,7 @@ class ConnectRest:
         self._ask("PUT", "/resume")
 
     def offsets(self) -> dict[TopicPartition, int]:
-        """Returns the committed offsets of a sink connector."""
+        """Returns the committed offsets of the connector, which must be a sink."""
         results = {}
         for item in self._ask("GET", "/offsets")["offsets"]:
             partition, offset = item["partition"], item["offset"]
@@ -81,7 +83,7 @@ class ConnectRest:
         return results
 
     def set_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Sets the committed offsets of a stopped sink connector (Kafka 3.6 and later)."""
+        """Sets the committed ``offsets`` of the connector, which must be a stopped sink (Kafka 3.6 and later)."""
         items = []
         for (topic, partition), offset in sorted(offsets.items()):
             place = {"kafka_topic": topic, "kafka_partition": partition}
@@ -89,8 +91,9 @@ class ConnectRest:
         self._ask("PATCH", "/offsets", {"offsets": items})
 
     def until(self, holds: Callable[[ConnectorState], bool], seconds: float) -> ConnectorState:
-        """Waits until ``holds`` is true for the connector's state, or until the time is over. Returns the last
-        state."""
+        """Waits until ``holds`` is true for the connector's state, or until ``seconds`` have passed. Returns the last
+        state.
+        """
         end = time.monotonic() + seconds
         state = self.state()
         while not holds(state) and time.monotonic() < end:
@@ -99,7 +102,9 @@ class ConnectRest:
         return state
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Sends a request, and repeats it while the worker rebalances or does not respond."""
+        """Sends a request for ``path``, and returns the response. The request is repeated while the worker rebalances
+        or does not respond.
+        """
         end = time.monotonic() + self.seconds
         unknown_until = time.monotonic() + _SECONDS_TO_LEARN
         while True:

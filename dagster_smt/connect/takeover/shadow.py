@@ -31,7 +31,7 @@ from dagster_smt.version import __version__
 JSON_FILE, PAGE = "shadow.json", "shadow.md"
 _PAUSE = 0.3
 _NAMES = ("connector", "class", "SHA-256 of the configuration without secrets", "table", "chain")
-"""Facts that a page displays as code."""
+"""The names of the facts whose values a page displays as code."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ class ShadowReport:
 
 
 class Shadow:
-    """A shadow run. The connector may continue to run.
+    """A shadow run: compares the rows that a connector writes with the rows that the chain writes. The connector may
+    continue to run.
 
     Args:
         session: The Spark session.
@@ -119,7 +120,7 @@ class Shadow:
         self.settling = Settling(plan, self.rest, [self.table], options.wait, say)
 
     def compare(self) -> ShadowReport:
-        """Compares the rows, and writes the report next to the component.
+        """Compares the rows of the connector with the rows of the chain, and writes the report next to the component.
 
         Raises:
             EngineError: SMT783, data was in flight during the whole wait.
@@ -145,8 +146,8 @@ class Shadow:
         return report
 
     def _moment(self) -> tuple[CommittedOffsets, TableHead]:
-        """Returns offsets and a version that belong together, because the version contains all records before the
-        offsets.
+        """Returns the committed offsets and a version of the table that belong together: the version contains all
+        records before the offsets.
         """
         end = time.monotonic() + self.options.wait
         while time.monotonic() < end:
@@ -177,7 +178,9 @@ class Shadow:
         return Window(tuple(ranges)), whole
 
     def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows of a version without the rows of our runs, which have source columns."""
+        """Returns the rows that the connector wrote to version ``head`` of the table. Rows with source columns are left
+        out, because our own runs wrote them.
+        """
         if self.table.files is not None and self.table.table.schema() is None:
             return self.table.files_before(offsets)
         if isinstance(self.table.table, IcebergTable):
@@ -219,7 +222,7 @@ def _write(report: ShadowReport, rows: RowComparison, folder: Path) -> None:
 
 
 def facts_of(report: ShadowReport) -> list[tuple[str, str]]:
-    """Returns the facts of a report: the compared tables and offsets, and the numbers of rows."""
+    """Returns the facts that a page shows of ``report``: the compared tables and offsets, and the numbers of rows."""
     rows = report.rows
     return [
         ("connector", report.connector),

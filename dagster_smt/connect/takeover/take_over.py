@@ -72,10 +72,10 @@ class TakeOver:
         self.tables = [TakeOverTable(session, plan) for plan in plans]
         self.settling = Settling(self.plan, self.rest, self.tables, options.wait, say)
 
-    # --- there ---
+    # --- takeover ---
 
     def take(self) -> list[TakeOverRecord]:
-        """Takes over the tables, or continues a takeover that was killed. Returns a record for each table.
+        """Takes over the tables of ``plans``, or continues a takeover that was killed. Returns a record for each table.
 
         Raises:
             SmtError: Nothing was taken over. The connector is in the same state as before.
@@ -92,10 +92,10 @@ class TakeOver:
         return self._with_records(records, "taken over", lambda: self._take(records, states), self._resume_if_it_ran)
 
     def _have_all(self, states: Iterable[TableState]) -> bool:
-        """Returns True if the recorded offsets equal the connector's offsets.
+        """Returns True if the offsets recorded in every table of ``states`` equal the connector's offsets.
 
-        If an attempt was killed, a worker that had lost its cluster may have committed between the proof and the entry
-        of this attempt.
+        The offsets can differ after an attempt that was killed: a worker without a connection to its cluster may have
+        committed between the proof and the entry of that attempt.
 
         Raises:
             TableError: SMT791, runs have committed since then, so rows may be in the table twice.
@@ -139,7 +139,7 @@ class TakeOver:
         raise EngineError(Problem("SMT783", self.plan.name, statement, "run again when no worker writes the table"))
 
     def _rows_of(self, table: TakeOverTable) -> CountRows:
-        """Returns a function that counts the rows that the chain produces for the records of a window."""
+        """Returns a function that counts the rows that the chain of ``table`` produces for the records of a window."""
 
         def rows_of(window: Window) -> int:
             scratch = scratch_sink(table.sink, self.options.scratch)
@@ -148,7 +148,7 @@ class TakeOver:
         return rows_of
 
     def _note(self, records: Sequence[TakeOverRecord], settled: StoppedConnector, proofs: Sequence[str]) -> None:
-        """Commits the offsets as the progress of each table."""
+        """Commits the offsets of the stopped connector ``settled`` as the progress of each table."""
         for number, (table, record) in enumerate(zip(self.tables, records, strict=True)):
             measured, identities = table.measured()
             covered = table.covered(settled.offsets, measured)
@@ -158,7 +158,7 @@ class TakeOver:
             table.take(covered, measured, identities, record.rows)
 
     def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: StoppedConnector) -> bool:
-        """Returns True if the connector wrote nothing between the proof and the entries."""
+        """Returns True if the connector wrote nothing to the tables between the proof and the entries."""
         heads = self.settling.heads()
         for record, head in zip(records, heads, strict=True):
             record.head_after = head.to_json()
@@ -170,8 +170,8 @@ class TakeOver:
         return True
 
     def _taken_before(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of a takeover whose entry has been committed. Writes the record if an attempt was killed
-        before it could write the record.
+        """Returns the record of the takeover whose entry is already committed in ``table``. Writes the record if an
+        attempt was killed before it could do so.
         """
         record = read_record(table.plan.folder)
         self.say("the table is taken over already")
@@ -206,7 +206,8 @@ class TakeOver:
             self.say(f"would note the offsets of {self.plan.group} in {table.sink.place}")
 
     def _compare_columns(self, table: TakeOverTable, record: TakeOverRecord) -> None:
-        """Compares the columns of a table with the columns that the chain produces.
+        """Compares the columns of ``table`` with the columns that its chain produces, and adds the differences to
+        ``record``.
 
         Raises:
             TableError: SMT781, for each difference that is not accepted.
@@ -236,7 +237,7 @@ class TakeOver:
         if problems:
             raise TableError(problems)
 
-    # --- and back ---
+    # --- return to the connector ---
 
     def back(self) -> list[TakeOverRecord]:
         """Gives the tables back to the connector, which continues at the end of the runs' progress.
@@ -290,8 +291,8 @@ class TakeOver:
         self.say(f"given back: {self.plan.name} continues after the runs")
 
     def _set_offsets(self, ends: Mapping[TopicPartition, int], running: bool) -> None:
-        """Sets the connector's offsets to the end of the runs. The offsets only move forward, and only while the
-        connector is stopped.
+        """Moves the connector's offsets forward to ``ends``, where the runs ended. Offsets never move back, and move
+        only while the connector is stopped.
         """
         committed = self._committed()
         behind = {}
@@ -314,8 +315,8 @@ class TakeOver:
         return dict(self.settling.offsets().offsets)
 
     def _refuse_other_ends(self, states: Sequence[TableState]) -> None:
-        """Raises an error if tables end at different offsets, because a connector has one offset per partition for all
-        tables.
+        """Raises an error if the tables of ``states`` end at different offsets, because a connector has one offset per
+        partition for all tables.
 
         A table that has been given back has no more runs, so its end does not change until all tables have been given
         back.
@@ -340,7 +341,7 @@ class TakeOver:
                 hint = "let each asset run until all have the same offsets; after a killed attempt, take over first"
                 raise TableError(Problem("SMT796", table.sink.place, statement, hint))
 
-    # --- both ---
+    # --- both directions ---
 
     def _refuse_other_connector(self, table: TakeOverTable, state: TableState | None) -> None:
         note = state.taken_over if state is not None else None
@@ -357,8 +358,9 @@ class TakeOver:
         return TableError(Problem("SMT791", self.plan.name, statement, hint))
 
     def _begun(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of this attempt. If an attempt was killed, this record continues the record of that
-        attempt."""
+        """Returns the record of this attempt for ``table``. After an attempt that was killed, the record continues the
+        record of that attempt.
+        """
         plan = table.plan
         last = read_record(plan.folder)
         if last is not None and (last.connector, last.result) == (plan.name, "begun"):
@@ -386,7 +388,7 @@ class TakeOver:
     def _with_records(
         self, records: list[TakeOverRecord], result: Result, steps: Callable[[], None], undo: Callable[[], None]
     ) -> list[TakeOverRecord]:
-        """Runs the steps, and writes the record of each table with their result."""
+        """Runs ``steps``, and then writes ``records`` with their result. If the steps fail, runs ``undo``."""
         try:
             with coded_failures(self.plan.name):
                 steps()
@@ -410,8 +412,8 @@ class TakeOver:
                 write_record(record, table.plan.folder)
 
     def _resume_if_it_ran(self) -> None:
-        """If this command has stopped the connector, starts it again, unless a table already has the entry of a
-        takeover.
+        """Starts the connector again if this command has stopped it. The connector stays stopped if a table already has
+        the entry of a takeover.
         """
         if any(_is_taken(table.state()) for table in self.tables):
             return
@@ -430,7 +432,7 @@ def _is_back(state: TableState) -> bool:
 
 
 def _has_runs_since(state: TableState) -> bool:
-    """Returns True if a run has committed after the entry of the takeover."""
+    """Returns True if a run has committed to the table after the entry of the takeover."""
     for last_run in state.runs[-1:]:
         if last_run.number > state.number - 1:
             return True
@@ -438,7 +440,7 @@ def _has_runs_since(state: TableState) -> bool:
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
-    """Raises an error for a state that one offset per partition cannot express.
+    """Raises an error if the progress of ``table`` has ranges that one offset per partition cannot express.
 
     Raises:
         TableError: SMT788.
@@ -457,7 +459,7 @@ def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
 
 
 def as_json(record: TakeOverRecord) -> dict[str, Any]:
-    """Returns a record as JSON data."""
+    """Returns ``record`` as JSON data."""
     return asdict(record)
 
 

@@ -32,7 +32,7 @@ class ConnectorState:
 
     @property
     def text(self) -> str:
-        """Formats the state: ``RUNNING (2 tasks: RUNNING)``."""
+        """Formats the state as one line, such as ``RUNNING (2 tasks: RUNNING)``."""
         if not self.tasks:
             return f"{self.state} (no tasks)"
         return f"{self.state} ({len(self.tasks)} tasks: {', '.join(sorted({*self.tasks}))})"

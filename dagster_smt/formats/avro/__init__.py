@@ -1,1 +1,1 @@
-"""Avro, with and without a schema registry."""
+"""Reads and writes Avro, with and without a schema registry."""

@@ -1,4 +1,5 @@
-"""Avro of values without a Connect schema: ``AvroData.ANYTHING_SCHEMA``, a record with one value of any type.
+"""Avro for values without a Connect schema. Its schema, ``AvroData.ANYTHING_SCHEMA``, is a record with one value of any
+type.
 
 ``AvroConverter`` writes values without a schema in this form, and reads a record with exactly this schema as a value
 without a schema. This module has its own codec, because fastavro does not limit its recursion: deeply nested bytes
@@ -19,7 +20,7 @@ from dagster_smt.model.schema import Type
 from dagster_smt.values.json.lazy import MAX_DEPTH, Raw, decode, with_room
 
 NAME = f"{CONNECT_AVRO}Anything"
-"""The record's full name."""
+"""The full name of the record ``Anything``."""
 _SINGLE = ("boolean", "bytes", "double", "float", "int", "long", "string")
 _FIELDS = (*_SINGLE, "array", "map")
 _SPACE, _, _SHORT = NAME.rpartition(".")
@@ -36,16 +37,16 @@ _SCHEMA = {
     "fields": [{"name": name, "type": ["null", _TYPES[name]], "default": None} for name in _FIELDS],
 }
 TEXT = json.dumps(_SCHEMA, separators=(",", ":"))
-"""The schema, as printed by Avro."""
+"""The schema as Avro prints it."""
 _DOUBLE, _FLOAT = Struct("<d"), Struct("<f")
 _ABSENT, _PRESENT = b"\0", b"\2"
 _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
-"""The fields for whole numbers, with the Avro type of each."""
+"""Maps each field for whole numbers to its Avro type."""
 
 
 def is_anything(text: str) -> bool:
-    """Returns True if an Avro schema equals ``AvroData.ANYTHING_SCHEMA`` (``Schema.equals``). Docs and aliases are
-    ignored.
+    """Returns True if the Avro schema ``text`` equals ``AvroData.ANYTHING_SCHEMA`` (``Schema.equals``). Docs and
+    aliases are ignored.
     """
     try:
         return bool(_plain(parse_schema(json.loads(text), named_schemas={})) == _KNOWN)
@@ -71,7 +72,8 @@ _KNOWN = _plain(parse_schema(json.loads(TEXT), named_schemas={}))
 
 
 def read_anything(raw: bytes) -> Any:
-    """Returns the value in a record's bytes: the first field that is set (``AvroData.toConnectData`` without a schema).
+    """Returns the value in ``raw``, the bytes of a record. It is the first field that is set
+    (``AvroData.toConnectData`` without a schema).
 
     Raises:
         DataError: SMT416 if the bytes do not fit the schema, or have more nesting levels than Connect reads in JSON.
@@ -125,7 +127,7 @@ class _AnythingReader:
         return as_key(key), self.value(depth)
 
     def items(self, read: Callable[[int], Any], depth: int) -> list[Any]:
-        """Returns the items of an array.
+        """Reads the items of an array with ``read``, and returns them.
 
         A block begins with its number of items; if that is negative, its size follows.
         """
@@ -143,7 +145,7 @@ class _AnythingReader:
         return self.data[start : self.at]
 
     def long(self, bits: int = 64) -> int:
-        """Returns a number of variable length, in zigzag encoding."""
+        """Reads an integer of variable length and up to ``bits`` bits in zigzag encoding, and returns it."""
         value = shift = 0
         while True:
             byte = self.data[self.at]
@@ -157,7 +159,7 @@ class _AnythingReader:
 
 
 def write_anything(value: Any) -> bytes:
-    """Returns the bytes of a record that contains a value (``AvroData.fromConnectData`` without a schema).
+    """Returns the bytes of a record that contains ``value`` (``AvroData.fromConnectData`` without a schema).
 
     Maps keep their key order.
 

@@ -1,4 +1,4 @@
-"""Detects Avro types whose values take up no bytes.
+"""Recognizes Avro types whose values take up no bytes.
 
 A few bytes of a record could describe any number of such values.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _MOST = 16
-"""The maximum number of values without bytes in one item of an array or map.
+"""The largest number of values without bytes in one item of an array or map.
 
 A reader may thus read up to this many values per byte of a record.
 """
@@ -16,7 +16,8 @@ A reader may thus read up to this many values per byte of a record.
 
 @dataclass
 class Empty:
-    """Counts the values without bytes in types. The types have a Connect schema, so no type contains itself.
+    """A counter of the values in a type that take up no bytes. The types have a Connect schema, so no type contains
+    itself.
 
     Attributes:
         names: The named types.
@@ -27,7 +28,7 @@ class Empty:
     known: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def endless(self, items: Any, *, keyed: bool = False) -> bool:
-        """Returns True if a few bytes could describe any number of items.
+        """Returns True if a few bytes could describe any number of values of the type ``items``.
 
         ``keyed`` is true if each item has a key, which takes up at least one byte.
         """
@@ -35,8 +36,8 @@ class Empty:
         return (whole and not keyed) or count > _MOST
 
     def of(self, avro: Any) -> tuple[int, bool]:
-        """Returns the number of values without bytes inside a value of the given type. Also returns True if the value
-        itself takes up no bytes.
+        """Returns the number of values without bytes inside a value of the type ``avro``. The second item is True if
+        the value itself takes up no bytes.
         """
         if isinstance(avro, list):  # the number of the member takes up a byte
             return max((self.of(member)[0] for member in avro), default=0), False

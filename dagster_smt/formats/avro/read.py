@@ -56,13 +56,13 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "array": (list,), "map": (dict,),
 }  # fmt: skip
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DataError)
-"""The errors of converting a default, which may be any JSON."""
+"""The errors that may occur while a default is converted, which may be any JSON."""
 _SAME = (("int", "long"), ("float", "double"))
 
 
 @dataclass(frozen=True)
 class Avro:
-    """An Avro schema with its reader.
+    """A prepared Avro schema, with the Connect schema and a reader.
 
     Attributes:
         schema: The Connect schema.
@@ -78,14 +78,14 @@ class Avro:
 
     @property
     def top(self) -> Any:
-        """``source`` in full: a list for a union, else a dict."""
+        """The Avro schema in full. It is a list for a union, else a dict."""
         if isinstance(self.source, str):
             return self.names.get(self.source, {"type": self.source})
         return self.source
 
     @property
     def name(self) -> str | None:
-        """The full name of the record (``AvroSchema.name``); None for other types."""
+        """The full name of the record (``AvroSchema.name``). None if the schema is not a record."""
         top = self.top
         if isinstance(top, dict) and top["type"] == "record":
             return top["name"]
@@ -93,7 +93,7 @@ class Avro:
 
 
 def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, declared: bool = False) -> Avro:
-    """Prepares an Avro schema.
+    """Prepares the Avro schema ``text`` for reading.
 
     Args:
         text: The schema as JSON.
@@ -114,7 +114,7 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
 
 def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
-    """Prepares the last of the given schemas. The other schemas define names that the last schema uses."""
+    """Prepares the last of the schemas in ``texts``. The other schemas define names that the last schema uses."""
     bare_names: dict[str, Any] = {}
     marked_names: dict[str, Any] = {}
     for text in texts:
@@ -141,8 +141,8 @@ def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
 
 
 def stamped(schema: Schema, version: int) -> Schema | None:
-    """Returns a schema with the given version (``AvroData.toConnectSchema``); None if the schema already has a
-    different version.
+    """Returns ``schema`` with ``version`` (``AvroData.toConnectSchema``). If the schema already has a different
+    version, returns None.
     """
     if version < 0 or schema.version == version:
         return schema
@@ -152,7 +152,8 @@ def stamped(schema: Schema, version: int) -> Schema | None:
 
 
 def with_version(avro: Avro, version: int) -> Schema | None:
-    """Returns the Connect schema with its version in a registry; None for a logical type of a different version.
+    """Returns the Connect schema of ``avro`` with ``version``, its version in a registry. Returns None for a logical
+    type with a different version.
 
     ``connect.version`` takes precedence. A union of null and a type, or of one type, does not give a version to its
     member.
@@ -168,17 +169,17 @@ def with_version(avro: Avro, version: int) -> Schema | None:
 
 
 def unreadable() -> DataError:
-    """Returns the error of bytes that do not fit the schema."""
+    """Returns the error for bytes that do not fit their schema."""
     return data_error("SMT416", "the bytes do not fit the Avro schema", "check the dead letter, or the schema")
 
 
 def too_long() -> DataError:
-    """Returns the error of a record with too many bytes: SMT459."""
+    """Returns the error for a record with too many bytes: SMT459."""
     return data_error("SMT459", f"the record has more than {MAX_BYTES} bytes", "check the producer")
 
 
 def _take(items: int, width: int) -> None:
-    """Reserves space for the items of an array or map.
+    """Counts the values of an array or map with ``items`` items, so that a record cannot have too many values.
 
     Raises:
         DataError: SMT459 if there are too many items.
@@ -190,19 +191,23 @@ def _take(items: int, width: int) -> None:
 
 
 def bare(data: Any) -> Any:
-    """Returns a schema without logical types. With them, fastavro would return objects that lose information."""
+    """Returns the schema ``data`` without logical types. With them, fastavro would return objects that lose
+    information.
+    """
     return _keyed(data, None)
 
 
 def _marked(data: Any) -> Any:
-    """Returns a schema in which a key of our own contains the logical types, because fastavro rejects some of Connect's
-    types.
+    """Returns the schema ``data`` with its logical types under a key of this package. Under the usual key, fastavro
+    rejects some of Connect's types.
     """
     return _keyed(data, _LOGICAL)
 
 
 def _keyed(data: Any, logical: str | None) -> Any:
-    """Returns a schema with a different key for logical types. With None as the key, logical types are removed."""
+    """Returns the schema ``data`` with its logical types under the key ``logical``. If the key is None, the logical
+    types are removed.
+    """
     if isinstance(data, list):
         return [_keyed(item, logical) for item in data]
     if not isinstance(data, dict):
@@ -217,7 +222,7 @@ def _keyed(data: Any, logical: str | None) -> Any:
 
 @dataclass
 class _ConnectBuilder:
-    """A builder of Connect schemas. All uses of a named type share one schema.
+    """A builder of Connect schemas from Avro schemas. All uses of a named type share one schema.
 
     Attributes:
         place: The schema's name in messages.
@@ -239,7 +244,7 @@ class _ConnectBuilder:
         self.nothing = Empty(self.names)
 
     def build(self, avro: Any, *, nullable: bool = False, default: Any = None) -> tuple[Schema, Convert]:
-        """Returns the Connect schema of an Avro schema, and the converter of its values."""
+        """Returns the Connect schema of ``avro``, and a function that converts its values."""
         if isinstance(avro, list):
             return self.union(avro, nullable)
         if isinstance(avro, str) and avro in self.names:
@@ -255,7 +260,7 @@ class _ConnectBuilder:
         return (optional(schema) if nullable else schema), _nullable(convert)
 
     def shared(self, kind: str, avro: dict[str, Any], default: Any) -> tuple[Schema, Convert]:
-        """Returns the result of ``build`` for a type, without null and default."""
+        """Returns the result of ``build`` for a type, apart from null and default."""
         name = avro.get("name")
         if name is not None:
             known = self.built.get((name, default is not None))
@@ -272,7 +277,7 @@ class _ConnectBuilder:
         return schema, convert
 
     def bounded(self, schema: Schema) -> Schema:
-        """Returns the schema. Raises an error if it is too large."""
+        """Returns ``schema``. Raises an error if it is too large."""
         reason = excess(schema)
         if reason is not None:
             raise self.refused(reason)
@@ -329,7 +334,9 @@ class _ConnectBuilder:
         return Schema(Type.ARRAY, values=schema), read
 
     def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
-        """Returns a map whose keys are not strings. Connect writes such a map as an array of entries."""
+        """Returns the schema and the converter of a map whose keys are not strings. Connect writes such a map as an
+        array of entries, and ``entry`` is the entry.
+        """
         struct, convert = self.build(entry)
         self.refuse_endless(entry)
         fields, width = struct.by_name, struct.width
@@ -386,7 +393,9 @@ class _ConnectBuilder:
         return schema, _nullable(convert)
 
     def described(self, schema: Schema, avro: dict[str, Any], default: Any) -> Schema:
-        """Returns the schema with the metadata that Connect takes from Avro: name, version, doc, parameters."""
+        """Returns ``schema`` with the metadata that Connect takes from the Avro type: name, version, doc and
+        parameters.
+        """
         own = avro.get("connect.parameters", {})
         if not isinstance(own, dict):
             raise self.refused("connect.parameters is not an object")
@@ -410,7 +419,9 @@ class _ConnectBuilder:
         )
 
     def version(self, schema: Schema, avro: dict[str, Any]) -> int | None:
-        """Returns ``connect.version``. Connect's logical types always have version 1."""
+        """Returns the version in ``connect.version`` of an Avro schema. Connect's logical types always have version
+        1.
+        """
         if "connect.version" not in avro:
             return schema.version
         version = _whole(avro["connect.version"])
@@ -422,7 +433,9 @@ class _ConnectBuilder:
         return with_version.version
 
     def bytes(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
-        """Returns a decimal. As in ``AvroData``, a scale that is not a number is treated as 0."""
+        """Returns the schema and the converter for ``avro``, bytes or a decimal. As in ``AvroData``, a scale that is
+        not a number is treated as 0.
+        """
         scale, precision = avro.get("scale"), avro.get("precision")
         number = _whole(scale) or 0
         if not -(2**31) <= number < 2**31:
@@ -438,7 +451,7 @@ class _ConnectBuilder:
 
 
 def _parameters(avro: dict[str, Any]) -> dict[str, str]:
-    """Converts the docs and symbols of a type to the parameters of a Connect schema."""
+    """Returns the docs and symbols of the type ``avro`` as parameters of a Connect schema."""
     kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
     parameters: dict[str, str] = {}
     if kind in ("record", "enum") and avro.get("doc"):
@@ -457,14 +470,14 @@ def _parameters(avro: dict[str, Any]) -> dict[str, str]:
 
 
 def _whole(value: Any) -> int | None:
-    """Returns a JSON number without its fraction (``Number.intValue``); None for other values."""
+    """Returns the number ``value`` without its fraction (``Number.intValue``). If it is not a number, returns None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value)
 
 
 def _narrow(kind: Type) -> tuple[Schema, Convert]:
-    """Returns an integer of 8 or 16 bits, which Avro stores in 32 bits.
+    """Returns the schema and the converter of ``kind``, an integer of 8 or 16 bits, which Avro stores in 32 bits.
 
     A larger number is an error. Connect would truncate such a number: 300 would become 44.
     """
@@ -502,7 +515,7 @@ def _decimal(avro: dict[str, Any], scale: int, precision: Any) -> tuple[Schema, 
 
 
 def _within_digits(schema: Schema, convert: Convert) -> Convert:
-    """Returns a converter that rejects numbers with more digits than the column declares."""
+    """Returns a function that calls ``convert`` and rejects numbers with more digits than the column declares."""
     precision = schema.precision or MAX_DIGITS
     limit = Decimal((0, (1,), precision - schema.scale))
 
@@ -535,7 +548,9 @@ def _nullable(convert: Convert) -> Convert:
 
 
 def entry_of(array: dict[str, Any], names: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the record in an array if it is the entry of a map whose keys are not strings; else None."""
+    """Returns the record in ``array`` if it is the entry of a map whose keys are not strings. Otherwise returns
+    None.
+    """
     items = array["items"]
     record = names.get(items) if isinstance(items, str) else items
     if isinstance(record, dict) and _is_entry(record):
@@ -553,7 +568,9 @@ def _kind(member: Any) -> str:
 
 
 def _member(member: Any) -> str:
-    """Returns Connect's name for a member of a union: the member's name without its namespace, or its type."""
+    """Returns Connect's name for ``member``, a member of a union. It is the member's name without its namespace, or its
+    type.
+    """
     if isinstance(member, dict):
         name = member.get("name")
     elif member not in _TYPES:
@@ -566,8 +583,9 @@ def _member(member: Any) -> str:
 
 
 def _test(member: Any) -> Callable[[Any], bool]:
-    """Returns a test that is true for values of a union's member. fastavro returns values of named types with their
-    names."""
+    """Returns a function that is true for values of ``member``, a member of a union. fastavro returns values of named
+    types together with their names.
+    """
     kinds = _TYPES.get(_kind(member))
     if kinds is not None:
         return lambda value: type(value) in kinds
@@ -576,8 +594,9 @@ def _test(member: Any) -> Callable[[Any], bool]:
 
 
 def _default(schema: Schema, convert: Convert, default: Any) -> Any:
-    """Returns a field's default, which is JSON with bytes as ISO 8859-1. As in Connect, the result is None if the
-    default does not fit."""
+    """Returns a field's default, converted from ``default``, which is JSON with bytes as ISO 8859-1. As in Connect, a
+    default that does not fit becomes None.
+    """
     try:
         if schema.type is Type.BYTES and isinstance(default, str):
             default = default.encode("latin-1")

@@ -40,7 +40,7 @@ _HINT = "rename the field with ReplaceField (renames), or write another format t
 
 @dataclass(frozen=True)
 class AvroOut:
-    """A Connect schema as Avro, with its writer.
+    """The Avro form of a Connect schema, with a writer.
 
     Attributes:
         text: The Avro schema, with its keys in Avro's order.
@@ -54,7 +54,7 @@ class AvroOut:
 
 
 def avro_out(schema: Schema) -> AvroOut:
-    """Prepares a Connect schema for writing as Avro.
+    """Prepares ``schema``, a Connect schema, for writing as Avro.
 
     Raises:
         ConfigError: SMT274, for all names that Avro rejects.
@@ -73,8 +73,8 @@ def avro_out(schema: Schema) -> AvroOut:
 
 
 def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
-    """Returns a function that writes values of a Connect schema with an Avro schema. The function raises ``DataError``
-    SMT440.
+    """Returns a function that writes values of the Connect schema ``schema`` as Avro with the Avro schema ``text``. The
+    function raises ``DataError`` SMT440.
     """
     parsed = parse_schema(bare(json.loads(text)), named_schemas={})
     convert = _converter(schema)
@@ -91,7 +91,7 @@ def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
 
 
 def avro_problems(schema: Schema) -> list[Problem]:
-    """Returns a problem SMT274 for each name that Avro rejects."""
+    """Returns a problem SMT274 for each name in ``schema`` that Avro rejects."""
     builder = _AvroBuilder()
     builder.build(schema)
     return list(dict.fromkeys(builder.problems))
@@ -107,14 +107,16 @@ def _is_record(avro: Any) -> bool:
 
 @dataclass
 class _AvroBuilder:
-    """A builder of Avro schemas as JSON data. All uses of a schema share one object."""
+    """A builder of Avro schemas as JSON data. All uses of the same Connect schema share one object."""
 
     problems: list[Problem] = field(default_factory=list)
     known: dict[Schema, Any] = field(default_factory=dict)
     unnamed: int = 0
 
     def build(self, schema: Schema, *, bare: bool = False) -> Any:
-        """Returns the Avro schema of a Connect schema. With ``bare``, the union that allows null is left out."""
+        """Returns the Avro schema of ``schema``, a Connect schema. With ``bare``, the result is not a union with
+        null.
+        """
         if schema.name == UNION:
             return [*(["null"] if schema.optional else []), *(self.build(c, bare=True) for _, c in schema.fields)]
         if schema.type is Type.STRUCT:
@@ -133,7 +135,7 @@ class _AvroBuilder:
         return ["null", avro]
 
     def described(self, schema: Schema) -> Any:
-        """Returns the type with Connect's metadata, in the same order as in the converter."""
+        """Returns the Avro type of ``schema`` with Connect's metadata, in the same order as the converter writes it."""
         avro = self.typed(schema)
         parameters = dict(schema.parameters)
         if schema.doc is not None:
@@ -204,7 +206,9 @@ class _AvroBuilder:
         return avro
 
     def entry(self, schema: Schema) -> dict[str, Any]:
-        """Returns the record type of an array's entries. The array stands for a map whose keys are not strings."""
+        """Returns the record type for the entries of an array. The array represents ``schema``, a map whose keys are
+        not strings.
+        """
         assert schema.keys is not None and schema.values is not None
         if schema.name is None:
             names = {"name": "MapEntry", "namespace": _SPACE}
@@ -233,7 +237,7 @@ class _AvroBuilder:
 
 
 def _default(schema: Schema, value: Any) -> Any:
-    """Returns a default as JSON, with bytes as ISO 8859-1."""
+    """Returns ``value``, a default, as JSON, with bytes as ISO 8859-1."""
     if value is None:
         return None
     if schema.type is Type.STRUCT:
@@ -263,7 +267,9 @@ def _default(schema: Schema, value: Any) -> Any:
 
 
 def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
-    """Returns a schema as printed by Avro: a named type in full at its first use, and by name at later uses."""
+    """Returns the schema ``avro`` as Avro prints it. A named type is printed in full at its first use, and by name at
+    later uses.
+    """
     if isinstance(avro, list):
         return [_printed(member, space, seen) for member in avro]
     if not isinstance(avro, dict):
@@ -295,7 +301,7 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
 
 
 def _converter(schema: Schema) -> Convert | None:
-    """Returns a function that converts a value to the value that fastavro writes; None if both are the same."""
+    """Returns a function that converts values of ``schema`` for fastavro. Returns None if no conversion is needed."""
     convert = _required_converter(schema)
     if convert is None or not schema.optional:
         return convert
@@ -328,7 +334,7 @@ def _logical(schema: Schema) -> Convert:
 
 
 def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
-    """Returns an unscaled value in two's complement, as ``BigInteger.toByteArray`` does.
+    """Returns the unscaled value of ``value`` in two's complement, as ``BigInteger.toByteArray`` does.
 
     ``size`` is that of a fixed type.
     """
@@ -361,8 +367,8 @@ def _of_struct(schema: Schema) -> Convert | None:
 
 
 def _of_union(schema: Schema) -> Convert:
-    """Returns a function that returns the member of a union that is set, with the name of the member's type. fastavro
-    then need not guess the type.
+    """Returns a function that converts the struct of a union with ``schema`` into the member that is set, with the name
+    of the member's type. fastavro then need not guess the type.
     """
     parts = []
     for name, child in schema.fields:
@@ -379,7 +385,7 @@ def _of_union(schema: Schema) -> Convert:
 
 
 def _avro_name(schema: Schema) -> str:
-    """Returns Avro's name for the type of a union's member."""
+    """Returns the name that Avro gives to ``schema`` as a member of a union."""
     if schema.type is Type.STRUCT or (schema.type is Type.BYTES and _SIZE in dict(schema.parameters)):
         return schema.name or f"{CONNECT_AVRO}ConnectDefault"
     texts = schema.keys is None or (schema.keys.type is Type.STRING and not schema.keys.optional)

@@ -1,1 +1,1 @@
-"""JSON with a schema in a registry, as Confluent's ``JsonSchemaConverter`` reads and writes it."""
+"""JSON whose schema is in a registry, as Confluent's ``JsonSchemaConverter`` reads and writes it."""

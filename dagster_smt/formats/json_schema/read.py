@@ -1,4 +1,4 @@
-"""Converts JSON Schema to Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
+"""Converts JSON Schema into Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
 
 A document first becomes Connect's own schema JSON, which ``model.schema_json`` reads. Names, versions, defaults and
 logical types therefore have only one reader. Values are read as by Connect's JSON converter, except unions and maps
@@ -20,7 +20,9 @@ from dagster_smt.model.schema_size import MAX_LEVELS, excess
 from dagster_smt.model.topics.format import Format
 
 ONE_OF = "io.confluent.connect.json.OneOf"
-"""The name of the struct that stands for a union, and the prefix of its field names (``JsonSchemaData``)."""
+"""The name of the struct that represents a union. The names of the struct's fields begin with it
+(``JsonSchemaData``).
+"""
 _NUMBERS = ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")
 _PLAIN = {"boolean": "boolean", "string": "string", "integer": "int64", "number": "double"}
 _CONNECT = {"float32": "float", "float64": "double"}
@@ -36,12 +38,12 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 }
 Prepare = Callable[[Any], Any]
 Node = tuple[dict[str, Any], Prepare | None]
-"""Connect's schema JSON for a node, and the function that prepares the node's values."""
+"""Connect's schema JSON for a node, and the function that prepares the values of the node."""
 
 
 @dataclass(frozen=True)
 class JsonSchema:
-    """A schema and its reader.
+    """A JSON Schema with its Connect schema and a reader.
 
     Attributes:
         schema: The Connect schema.
@@ -55,7 +57,7 @@ class JsonSchema:
 
 
 def json_schema_of(text: str, references: Mapping[str, str], form: Format, place: str) -> JsonSchema:
-    """Returns the schema of a document.
+    """Converts the document ``text`` into a schema with a reader.
 
     Args:
         text: The document.
@@ -88,13 +90,17 @@ def _problem(place: str, statement: str) -> Problem:
 
 
 class _NodeReader:
-    """Reads nodes of documents as Connect's schema JSON, each with a function that prepares its values."""
+    """A reader that converts nodes of documents into Connect's schema JSON. Each node also gets a function that
+    prepares its values.
+    """
 
     def __init__(self, documents: Mapping[str, Any], optional: bool, place: str):
         self.documents, self.optional, self.place = documents, optional, place
 
     def read(self, node: Any, document: str, around: tuple[str, ...]) -> Node:
-        """Returns the schema JSON of a node. ``around`` contains the references that lead to the node."""
+        """Returns the schema JSON of ``node``, and the function that prepares its values. ``around`` contains the
+        references that lead to the node.
+        """
         if len(around) > MAX_LEVELS:
             raise ConfigError(_problem(self.place, f"it has more than {MAX_LEVELS} levels"))
         if not isinstance(node, dict):
@@ -122,7 +128,9 @@ class _NodeReader:
         return self.read(node, name, (*around, f"{name}#{pointer}"))
 
     def _union(self, node: Mapping[str, Any], branches: Sequence[Any], document: str, around: tuple[str, ...]) -> Node:
-        """Reads ``oneOf`` and ``anyOf``. Null and one type become an optional type, several types become a struct."""
+        """Reads the types ``branches`` of ``oneOf`` or ``anyOf``. Null and one type become an optional type, and
+        several types become a struct.
+        """
         others = []
         for branch in branches:
             if not (isinstance(branch, dict) and branch.get("type") == "null"):
@@ -202,7 +210,7 @@ class _NodeReader:
 
 
 def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
-    """Returns the types of a union; None for a different node. A list of types is also a union."""
+    """Returns the types of ``node`` if it is a union, else None. A list of types is also a union."""
     for word in ("oneOf", "anyOf"):
         if isinstance(node.get(word), list):
             return list(node[word])
@@ -220,7 +228,7 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _implied(node: Mapping[str, Any]) -> str | None:
-    """Returns the type of a node that names no type: an enumeration of strings, or an object with properties."""
+    """Returns the type of ``node`` if it names no type: an enumeration of strings, or an object with properties."""
     values = node.get("enum")
     if values is None and "const" in node:
         values = [node["const"]]
@@ -232,7 +240,7 @@ def _implied(node: Mapping[str, Any]) -> str | None:
 
 
 def _sorted(properties: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Returns properties, sorted by ``connect.index``. Properties without an index follow, sorted by name."""
+    """Returns ``properties`` sorted by ``connect.index``. Properties without an index follow, sorted by name."""
 
     def order(entry: tuple[str, Any]) -> tuple[float, str]:
         index = entry[1].get("connect.index") if isinstance(entry[1], dict) else None
@@ -242,7 +250,7 @@ def _sorted(properties: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _about(node: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the name, version, doc, parameters and default of a node."""
+    """Returns the name, version, doc, parameters and default of ``node``, in Connect's schema JSON."""
     about: dict[str, Any] = {}
     for key, word in (("name", "title"), ("doc", "description"), ("version", "connect.version")):
         if word in node and not (key == "name" and "name" in schema):
@@ -293,7 +301,7 @@ def _of_fields(prepares: Mapping[str, Prepare]) -> Prepare | None:
 
 
 def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare | None]]) -> Any:
-    """Returns the struct of a union, in which the first type that fits the value is set."""
+    """Returns ``data`` as the struct of a union. The first of ``choices`` that fits the value is set."""
     for name, schema, prepare in choices:
         kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
         fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)

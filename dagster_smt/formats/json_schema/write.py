@@ -1,4 +1,4 @@
-"""Converts Connect schemas to JSON Schema, by the rules of Confluent's ``JsonSchemaData.fromConnectSchema``."""
+"""Converts Connect schemas into JSON Schema, by the rules of Confluent's ``JsonSchemaData.fromConnectSchema``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _DIALECT = "http://json-schema.org/draft-07/schema#"
 
 @dataclass(frozen=True)
 class JsonSchemaOut:
-    """A JSON Schema document, and the writer of its values.
+    """A JSON Schema document with a writer.
 
     Attributes:
         name: The schema's title; None if the schema has no title.
@@ -35,7 +35,7 @@ class JsonSchemaOut:
 
 
 def json_schema_out(schema: Schema, form: Format) -> JsonSchemaOut:
-    """Returns the JSON Schema of a Connect schema."""
+    """Converts ``schema``, a Connect schema, into a JSON Schema with a writer."""
     convert, entries = writer(schema, form), _entries(schema)
 
     def write(value: Any) -> bytes:
@@ -96,8 +96,9 @@ def _has_texts_as_keys(schema: Schema) -> bool:
 
 
 def _entries(schema: Schema) -> Callable[[Any], Any] | None:
-    """Returns a function that converts Connect's pairs ``[key, value]`` to objects; None if the schema has no such
-    maps."""
+    """Returns a function that converts Connect's pairs ``[key, value]`` into objects. Returns None if ``schema`` has no
+    map that needs it.
+    """
     if schema.type is Type.STRUCT:
         inner = {}
         for name, child in schema.fields:

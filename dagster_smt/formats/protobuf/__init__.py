@@ -1,1 +1,1 @@
-"""Protobuf, with and without a schema registry."""
+"""Reads and writes Protobuf, with and without a schema registry."""

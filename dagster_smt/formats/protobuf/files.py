@@ -1,4 +1,4 @@
-"""Protobuf's descriptors: pools of files, published files, field options, and message indexes.
+"""Handles Protobuf's descriptors: pools of files, published files, field options, and message indexes.
 
 A registry stores its users' files, and expects clients to have the files that Confluent and Google have published.
 ``ProtobufSchema`` lists these files (``KNOWN_DEPENDENCIES``). Message indexes are the path to a message in its file;
@@ -24,7 +24,7 @@ TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type
 CONNECT_TYPE = "connect.type"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
-"""The suffix of the name of a message that is a map entry."""
+"""The suffix in the name of a message that is the entry of a map."""
 LOCATIONS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
     "confluent.type.Variant": "confluent/type/variant.proto",
@@ -45,19 +45,20 @@ _SHIPPED = {
     "google/type/timeofday.proto": "google.type.TimeOfDay hours:int32 minutes:int32 seconds:int32 nanos:int32",
 }
 META = "confluent/meta.proto"
-"""The file with Confluent's field options, which schemas use."""
+"""The name of the file with Confluent's field options, which schemas use."""
 _FIELD_META = 1088
 _GENERATED = re.compile(r"google/(protobuf|type)/[a-z_]+\.proto")
 _FAILED = "Couldn't build proto file into descriptor pool: "
 
 
 def refused(place: str, statement: str, hint: str = "read the values as bytes, or change the schema") -> ConfigError:
-    """Returns the error for an unusable schema."""
+    """Returns the error for the schema ``place``, which cannot be used."""
     return ConfigError(Problem("SMT273", place, statement, hint))
 
 
 def pool_of(files: Sequence[bytes], place: str) -> tuple[DescriptorPool, FileDescriptorProto]:
-    """Returns a pool of serialized files, and the last file. Each file follows the files that it imports.
+    """Returns a pool with ``files``, which are serialized, and the last of the files. Each file follows the files that
+    it imports.
 
     Raises:
         ConfigError: SMT273 if a file is not a Protobuf file, or does not fit the others.
@@ -97,7 +98,7 @@ def _add(pool: DescriptorPool, file: FileDescriptorProto, known: set[str], place
 
 
 def well_known(name: str) -> FileDescriptorProto | None:
-    """Returns a file published by Confluent or Google; None for other names."""
+    """Returns the file ``name`` if Confluent or Google has published it; None for other names."""
     if name == META:
         return _meta_file()
     if name in _SHIPPED:
@@ -123,7 +124,7 @@ def _one_message(name: str, text: str) -> FileDescriptorProto:
 
 
 def _meta_file() -> FileDescriptorProto:
-    """Returns the part of ``confluent/meta.proto`` that we read: option 1088 of a field."""
+    """Returns the part of ``confluent/meta.proto`` that this package reads, which is option 1088 of a field."""
     file = _one_message(META, "confluent.Meta doc:string params:string")
     (meta,) = file.message_type
     entry = _one_message("", "x.ParamsEntry key:string value:string").message_type[0]
@@ -145,7 +146,7 @@ def _options() -> Any:
 
 
 def field_params(field: Any) -> Mapping[str, str]:
-    """Returns the parameters of a field's option ``(confluent.field_meta)``."""
+    """Returns the parameters in the option ``(confluent.field_meta)`` of ``field``."""
     if not field.has_options:
         return {}
     options = _options().FromString(field.GetOptions().SerializeToString())
@@ -153,7 +154,7 @@ def field_params(field: Any) -> Mapping[str, str]:
 
 
 def field_tags(field: Any) -> tuple[str, ...]:
-    """Returns the tags of a field's option ``(confluent.field_meta)``. Connect does not read them."""
+    """Returns the tags in the option ``(confluent.field_meta)`` of ``field``. Connect does not read these tags."""
     if not field.has_options:
         return ()
     options = _options().FromString(field.GetOptions().SerializeToString())
@@ -161,14 +162,14 @@ def field_tags(field: Any) -> tuple[str, ...]:
 
 
 def field_options(params: Mapping[str, str]) -> FieldOptions:
-    """Returns the options of a field with these parameters."""
+    """Returns the options of a field with the parameters ``params``."""
     options = _options()(field_meta={"params": dict(params)})
     return FieldOptions.FromString(options.SerializeToString(deterministic=True))
 
 
 def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | Sequence[int], place: str) -> Any:
-    """Returns the descriptor of a message by its full name, or by its indexes in a file. Without indexes, returns the
-    first message.
+    """Returns the descriptor of ``message``, which is a full name, or consists of indexes in ``file``. Without indexes,
+    returns the first message.
 
     Raises:
         ConfigError: SMT273 if the file has no such message.
@@ -184,8 +185,9 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
 
 
 def fields_in(descriptor: Any, known: dict[str, int]) -> int:
-    """Returns the number of fields of a message and of all messages inside it. ``known`` contains the counts by full
-    name."""
+    """Returns the number of fields in a message and in all messages inside it. ``known`` contains the numbers by full
+    name.
+    """
     name = descriptor.full_name
     if name not in known:
         known[name] = 0  # for a message that contains itself; the builder rejects it later
@@ -209,7 +211,7 @@ def _name_at(file: FileDescriptorProto, indexes: Sequence[int], place: str) -> s
 
 
 def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
-    """Returns the message indexes at a position, and the position after them.
+    """Returns the message indexes that begin at ``start``, and the position after them.
 
     Raises:
         DataError: SMT441 if the bytes are not message indexes.
@@ -227,7 +229,11 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Reads a number as Kafka's ``ByteUtils.readVarint`` does: zigzag, 32 bits in at most five bytes."""
+    """Reads a number at the position ``at`` as Kafka's ``ByteUtils.readVarint`` does, in zigzag encoding, with 32 bits
+    in at most five bytes.
+
+    Returns the number, and the position after it.
+    """
     value = 0
     for shift in range(0, 35, 7):
         if at >= len(data):
@@ -247,7 +253,7 @@ def _no_indexes() -> DataError:
 
 
 def write_indexes(indexes: Sequence[int]) -> bytes:
-    """Returns the bytes of message indexes. For the first message of a file, they are a single 0."""
+    """Returns ``indexes``, message indexes, as bytes. For the first message of a file, the result is a single 0."""
     if tuple(indexes) == (0,):
         return b"\0"
     out = bytearray()

@@ -1,4 +1,4 @@
-"""Protobuf's scalars, enums, and messages that are single values in Connect (``ProtobufData``'s converters).
+"""Scalars, enums, and those messages that are single values in Connect (``ProtobufData``'s converters).
 
 Connect has no unsigned numbers. An unsigned 32-bit number becomes INT64, and an unsigned 64-bit number becomes INT64
 with the same bits. The parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. Values that Connect
@@ -23,9 +23,9 @@ _MOST_DIGITS = 10_000
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _NARROW = {"int8": Type.INT8, "int16": Type.INT16}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
-"""The first and the last second of the years 1 to 9999, the range of ``Timestamps``."""
+"""The first and the last second of the years 1 to 9999, which ``Timestamps`` permits."""
 _TOO_BIG = float.fromhex("0x1.ffffffp127")
-"""The smallest double that becomes infinity in 32 bits."""
+"""The smallest double that becomes an infinity when it is rounded to 32 bits."""
 _NAMES = {number: name for name, number in SCALARS.items()}
 _INT32 = ("int32", "sint32", "sfixed32")
 _UNSIGNED = {"uint32": 32, "fixed32": 32, "uint64": 64, "fixed64": 64}
@@ -40,7 +40,7 @@ _OTHERS = {
 
 @dataclass(frozen=True)
 class Kind:
-    """The reader and the writer for values of one type.
+    """A Protobuf type with its Connect schema, a reader and a writer.
 
     Attributes:
         schema: The Connect schema.
@@ -56,19 +56,20 @@ class Kind:
 
 
 def unreadable(statement: str = "the bytes do not fit the Protobuf schema") -> DataError:
-    """Returns the error for bytes that cannot be read."""
+    """Returns the error ``statement`` about bytes that cannot be read."""
     return data_error("SMT416", statement, "check the dead letter, or the schema")
 
 
 def unwritable(where: str, what: str) -> DataError:
-    """Returns the error for a value that cannot be written."""
+    """Returns the error for a value at the path ``where`` that cannot be written."""
     subject = f"field '{where}'" if where else "the value"
     return data_error("SMT440", f"{subject} {what}", "cast it with Cast, or check the schema", DATA_EXCEPTION)
 
 
 def scalar(field: Any, where: str, *, checked: bool) -> Kind:
-    """Returns the kind of a field's scalar type. ``checked`` is true if the runtime has checked that strings are
-    UTF-8."""
+    """Returns the kind for the scalar type of ``field``. ``checked`` is true if the runtime has checked that strings
+    are UTF-8.
+    """
     name = _NAMES[field.type]
     if name in _OTHERS:
         return _other(name, where, checked)
@@ -122,8 +123,9 @@ def _other(name: str, where: str, checked: bool) -> Kind:
 
 
 class _Symbols(dict[int, str]):
-    """The symbols of an enum by number. If a record has a number that the schema does not contain, the symbol is the
-    name that Java derives."""
+    """A mapping from the numbers of an enum to its symbols. For a number that the schema does not contain, the symbol
+    is the name that Java derives.
+    """
 
     def __init__(self, enum: Any):
         super().__init__()
@@ -136,7 +138,9 @@ class _Symbols(dict[int, str]):
 
 
 def enumeration(enum: Any, where: str) -> Kind:
-    """Returns the kind of an enum: a string, with the enum's symbols in the parameters."""
+    """Returns the kind for ``enum``, which is a string in Connect. The parameters of the schema contain the enum's
+    symbols.
+    """
     numbers = {value.name: value.number for value in enum.values}
     parameters = {ENUM: enum.name, **{f"{ENUM}.{name}": str(number) for name, number in numbers.items()}}
 
@@ -151,7 +155,7 @@ def enumeration(enum: Any, where: str) -> Kind:
 
 
 def _decimal(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind of ``confluent.type.Decimal`` (``DecimalUtils``): each value has its own scale."""
+    """Returns the kind for ``confluent.type.Decimal`` (``DecimalUtils``). Each value has its own scale."""
     schema = decimal(_number(params.get("scale")) or 0)
     precision = _number(params.get("precision"))
     if precision is not None:
@@ -185,8 +189,8 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _number(text: str | None) -> int | None:
-    """Parses a string as ``Integer.parseInt`` does. Returns None for a string that is not a number, because Connect
-    ignores such strings.
+    """Parses ``text`` as ``Integer.parseInt`` does. Returns None if it is not a number, because Connect ignores such
+    strings.
     """
     try:
         if text is not None and text.strip("+-0123456789") == "":
@@ -201,7 +205,9 @@ def _number(text: str | None) -> int | None:
 
 
 def _date(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind of ``google.type.Date``: a day in Java's calendar, which is Julian before 15 October 1582."""
+    """Returns the kind for ``google.type.Date``. The value is a day in Java's calendar, which is Julian before 15
+    October 1582.
+    """
 
     def read(message: Any) -> JavaDate:
         parts = year, month, day = message.year, message.month, message.day
@@ -225,7 +231,7 @@ def _date(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _time(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind of ``google.type.TimeOfDay``. Connect rejects 24:00 and leap seconds."""
+    """Returns the kind for ``google.type.TimeOfDay``. Connect rejects 24:00 and leap seconds."""
 
     def read(message: Any) -> JavaDate:
         hours, minutes, seconds, nanos = message.hours, message.minutes, message.seconds, message.nanos
@@ -244,7 +250,9 @@ def _time(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _timestamp(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind of ``google.protobuf.Timestamp``, for the years 1 to 9999, as checked by ``Timestamps``."""
+    """Returns the kind for ``google.protobuf.Timestamp``. Only the years 1 to 9999 are permitted, as in
+    ``Timestamps``.
+    """
 
     def read(message: Any) -> JavaDate:
         seconds, nanos = message.seconds, message.nanos
@@ -273,13 +281,15 @@ LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind
     "google.type.TimeOfDay": (dict.fromkeys(("hours", "minutes", "seconds", "nanos"), "int32"), _time),
     "google.protobuf.Timestamp": ({"seconds": "int64", "nanos": "int32"}, _timestamp),
 }
-"""Maps the name of each message that is a single value in Connect to the message's fields, and to the function that
-returns the message's kind.
+"""Maps each message that is a single value in Connect to two items: the message's fields, and the function that returns
+its kind.
 """
 
 
 def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:
-    """Returns True if a message has exactly the fields of the published message with its name."""
+    """Returns True if the message ``descriptor`` has exactly the fields ``fields`` of the published message with its
+    name.
+    """
     types = {field.name: field.type for field in descriptor.fields}
     types_of_class = {}
     for name, kind in fields.items():

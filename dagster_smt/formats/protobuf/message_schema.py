@@ -1,4 +1,4 @@
-"""Builds the Protobuf schema of a struct, as ``ProtobufData.fromConnectSchema`` does.
+"""Builds Protobuf schemas for structs, as ``ProtobufData.fromConnectSchema`` does.
 
 The syntax is proto3. Nested structs and enums become nested messages and enums, a map becomes a list of entries (with
 the same bytes as a map), and defaults are left out. A field with the parameter ``Tag`` gets that number. All other
@@ -58,7 +58,7 @@ _HINT = "rename the field or the schema with ReplaceField or SetSchemaMetadata, 
 
 
 def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
-    """Returns the serialized Protobuf file for a struct, which is the first message of the file.
+    """Returns a serialized Protobuf file whose first message represents a struct.
 
     Args:
         schema: The Connect schema.
@@ -87,7 +87,7 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
 
 
 def is_union(schema: Schema) -> bool:
-    """Returns True if a struct represents a oneof."""
+    """Returns True if the struct ``schema`` represents a oneof."""
     return schema.type is Type.STRUCT and (schema.name or "").startswith(UNION)
 
 
@@ -97,7 +97,7 @@ def _refused(name: str, statement: str) -> ConfigError:
 
 @dataclass
 class _DescriptorBuilder:
-    """A builder of descriptors.
+    """A builder of descriptors for Connect schemas.
 
     Types without a name are numbered in the order in which ``ProtobufData`` visits them.
     """
@@ -139,7 +139,7 @@ class _DescriptorBuilder:
         return descriptor
 
     def typed(self, parent: DescriptorProto, name: str, schema: Schema) -> tuple[int, str]:
-        """Returns the number of a type, and the type's name if it has one."""
+        """Returns the number of the Protobuf type for ``schema``, and the type's name if it has one."""
         published = "confluent.type.Variant" if schema.name == VARIANT else _LOGICAL.get(schema.logical or "")
         if published is not None:
             if LOCATIONS[published] not in self.file.dependency:
@@ -184,8 +184,8 @@ class _DescriptorBuilder:
         return self.nested(parent, short, make)
 
     def nested(self, parent: DescriptorProto, name: str, make: Callable[[], DescriptorProto]) -> str:
-        """Adds a nested message to a message, unless it is already there. Two nested messages with the same name must
-        be equal.
+        """Adds a nested message to the message ``parent``, unless the message is already there. Two nested messages
+        with the same name must be equal.
 
         To compare them, ``make`` builds the message again, with the numbers that unnamed types had the first time.
         """
@@ -203,7 +203,9 @@ class _DescriptorBuilder:
         return name
 
     def enum(self, parent: DescriptorProto, parameters: Mapping[str, str]) -> str:
-        """Adds an enum. Its symbols are ordered by their numbers, because proto3 requires 0 to be the first."""
+        """Adds an enum to the message ``parent``, and returns its name. Its symbols are ordered by their numbers,
+        because proto3 requires 0 to be first.
+        """
         name = parameters[ENUM]
         prefix = f"{ENUM}."
         symbols = []
@@ -228,7 +230,7 @@ class _DescriptorBuilder:
 
 
 def _tags(schema: Schema) -> Any:
-    """Yields the field numbers of a struct in order, including the members of its oneofs."""
+    """Yields the field numbers of the struct ``schema`` in order. The members of its oneofs are included."""
     fields = []
     for _, child in schema.fields:
         fields += [member for _, member in child.fields] if is_union(child) else [child]
@@ -247,7 +249,7 @@ def _tags(schema: Schema) -> Any:
 
 
 def _params(schema: Schema) -> dict[str, str]:
-    """Returns the parameters of the option ``(confluent.field_meta)``, which preserve the type."""
+    """Returns the parameters for the option ``(confluent.field_meta)``, which preserve the type of ``schema``."""
     if schema.logical == "Decimal":
         parameters, results = dict(schema.parameters), {}
         for key, name in (("precision", DECIMAL_PRECISION), ("scale", DECIMAL_SCALE)):
@@ -260,7 +262,7 @@ def _params(schema: Schema) -> dict[str, str]:
 
 
 def _entry_name(name: str) -> str:
-    """Returns protoc's name for the entry of a map (``ProtobufSchema.toMapEntry``)."""
+    """Returns the name that protoc gives to the entry of the map ``name`` (``ProtobufSchema.toMapEntry``)."""
     if "_" in name:
         words = []
         for word in name.split("_"):

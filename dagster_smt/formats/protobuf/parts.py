@@ -1,4 +1,4 @@
-"""Readers and writers for the fields of a Protobuf message. They are functions that are built once per schema."""
+"""Builds readers and writers for the fields of a Protobuf message. Each of them is built once per schema."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,9 @@ Take = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class FieldCodec:
-    """A field of a struct: its schema, its reader ``take``, and its writer ``put``, which never receives None."""
+    """A field of a struct with its schema, its reader ``take``, and its writer ``put``. The writer never receives
+    None.
+    """
 
     name: str
     schema: Schema
@@ -26,7 +28,9 @@ class FieldCodec:
 
 
 def getter(descriptor: Any, kind: Kind) -> Take:
-    """Returns a function that gets the value of a field, or Protobuf's default if the field is not set."""
+    """Returns a function that reads the field ``descriptor`` of a message. If the field is not set, the result is
+    Protobuf's default.
+    """
     get, convert = attrgetter(descriptor.name), kind.read
     if convert is None:
         return get
@@ -34,13 +38,13 @@ def getter(descriptor: Any, kind: Kind) -> Take:
 
 
 def if_present(descriptor: Any, take: Take) -> Take:
-    """Returns a function that gets the value of a field, or None if the field is not set."""
+    """Returns a function that calls ``take`` if the field ``descriptor`` is set. Otherwise, the result is None."""
     has, name = message_factory.GetMessageClass(descriptor.containing_type).HasField, descriptor.name
     return lambda message: take(message) if has(message, name) else None
 
 
 def putter(descriptor: Any, kind: Kind) -> Fill:
-    """Returns a function that sets a field of a message."""
+    """Returns a function that sets the field ``descriptor`` of a message."""
     name, write, fill = descriptor.name, kind.write, kind.fill
     if fill is None:
         assert write is not None
@@ -56,13 +60,15 @@ def putter(descriptor: Any, kind: Kind) -> Fill:
 
 
 def struct_reader(parts: Sequence[FieldCodec]) -> Take:
-    """Returns a function that converts a message to a dict with all its fields."""
+    """Returns a function that converts a message into a dictionary with all fields in ``parts``."""
     takes = tuple((part.name, part.take) for part in parts)
     return lambda message: {name: take(message) for name, take in takes}
 
 
 def struct_writer(parts: Sequence[FieldCodec], where: str) -> Fill:
-    """Returns a function that puts a dict into a message. Null leaves a field unset."""
+    """Returns a function that writes a dictionary into the fields ``parts`` of a message. For null, a field stays
+    unset.
+    """
     puts = tuple((part.name, part.put) for part in parts)
 
     def fill(message: Any, value: Any) -> None:
@@ -77,7 +83,7 @@ def struct_writer(parts: Sequence[FieldCodec], where: str) -> Fill:
 
 
 def list_reader(name: str, kind: Kind) -> Take:
-    """Returns a function that converts a repeated field to a list."""
+    """Returns a function that converts the repeated field ``name`` into a list."""
     get, convert, width = attrgetter(name), kind.read, kind.schema.width
 
     def read(message: Any) -> list[Any]:
@@ -91,7 +97,7 @@ def list_reader(name: str, kind: Kind) -> Take:
 
 
 def list_writer(name: str, kind: Kind, where: str) -> Fill:
-    """Returns a function that puts a list into a repeated field."""
+    """Returns a function that writes a list into the repeated field ``name``."""
     write, fill = kind.write, kind.fill
 
     def put(message: Any, value: Any) -> None:
@@ -110,7 +116,7 @@ def list_writer(name: str, kind: Kind, where: str) -> Fill:
 
 
 def map_reader(name: str, keys: Kind, values: Kind) -> Take:
-    """Returns a function that converts a Protobuf map to a dict."""
+    """Returns a function that converts the Protobuf map ``name`` into a dictionary."""
     get, key, value = attrgetter(name), keys.read or _same, values.read or _same
     width = values.schema.width
 
@@ -123,7 +129,7 @@ def map_reader(name: str, keys: Kind, values: Kind) -> Take:
 
 
 def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
-    """Returns a function that converts a list of entries to a dict.
+    """Returns a function that converts the list of entries ``name`` into a dictionary.
 
     If two entries have equal keys, the later entry wins. Missing keys and values have Protobuf's defaults.
     """
@@ -138,7 +144,7 @@ def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
 
 
 def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
-    """Returns a function that puts a dict into a Protobuf map.
+    """Returns a function that writes a dictionary into the Protobuf map ``name``.
 
     A null value becomes Protobuf's default, as in ``ProtobufData``.
     """
@@ -160,7 +166,9 @@ def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
 
 
 def entries_writer(name: str, key: Fill, value: Fill, where: str) -> Fill:
-    """Returns a function that puts a dict into a list of entries. An entry with a null value only has its key."""
+    """Returns a function that writes a dictionary into the list of entries ``name``. An entry with a null value
+    contains only its key.
+    """
 
     def put(message: Any, pairs: Any) -> None:
         entries = getattr(message, name)

@@ -66,7 +66,7 @@ _WRONG = (TypeError, ValueError, OverflowError, AttributeError, KeyError, Encode
 
 @dataclass(frozen=True)
 class Protobuf:
-    """A Protobuf message with its reader and writer.
+    """A prepared Protobuf message, with its Connect schema, a reader and a writer.
 
     Attributes:
         schema: The Connect schema.
@@ -82,7 +82,7 @@ class Protobuf:
 
 
 def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str = "protobuf") -> Protobuf:
-    """Prepares a message of a Protobuf schema.
+    """Prepares a message of a Protobuf schema for reading and writing.
 
     Args:
         files: Serialized ``FileDescriptorProto``. Each follows the files that it imports. The last file contains the
@@ -166,7 +166,9 @@ class _KindBuilder:
     syntaxes: dict[str, str] = field(default_factory=dict)
 
     def root(self, descriptor: Any) -> Kind:
-        """Returns the kind of a whole record. A wrapper message becomes the value inside the wrapper."""
+        """Returns the kind for a whole record of the message type ``descriptor``. A wrapper message becomes the value
+        inside the wrapper.
+        """
         if descriptor.full_name not in _WRAPPERS or [part.name for part in descriptor.fields] != ["value"]:
             return self.message(descriptor, "")
         (part,) = descriptor.fields
@@ -175,7 +177,7 @@ class _KindBuilder:
         return Kind(Schema(kind.schema.type), getter(part, kind), fill=put)
 
     def message(self, descriptor: Any, where: str) -> Kind:
-        """Returns the kind of a message: a struct, with its oneofs first."""
+        """Returns the kind for the message ``descriptor``. It is a struct, in which oneofs come first."""
         name = descriptor.full_name
         if name in self.open:
             raise self.refused(f"'{name}' contains itself, which a table cannot hold")
@@ -211,7 +213,9 @@ class _KindBuilder:
         return Kind(schema, struct_reader(parts), fill=struct_writer(parts, where))
 
     def part(self, proto_field: Any, where: str, *, nullable: bool) -> FieldCodec:
-        """Returns a field outside of oneofs. ``nullable`` is true if the field is declared ``optional``."""
+        """Returns the codec of a field that is not in a oneof. ``nullable`` is true if the field is declared
+        ``optional``.
+        """
         if proto_field.is_repeated and proto_field.type == MESSAGE and _is_entry(proto_field.message_type):
             return self.map(proto_field, where)
         kind = self.kind(proto_field, where)
@@ -233,7 +237,7 @@ class _KindBuilder:
         return FieldCodec(proto_field.name, schema, take, putter(proto_field, kind))
 
     def kind(self, proto_field: Any, where: str) -> Kind:
-        """Returns the kind of a field's type, or of the items of a list."""
+        """Returns the kind for the type of ``proto_field``; for a list, the kind of its items."""
         self.demanding = self.demanding or proto_field.is_required
         if proto_field.type == GROUP:
             raise self.refused(f"Connect has no schema for the group '{proto_field.name}'")
@@ -260,7 +264,9 @@ class _KindBuilder:
         return kind
 
     def union(self, one: Any, prefix: str) -> FieldCodec:
-        """Returns a oneof, which is null or a struct with exactly one field that is not null."""
+        """Returns the codec of the oneof ``one``. Its value is null, or a struct with exactly one field that is not
+        null.
+        """
         name = f"{one.name}_{one.index}"
         parts = [self.part(child, f"{prefix}{name}.{child.name}", nullable=False) for child in one.fields]
         fields = tuple((part.name, part.schema) for part in parts)
@@ -284,7 +290,9 @@ class _KindBuilder:
         return FieldCodec(name, schema, take, put)
 
     def map(self, proto_field: Any, where: str) -> FieldCodec:
-        """Returns a map. Connect also reads a list of messages that look like a map's entries as a map."""
+        """Returns the codec of ``proto_field``, a map. As in Connect, a list of messages that look like entries is also
+        read as a map.
+        """
         entry = proto_field.message_type
         key, value = entry.fields
         keys, values = self.kind(key, f"{where}.key"), self.kind(value, f"{where}.value")
@@ -318,14 +326,14 @@ class _KindBuilder:
 
 
 def _is_entry(descriptor: Any) -> bool:
-    """Returns True if Connect reads a repeated message as the entries of a map."""
+    """Returns True if Connect reads a repeated message ``descriptor`` as the entries of a map."""
     names = [part.name for part in descriptor.fields]
     alike = names == ["key", "value"] and not any(part.is_repeated for part in descriptor.fields)
     return alike and descriptor.name.endswith(ENTRY)
 
 
 def _map_name(entry: str) -> str:
-    """Returns Connect's name for a map: the field's name, derived from protoc's name for the entry."""
+    """Returns Connect's name for a map. It is the field's name, derived from ``entry``, protoc's name for the entry."""
     name = entry.removesuffix(ENTRY)
     chars = []
     for c in name[1:]:

@@ -1,4 +1,4 @@
-"""Reads Protobuf schemas from a registry: serialized descriptors, or text, which ``protoc`` compiles.
+"""Reads Protobuf schemas from a registry. A schema is a serialized descriptor, or text that ``protoc`` compiles.
 
 Confluent's registry returns descriptors on request (``ProtobufSchema.formattedString``). Other registries return the
 source text that Java's producers have registered. ``protoc`` is part of the package grpcio-tools, the extra ``protoc``.
@@ -37,11 +37,13 @@ extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
 extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
 extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
 """
-"""The field options that Confluent's schemas use. They are declared here because ``protoc`` rejects unknown options."""
+"""The field options that Confluent's schemas use. They are declared here, because ``protoc`` rejects unknown
+options.
+"""
 
 
 def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: str = "protobuf") -> list[bytes]:
-    """Returns the files of a registry's schema.
+    """Returns the files that a registry's Protobuf schema consists of.
 
     Args:
         text: The file with the messages: its serialized ``FileDescriptorProto`` in base64, or the source text itself.
@@ -81,8 +83,9 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
-    """Returns the file that a base64 string contains, renamed to ``name`` unless ``name`` is empty. Returns None if the
-    string is source text."""
+    """Returns the file in ``text``, a string in base64, with the name ``name`` unless that is empty. Returns None if
+    the string is source text.
+    """
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
     except (ValueError, DecodeError):
@@ -105,7 +108,7 @@ def _free(names: Sequence[str], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], place: str) -> Mapping[str, bytes]:
-    """Returns the descriptors of schema texts. A process compiles each schema only once.
+    """Compiles schema texts, and returns their descriptors by name. A process compiles each schema only once.
 
     Args:
         texts: (name, text) of each file.
@@ -125,7 +128,7 @@ def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], plac
 
 
 def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], place: str) -> bytes:
-    """Runs ``protoc``, and returns its descriptor set.
+    """Runs ``protoc`` on ``texts`` in ``folder``, and returns its descriptor set.
 
     File names from a registry could attack the process. The files are therefore written to a folder of their own, where
     Python does not search for modules. They are passed with absolute paths, which cannot be mistaken for options.
@@ -162,7 +165,9 @@ def _write(path: Path, text: str, place: str) -> None:
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Returns the published files that texts import. Files in the folder take precedence over the published files."""
+    """Returns the published files that ``texts`` import. A file in the folder takes precedence over a published file of
+    the same name.
+    """
     imports = []
     for text in texts.values():
         imports.extend(_IMPORT.findall(text))
@@ -175,7 +180,9 @@ def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
 
 
 def _first_mistake(output: str) -> str:
-    """Returns the first message of ``protoc`` that names a position in the text, after warnings and logs."""
+    """Returns the first message in ``output``, the output of ``protoc``, that names a position in the text. Warnings
+    and logs are skipped.
+    """
     lines = []
     for line in output.splitlines():
         if line.strip() and "warning:" not in line:

@@ -21,7 +21,7 @@ Convert = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class ProtobufOut:
-    """A Connect schema as Protobuf, with its writer.
+    """The Protobuf form of a Connect schema, with a writer.
 
     Attributes:
         file: The serialized Protobuf file. The struct is its first message.
@@ -35,7 +35,7 @@ class ProtobufOut:
 
 
 def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
-    """Prepares a Connect schema for writing as Protobuf.
+    """Prepares the Connect schema of a struct for writing as Protobuf.
 
     Args:
         schema: The Connect schema of a struct.
@@ -52,7 +52,9 @@ def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
 
 
 def _converter(schema: Schema) -> Convert | None:
-    """Returns a function that converts a value to the message's schema; None if no conversion is needed."""
+    """Returns a function that converts values of ``schema`` to the message's schema. Returns None if no conversion is
+    needed.
+    """
     if schema.type is Type.STRUCT:
         return _struct(schema)
     inner = _converter(schema.values) if schema.values is not None else None

@@ -1,1 +1,1 @@
-"""The schema registry: client, wire format, and versions of subjects."""
+"""Uses a schema registry: the client, the wire format, and the versions of subjects."""

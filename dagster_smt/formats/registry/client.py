@@ -1,4 +1,4 @@
-"""The client of a schema registry, which finds schemas by id, and ids by schema.
+"""The client of a schema registry, which looks up schemas by id, and ids by schema.
 
 This module uses the client of ``confluent-kafka``, which works with every registry that has Confluent's REST interface.
 That client caches schemas, so that a process requests each schema only once.
@@ -31,15 +31,17 @@ _BEARER = {
     "bearer.auth.identity.pool.id": "",
 }
 _SECONDS = 30
-"""The maximum time for one answer of the registry, from the request to the last byte, in seconds."""
+"""The longest time for one answer of the registry, in seconds, from the request to the last byte."""
 _MOST_BYTES = 10_000_000
-"""The maximum size, in bytes, of one answer, and of a schema with all its references."""
+"""The largest size in bytes of one answer. The same limit applies to a schema with all its references."""
 _MOST_REFERENCES = 1000
-"""The maximum number of references of a schema, including references of references. Each is a separate request."""
+"""The largest number of references of a schema, including references of references. Each reference is a separate
+request.
+"""
 _LARGEST_ID = 2**31 - 1
 """The largest schema id, because Confluent's clients and registries use Java's ``int``."""
 _REFUSED = (400, 409, 422)
-"""The status codes with which a registry rejects a schema."""
+"""The status codes with which a registry rejects the registration of a schema."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class RegistrySchema:
 
 
 def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySchema:
-    """Returns the schema with the given id.
+    """Returns the schema with the id ``number``.
 
     Raises:
         DataError: SMT441 if the registry has no such schema, or the schema is of a different kind; SMT273 if the
@@ -107,7 +109,8 @@ class SubjectVersion:
 
 
 def versions_of(options: Options, subject: str) -> tuple[SubjectVersion, ...]:
-    """Returns the versions of a subject, the oldest first. They include deleted versions, which records may still use.
+    """Returns the versions of ``subject``, the oldest first. Deleted versions are included, because records may still
+    use them.
 
     Raises:
         DataError: SMT442 if the registry has no such subject; SMT273, as in ``schema_by_id``.
@@ -133,7 +136,7 @@ def _subject_version(client: Any, subject: str, number: int) -> SubjectVersion:
 
 
 def _tags(schema: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Returns the tags in the metadata of a schema."""
+    """Returns the tags in the metadata of ``schema``, each with a pattern for full field names."""
     tags = getattr(getattr(schema.metadata, "tags", None), "tags", None) or {}
     pairs = []
     for pattern, names in tags.items():
@@ -142,7 +145,8 @@ def _tags(schema: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def version_of(options: Options, number: int, subject: str, kind: SchemaKind) -> int:
-    """Returns the version that a schema has in a subject (``AbstractKafkaAvroDeserializer.schemaVersion``).
+    """Returns the version that the schema with the id ``number`` has in ``subject``
+    (``AbstractKafkaAvroDeserializer.schemaVersion``).
 
     A version in the schema's own metadata takes precedence. Deleted versions are included, as in the converter.
 
@@ -168,7 +172,7 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
 
 
 def _own_version(schema: Any) -> int | None:
-    """Returns the version in a schema's own metadata, as ``Metadata.getConfluentVersionNumber`` does."""
+    """Returns the version in the metadata of ``schema``, as ``Metadata.getConfluentVersionNumber`` does."""
     properties = getattr(schema.metadata, "properties", None)
     text = properties.properties.get("confluent:version") if properties else None
     if text is None:
@@ -188,7 +192,7 @@ def schema_id(
     register: bool,
     parts: Mapping[str, Any] = MappingProxyType({}),
 ) -> int:
-    """Returns the id of the given schema in a subject.
+    """Returns the id of the schema ``text`` in ``subject``.
 
     Args:
         options: The format's options.
@@ -231,7 +235,7 @@ class Contract:
 
 
 def contract_of(options: Options, subject: str) -> Contract:
-    """Returns the duties of a subject's producers. The producers of a subject without versions have no duties.
+    """Returns the duties of the producers of ``subject``. If the subject has no versions, its producers have no duties.
 
     Raises:
         EngineError: SMT636 if the registry does not answer.
@@ -265,8 +269,8 @@ def _response(
     known: tuple[int, ...],
     use: str = "",
 ) -> Any:
-    """Sends a request to the registry, and returns the answer. ``error_of`` returns the error for a status in
-    ``known``.
+    """Sends a request to the registry with ``ask``, and returns the answer. For a status in ``known``, raises the error
+    that ``error_of`` returns.
     """
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -288,7 +292,7 @@ def _response(
 
 @cache
 def _client(options: Options, use: str) -> Any:
-    """Returns the registry client for the given use.
+    """Returns a registry client for ``use``.
 
     Each use has its own client, because a client caches schemas by id regardless of their format. A client also caches
     deleted versions.
@@ -299,7 +303,7 @@ def _client(options: Options, use: str) -> Any:
 
 
 def client_settings(options: Options) -> dict[str, Any]:
-    """Returns the settings of a client of the registry, with the login.
+    """Returns the settings of a registry client for ``options``, including the login.
 
     Raises:
         ConfigError: SMT582 if a reference has no value.
@@ -316,7 +320,7 @@ def client_settings(options: Options) -> dict[str, Any]:
 
 
 def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, Any]) -> Any:
-    """Returns a client of the registry that rejects long answers."""
+    """Creates a registry client with ``make``, and returns it after adding a limit for the length of answers."""
     client = make(settings)
     session = client._rest_client.session  # a private attribute, because the library cannot limit the size of an answer
     session.headers["Accept-Encoding"] = "identity"
@@ -325,7 +329,7 @@ def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, An
 
 
 def _bound(response: Any) -> None:
-    """Reads the body of an answer up to a limit.
+    """Reads the body of ``response`` up to a limit.
 
     Compressed bodies are rejected, because they could expand to any size.
     """
@@ -352,8 +356,9 @@ def _too_long() -> DataError:
 
 
 def _collect(client: Any, schema: Any, texts: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
-    """Collects the texts of a schema's references. ``around`` lists the names of the references that lead to the
-    schema."""
+    """Adds the texts of the references of ``schema`` to ``texts``. ``around`` lists the names of the references that
+    lead to the schema.
+    """
     for reference in schema.references or ():
         if reference.name in around:
             raise _unusable("its references form a circle")
@@ -383,15 +388,16 @@ def _refused(subject: str, status: int) -> DataError:
 
 
 def no_protoc() -> EngineError:
-    """Returns the error for Protobuf source text without ``protoc``: SMT637."""
+    """Returns the error (SMT637) for Protobuf source text if ``protoc`` is missing."""
     statement = "the registry returns Protobuf as text, but protoc is not installed"
     hint = "install dagster_smt[protoc], which adds the package grpcio-tools, on the driver and on Spark's workers"
     return EngineError(Problem("SMT637", "protobuf-confluent", statement, hint))
 
 
 def silent_registry(url: str, why: str) -> EngineError:
-    """Returns the error for a registry that does not answer, or whose answer is not that of a schema registry:
-    SMT636."""
+    """Returns the error (SMT636) for a registry at ``url`` that does not answer, or whose answer is not that of a
+    schema registry.
+    """
     hint = "check that the registry runs, its url, and the credentials"
     return EngineError(
         Problem("SMT636", without_login(url), f"the schema registry does not return its schemas: {why}", hint)

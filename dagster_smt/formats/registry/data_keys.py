@@ -1,4 +1,4 @@
-"""The keys of encrypted fields. A registry stores data keys (DEK). Each data key is encrypted with a key from a key
+"""The keys of encrypted fields. A registry stores data keys (DEK), and each data key is encrypted with a key from a key
 management service (KEK).
 
 The clients of the registry, of the data keys and of the services come from ``confluent-kafka``, and the ciphers from
@@ -27,7 +27,9 @@ _ALGORITHM = "encrypt.dek.algorithm"
 _EXPIRY = "encrypt.dek.expiry.days"
 _ALTERNATES = "encrypt.alternate.kms.key.ids"
 _VERSION = 5
-"""The number of bytes before an encrypted value if the rule rotates keys: a zero byte, and the version of the key."""
+"""The number of bytes before an encrypted value if the rule rotates keys. They are a zero byte and the version of the
+key.
+"""
 _MOST_UNKNOWN = 100
 _DAY = 86_400
 """A day, in seconds."""
@@ -41,12 +43,12 @@ _DRIVERS = {
 }
 Decrypt = Callable[[bytes], bytes]
 _KNOWN: Cache[tuple[Options, str, str, str, int], Decrypt] = Cache()
-"""The data keys of this process, by options, KEK, algorithm, subject and version."""
+"""Caches the data keys of this process, by options, KEK, algorithm, subject and version."""
 
 
 @dataclass(frozen=True)
 class _Writer:
-    """A data key for encryption, with its expiry time in seconds."""
+    """A data key for encryption. It expires at a time in seconds."""
 
     version: int
     encrypt: Callable[[bytes], bytes]
@@ -71,7 +73,7 @@ class DataKeys:
         self.unknown: set[int] = set()
 
     def opened(self, sealed: bytes, is_text: bool) -> bytes:
-        """Returns a decrypted field: a string in UTF-8, or bytes.
+        """Returns the field ``sealed`` after decryption. It is a string in UTF-8, or bytes.
 
         Args:
             sealed: The encrypted field.
@@ -114,7 +116,7 @@ class DataKeys:
         return decrypt
 
     def sealed(self, plain: bytes, is_text: bool) -> bytes:
-        """Returns a field encrypted with the latest data key, in the form that ``opened`` accepts.
+        """Returns the field ``plain`` encrypted with the latest data key. The method ``opened`` decrypts the result.
 
         Args:
             plain: The field: a string in UTF-8, or bytes.
@@ -140,7 +142,7 @@ class DataKeys:
         return lambda sealed: cryptor.decrypt(key, sealed, b"")
 
     def _latest(self) -> _Writer:
-        """Returns the latest data key. If there is none, or if it has expired, returns a new one."""
+        """Returns the latest data key. If there is none, or if it has expired, creates a new data key."""
         cryptor, kek, data_key = self._asked(-1 if self.rotates else 1, deleted=False)
         days = float(self.days) if self.rotates else 0
         if data_key is None or (days and time.time() > (data_key.ts or 0) / 1000 + days * _DAY):
@@ -150,7 +152,9 @@ class DataKeys:
         return _Writer(data_key.version or 1, lambda plain: cryptor.encrypt(key, plain, b""), until)
 
     def _created(self, cryptor: Any, kek: Any, version: int) -> Any:
-        """Registers a new data key. If the registry already has a key of this version, it returns that key."""
+        """Registers a new data key of ``version`` under ``kek``, and returns it. If the registry already has a key of
+        this version, returns the registered key.
+        """
         text = None
         if not kek.shared:
             sealed = _by_service(self.options, kek, lambda service: service.encrypt(cryptor.generate_key(), b""))
@@ -168,8 +172,8 @@ class DataKeys:
         return data_key
 
     def _asked(self, version: int, *, deleted: bool = True) -> tuple[Any, Any, Any]:
-        """Returns the cipher, the key encryption key, and the data key of the given version. Version -1 is the latest
-        data key.
+        """Requests the data key of ``version``, and returns the cipher, the key encryption key and the data key.
+        Version -1 is the latest data key.
 
         Returns None if there is no such key.
         """
@@ -191,7 +195,9 @@ class DataKeys:
         return cryptor, kek, self._answer(ask, (404,))
 
     def _answer(self, ask: Callable[[Any], Any], nothing: tuple[int, ...]) -> Any:
-        """Sends a request to the key registry and returns the answer; None for the statuses in ``nothing``."""
+        """Sends a request to the key registry with ``ask``, and returns the answer. For a status in ``nothing``,
+        returns None.
+        """
         with needs_extras():
             from confluent_kafka.schema_registry.error import SchemaRegistryError
 
@@ -217,13 +223,14 @@ def _client(options: Options) -> Any:
 
 
 def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
-    """Returns the given data key after the key management service has decrypted it."""
+    """Returns ``data_key`` after the key management service has decrypted it."""
     sealed = data_key.get_encrypted_key_material_bytes() or b""
     return _by_service(options, kek, lambda service: service.decrypt(sealed, b""))
 
 
 def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> bytes:
-    """Returns a data key after the key management service has encrypted or decrypted it.
+    """Calls ``use`` with a client of the key management service, which encrypts or decrypts a data key, and returns the
+    result.
 
     A key may have alternatives, such as its copies in other regions.
     """
@@ -252,7 +259,9 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
 
 
 def _is_allowed(address: str, prefixes: str) -> bool:
-    """Returns True if ``kms.keys`` allows a key. A prefix must end at a part of the address, not inside a name."""
+    """Returns True if ``kms.keys`` permits the key at ``address``. A prefix must end at a part of the address, not
+    inside a name.
+    """
     for prefix in map(str.strip, prefixes.split(",")):
         if prefix and (address == prefix or (prefix[-1] in "/:" and address.startswith(prefix))):
             return True

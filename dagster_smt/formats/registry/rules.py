@@ -1,4 +1,4 @@
-"""The rules of schemas in a registry, which producers and consumers apply to each record (Confluent's data contracts).
+"""The rules of schemas in a registry. Producers and consumers apply them to each record (Confluent's data contracts).
 
 A rule of type ``ENCRYPT`` encrypts the fields with certain tags when a record is written, and decrypts them when it is
 read (client-side field level encryption). ``CEL`` and ``CEL_FIELD`` check or change records. This package does not
@@ -17,12 +17,12 @@ Mode = Literal["READ", "WRITE"]
 ENCRYPT = "ENCRYPT"
 _BOTH = "WRITEREAD"
 _SHOWN = 100
-"""The maximum number of characters of a rule's name in a message."""
+"""The largest number of characters that a message shows of a rule's name."""
 
 
 @dataclass(frozen=True)
 class RegistryRule:
-    """A rule that a client applies to each record.
+    """A rule that clients apply to each record.
 
     Attributes:
         name: The rule's name.
@@ -43,17 +43,17 @@ class RegistryRule:
 
     @property
     def is_encryption(self) -> bool:
-        """True for field encryption."""
+        """True if the rule encrypts fields."""
         return self.type == ENCRYPT and not self.of_bytes
 
     @property
     def words(self) -> str:
-        """The rule, as worded in messages."""
+        """The rule as messages name it."""
         return f"the rule '{self.name[:_SHOWN]}' ({self.type[:_SHOWN]})"
 
 
 def rules_of(schema: Any, mode: Mode) -> tuple[RegistryRule, ...]:
-    """Returns the rules that a client applies, in the order in which the client applies them.
+    """Returns the rules of ``schema`` that a client applies in ``mode``, in their order.
 
     Args:
         schema: A schema, as returned by the client from ``confluent-kafka``.
@@ -83,13 +83,16 @@ def _applied(rules: Any, mode: Mode, properties: Mapping[str, str], *, of_bytes:
 
 
 def _action(text: str, mode: Mode) -> str:
-    """Returns the action for the given mode. ``ERROR,NONE`` has one action for writing and one for reading."""
+    """Returns the part of ``text``, the action of a rule, for ``mode``. ``ERROR,NONE`` has one action for writing and
+    one for reading.
+    """
     actions = text.split(",")
     return actions[0] if mode == "WRITE" else actions[-1]
 
 
 def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], number: int) -> None:
-    """Checks that records of a schema can be read, according to the option ``rules``.
+    """Raises an error if a schema has a rule that this package does not apply, unless the option ``rules`` allows its
+    fields to stay.
 
     Raises:
         DataError: SMT752 if a rule is not applied, and the option does not allow its fields to stay as they are.
@@ -105,7 +108,7 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
 
 
 def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str) -> None:
-    """Checks that records may be written with schemas of a subject.
+    """Raises an error if producers of a subject apply a rule that this package would not apply.
 
     Args:
         settings: The options of the format.
@@ -128,13 +131,15 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
 
 
 def unmatched(rule: RegistryRule, fields: str) -> DataError:
-    """Returns the error for a schema that does not fit a rule of producers: SMT752."""
+    """Returns the error (SMT752) for a schema that does not fit ``rule``, a rule of producers."""
     hint = "keep the names and types of encrypted fields, or write another subject"
     return _refused(f"{rule.words} encrypts {fields[:300]}", hint)
 
 
 def too_large(most: int) -> DataError:
-    """Returns the error for a schema with too many fields to search for encrypted fields: SMT752."""
+    """Returns the error (SMT752) for a schema with more than ``most`` fields, which are too many to search for
+    encrypted fields.
+    """
     statement = f"the latest schema has more than {most} fields, each counted where it is used"
     return _refused(f"fields cannot be encrypted: {statement}", "write another subject, or use a smaller schema")
 

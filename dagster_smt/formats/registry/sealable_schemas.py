@@ -1,4 +1,4 @@
-"""Schemas whose records can be encrypted: the fields that a rule concerns, and the function that encrypts them.
+"""Schemas whose records can be encrypted. Such a schema finds the fields to which a rule applies, and encrypts them.
 
 Two schemas have the same field if they have the same path. The tags of a field, however, belong to its full name:
 
@@ -36,7 +36,7 @@ Seal = Callable[[bytes], bytes]
 
 
 class SealableSchema(Protocol):
-    """A schema, and the encryption of its records.
+    """A schema whose records can be encrypted.
 
     Attributes:
         record: The full name of the Protobuf message; empty for the other kinds of schemas.
@@ -45,7 +45,7 @@ class SealableSchema(Protocol):
     record: str
 
     def fields(self, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
-        """Returns the paths of the fields that a rule concerns, with all tags of each field.
+        """Returns the paths of the fields to which ``rule`` applies, with all tags of each field.
 
         Args:
             rule: The rule.
@@ -53,17 +53,19 @@ class SealableSchema(Protocol):
         """
 
     def full_name(self, path: str) -> str | None:
-        """Returns the full name of a field; None if the schema has no such field."""
+        """Returns the full name of the field at ``path``. If the schema has no such field, returns None."""
 
     def seals(self, rule: RegistryRule, tags: Tags, paths: Iterable[str]) -> bool:
-        """Returns True if all values of the given fields can be encrypted in a form that consumers can decrypt."""
+        """Returns True if all values of the fields at ``paths`` can be encrypted so that consumers can decrypt them."""
 
     def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
-        """Returns a function that encrypts fields in the bytes of a record, and returns the changed bytes."""
+        """Returns a function that encrypts fields in the bytes of a record according to ``rules``, and returns the
+        changed bytes.
+        """
 
 
 class SealableAvro:
-    """An Avro schema."""
+    """An Avro schema whose records can be encrypted."""
 
     record = ""
 
@@ -85,7 +87,9 @@ class SealableAvro:
 
 
 class SealableJson:
-    """A JSON Schema. Paths are the same as in Confluent's clients: the items of an array have the path of the array."""
+    """A JSON Schema whose records can be encrypted. Paths are those of Confluent's clients: the items of an array have
+    the path of the array.
+    """
 
     record = ""
 
@@ -118,7 +122,9 @@ class SealableJson:
 
 
 class SealableProtobuf:
-    """A Protobuf message. A path consists of field names, beginning with a field of this message."""
+    """A Protobuf message whose records can be encrypted. A path consists of field names, beginning with a field of this
+    message.
+    """
 
     def __init__(self, text: str, references: References, place: str, message: str):
         self.files = proto_files(text, references, place)
@@ -161,7 +167,7 @@ class SealableProtobuf:
 def sealable_schema(
     kind: SchemaKind, text: str, references: References, place: str, record: str = ""
 ) -> SealableSchema:
-    """Returns the schema of records whose fields can be encrypted.
+    """Prepares the schema of records whose fields can be encrypted.
 
     Args:
         kind: The kind of the schema.
@@ -183,7 +189,8 @@ def sealable_schema(
 def _fields_in(
     descriptor: Any, path: str, around: tuple[str, ...], *, is_of_map: bool
 ) -> Iterator[tuple[str, Any, bool]]:
-    """Yields the fields of a message and of the messages inside: path, field, and True for fields inside a map.
+    """Yields the fields of the message type ``descriptor`` and of the messages inside it. Each item contains the path,
+    the field, and True for a field inside a map.
 
     A message that contains itself, or is nested very deeply, is skipped, because Connect has no schema for such a
     message.
@@ -205,6 +212,6 @@ def _fields_in(
 
 
 def _is_entry(descriptor: Any) -> bool:
-    """Returns True if a message is the entry of a map."""
+    """Returns True if the message ``descriptor`` is the entry of a map."""
     names = [field.name for field in descriptor.fields]
     return bool(descriptor.name.endswith(ENTRY)) and names == ["key", "value"]

@@ -1,4 +1,5 @@
-"""Decrypts fields inside the bytes of an Avro record before the record is read, and encrypts them after it is written.
+"""Decrypts fields inside the bytes of an Avro record before the record is read. It also encrypts fields after a record
+is written.
 
 The code walks through the bytes along the schema. Encrypted strings and bytes are replaced, and everything in between
 is copied, so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the metadata of
@@ -15,15 +16,15 @@ from dagster_smt.formats.registry.rules import RegistryRule
 from dagster_smt.model.schema_size import room
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
-"""Pairs of a pattern for full field names, and the tags of these fields."""
+"""Pairs of a pattern for full field names, and the tags of the fields that match."""
 _INLINE = "confluent:tags"
 _WIDTHS = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _MOST_BYTES_OF_LONG = 10
 
 
 class _Place(NamedTuple):
-    """A string or bytes to which a rule applies: the position of the length, and the positions where the data begins
-    and ends.
+    """A string or bytes to which a rule applies. The item contains the position of the length, and the positions where
+    the data begins and ends.
     """
 
     start: int
@@ -33,19 +34,19 @@ class _Place(NamedTuple):
 
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
-"""Walks through a value that begins at a position. Adds the locations to which a rule applies, and returns the position
-after the value.
+"""A function that walks through a value, which begins at a position. It adds the strings and bytes to which a rule
+applies to a list, and returns the position after the value.
 """
 
 
 Change = Callable[[bytes, bool], bytes]
-"""Returns the new data of a field. The second argument is true for strings."""
+"""A function that returns the new data of a field. Its second argument is true for strings."""
 
 
 def opener(
     avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
-    """Returns a function that decrypts fields in the bytes of a record, and returns the changed bytes.
+    """Returns a function that decrypts fields in the bytes of an Avro record, and returns the changed bytes.
 
     Args:
         avro: The schema.
@@ -73,7 +74,9 @@ def opener(
 def sealer(
     avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
-    """Returns a function that encrypts fields in a record's bytes, and returns the changed bytes; see ``opener``."""
+    """Returns a function that encrypts the fields to which ``rules`` apply in the bytes of an Avro record. The
+    arguments are those of ``opener``.
+    """
     steps = []
     for rule in rules:
         steps.append((_walk_of(avro, rule, tags), keys(rule).sealed))
@@ -87,7 +90,7 @@ def sealer(
 
 
 def fields_of(avro: Avro, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
-    """Returns the full names of the fields to which a rule applies, with all their tags."""
+    """Returns the full names of the fields in ``avro`` to which ``rule`` applies, with all tags of each field."""
     names: dict[str, tuple[str, ...]] = {}
 
     def concerns(name: str, field: Mapping[str, Any]) -> bool:
@@ -125,8 +128,9 @@ def _walk_of(avro: Avro, rule: RegistryRule, tags: Tags) -> _Walk:
 
 
 def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tags) -> bool:
-    """Returns True if a rule applies to a field. ``name`` consists of the full name of the record, a dot, and the
-    field's name."""
+    """Returns True if ``rule`` applies to ``field``. ``name`` consists of the full name of the record, a dot, and the
+    field's name.
+    """
     return not rule.tags or not _tags_of(name, field, tags).isdisjoint(rule.tags)
 
 
@@ -142,19 +146,21 @@ def _tags_of(name: str, field: Mapping[str, Any], tags: Tags) -> set[str]:
 
 
 def seals_all(avro: Avro, rule: RegistryRule, tags: Tags) -> bool:
-    """Returns True if all fields to which a rule applies contain strings or bytes, and can therefore be encrypted."""
+    """Returns True if all fields in ``avro`` to which ``rule`` applies contain strings or bytes. Only such fields can
+    be encrypted.
+    """
     walks = _Walks(avro.names, lambda name, field: _concerns(rule, name, field, tags))
     walks.of(avro.source, concerned=False)
     return not walks.has_others
 
 
 def with_fields(avro: Avro, concerns: Callable[[str, Mapping[str, Any]], bool]) -> _Walk:
-    """Returns the walk over values of a schema, for the fields for which ``concerns`` is true."""
+    """Returns a function that walks through values of ``avro``, and finds the fields for which ``concerns`` is true."""
     return _Walks(avro.names, concerns).of(avro.source, concerned=False)
 
 
 class _Walks:
-    """A builder of walks. Records with the same name share a walk.
+    """A builder of functions that walk through values. All records with the same name share one function.
 
     Attributes:
         has_others: True if a rule applies to values that are neither strings nor bytes.
@@ -166,7 +172,9 @@ class _Walks:
         self.has_others = False
 
     def of(self, schema: Any, *, concerned: bool) -> _Walk:
-        """Returns the walk of a schema. ``concerned`` is true if a rule applies to the surrounding field."""
+        """Returns a function that walks through values of ``schema``. ``concerned`` is true if a rule applies to the
+        surrounding field.
+        """
         if isinstance(schema, list):
             return _union([self.of(branch, concerned=concerned) for branch in schema])
         if isinstance(schema, str):
@@ -225,7 +233,9 @@ def _union(branches: list[_Walk]) -> _Walk:
 
 
 def _blocks(item: _Walk) -> _Walk:
-    """Returns the walk of an array or a map. Its blocks of items begin with the number of items."""
+    """Returns a function that walks through an array or a map with ``item`` for each item. Each block of items begins
+    with its number of items.
+    """
 
     def walk(data: bytes, at: int, places: list[_Place]) -> int:
         while True:
@@ -266,7 +276,9 @@ def _wide(width: int) -> _Walk:
 
 
 def _long(data: bytes, at: int) -> tuple[int, int]:
-    """Returns a number in Avro's variable-length encoding, and the position after the number."""
+    """Reads a number in Avro's variable-length encoding at the position ``at``. Returns the number, and the position
+    after it.
+    """
     number = 0
     for place in range(_MOST_BYTES_OF_LONG):
         byte = data[at + place]

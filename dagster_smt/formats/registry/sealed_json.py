@@ -1,4 +1,5 @@
-"""Decrypts fields inside the text of a JSON value before the value is read, and encrypts them after it is written.
+"""Decrypts fields inside the text of a JSON value before the value is read. It also encrypts fields after a value is
+written.
 
 The code walks through the JSON along its JSON Schema. Only objects and arrays around encrypted strings are decoded.
 Everything else is copied as it is, so no number changes. As in Confluent's clients (``json_schema.transform``), the
@@ -18,12 +19,12 @@ from dagster_smt.model.schema_size import MAX_LEVELS
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
 TEXT = "text"
-"""The kind of a string that a rule can change. Constants and enumerations have different kinds."""
+"""The kind of a string that a rule can change. Constants and enumerations are of other kinds."""
 _INLINE = "confluent:tags"
 _ROOT = "$"
 Change = Callable[[bytes, bool], bytes]
 Walk = Callable[[msgspec.Raw, Change], msgspec.Raw]
-"""Returns a value with changed strings. The second argument is the function that changes a string."""
+"""A function that returns a value with changed strings. Its second argument is a function that changes one string."""
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_text = msgspec.json.Decoder(str).decode
@@ -103,7 +104,8 @@ def json_sealer(
 
 
 class JsonWalks:
-    """A builder of walks for one rule. A walk is None if the rule applies to nothing inside.
+    """A builder of functions that walk through values for one rule. In place of a function, None means that the rule
+    applies to nothing inside.
 
     Attributes:
         names: By path, the tags of all properties that have been visited so far.
@@ -116,11 +118,11 @@ class JsonWalks:
         self.kinds: dict[str, set[str]] = {}
 
     def whole(self) -> Walk | None:
-        """Returns the walk of the whole schema."""
+        """Returns the function that walks through values of the whole schema."""
         return self.of(self.documents[""], "", _ROOT, None, 0)
 
     def of(self, node: Any, document: str, path: str, concerned: bool | None, level: int) -> Walk | None:
-        """Returns the walk of a schema.
+        """Returns a function that walks through values of the schema ``node``.
 
         Args:
             node: The schema.
@@ -154,7 +156,8 @@ class JsonWalks:
     def _of_union(
         self, branches: Sequence[Any], document: str, path: str, concerned: bool | None, level: int
     ) -> Walk | None:
-        """Returns the walk of the one branch to which a rule applies. Null needs no walk.
+        """Returns the function for the only one of ``branches``, the members of a union, to which the rule applies.
+        Null needs no function.
 
         Confluent's clients validate a value against each branch. Here, a union in which several types contain encrypted
         fields is rejected, because the wrong type would leave a field encrypted, or decrypt a different field.
@@ -225,7 +228,7 @@ class JsonWalks:
 
 
 def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
-    """Returns the unions of a node. A list of types is also a union."""
+    """Returns the unions in ``node``. A list of types is also a union."""
     unions = []
     for word in ("oneOf", "anyOf"):
         if isinstance(node.get(word), list):
@@ -237,7 +240,9 @@ def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
 
 
 def _changed_kind(node: Mapping[str, Any]) -> str:
-    """Returns the kind that a schema's values have for a rule; empty for null, arrays and unions."""
+    """Returns the kind that the values of ``node`` have for a rule. For null, arrays and unions, returns an empty
+    string.
+    """
     kind = node.get("type")
     if kind == "string" and "enum" not in node and "const" not in node:
         return TEXT
@@ -245,7 +250,7 @@ def _changed_kind(node: Mapping[str, Any]) -> str:
 
 
 def _json_kind(node: Any) -> str:
-    """Returns the kind of JSON that a schema describes. Integers and numbers are one kind."""
+    """Returns the kind of JSON that ``node`` describes. Integers and other numbers are one kind."""
     if not isinstance(node, dict):
         return ""
     kind = node.get("type", "object" if "properties" in node else "")

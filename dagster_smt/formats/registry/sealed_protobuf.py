@@ -1,4 +1,5 @@
-"""Decrypts fields inside the bytes of a Protobuf message before it is read, and encrypts them after it is written.
+"""Decrypts fields inside the bytes of a Protobuf message before it is read. It also encrypts fields after a message is
+written.
 
 As in Confluent's clients (``protobuf.transform``), a rule applies to strings and bytes, single or repeated, if the
 field's options or the schema's metadata contain a tag of the rule. The entries of a map of strings stay as they are.
@@ -18,7 +19,7 @@ from dagster_smt.formats.registry.rules import RegistryRule
 from dagster_smt.formats.registry.sealed_json import Change, Tags
 
 _STRING, _BYTES = 9, 12
-"""The numbers of types in ``FieldDescriptorProto``."""
+"""The numbers of the types string and bytes in ``FieldDescriptorProto``."""
 
 
 def protobuf_opener(
@@ -28,7 +29,7 @@ def protobuf_opener(
     tags: Tags,
     keys: Callable[[RegistryRule], DataKeys],
 ) -> Callable[[bytes], bytes]:
-    """Returns a function that decrypts fields in the bytes of a message, and returns the changed bytes.
+    """Returns a function that decrypts fields in the bytes of a Protobuf message, and returns the changed bytes.
 
     Args:
         files, message: As in ``protobuf_of``.
@@ -69,7 +70,7 @@ def protobuf_sealer(
     tags: Tags,
     keys: Callable[[RegistryRule], DataKeys],
 ) -> Callable[[bytes], bytes]:
-    """Returns a function that encrypts fields in the bytes of a message, and returns the changed bytes.
+    """Returns a function that encrypts fields in the bytes of a Protobuf message, and returns the changed bytes.
 
     See ``protobuf_opener`` for the arguments. The rules are in the order in which producers apply them.
     """
@@ -90,12 +91,12 @@ def protobuf_sealer(
 
 
 def is_text(field: Any) -> bool:
-    """Returns True if a field contains strings or bytes, single or repeated."""
+    """Returns True if ``field`` contains strings or bytes, single or repeated."""
     return field.type in (_STRING, _BYTES)
 
 
 def tags_of(field: Any, tags: Tags) -> set[str]:
-    """Returns the tags of a field: from its options, and from the metadata for its full name."""
+    """Returns the tags of ``field``. They come from its options, and from the metadata for its full name."""
     with needs_extras():
         from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
     names = set(field_tags(field))
@@ -106,7 +107,7 @@ def tags_of(field: Any, tags: Tags) -> set[str]:
 
 
 def concerns(rule: RegistryRule, field: Any, tags: Tags) -> bool:
-    """Returns True if a rule applies to a field."""
+    """Returns True if ``rule`` applies to ``field``."""
     return not rule.tags or not tags_of(field, tags).isdisjoint(rule.tags)
 
 
@@ -118,7 +119,7 @@ class _Fields:
         self.known: dict[str, tuple[list[Any], list[Any]]] = {}
 
     def change(self, message: Any, change: Change) -> None:
-        """Changes the strings and bytes of a message, and of the messages inside it."""
+        """Calls ``change`` for the strings and bytes of ``message``, and of the messages inside it."""
         concerned, inner = self._of(message.DESCRIPTOR)
         for field in concerned:
             if not (field.has_presence and not message.HasField(field.name)):
@@ -128,7 +129,9 @@ class _Fields:
                 self.change(one, change)
 
     def _of(self, descriptor: Any) -> tuple[list[Any], list[Any]]:
-        """Returns the fields of a message to which the rule applies, and the fields with messages."""
+        """Returns two lists of fields of the message ``descriptor``: those to which the rule applies, and those that
+        contain messages.
+        """
         known = self.known.get(descriptor.full_name)
         if known is None:
             fields = list(descriptor.fields)
@@ -157,7 +160,7 @@ def _changed(value: Any, field: Any, change: Change) -> Any:
 
 
 def _messages(message: Any, field: Any) -> Iterable[Any]:
-    """Returns the messages of a field: one, several, or the values of a map."""
+    """Returns the messages in ``field``: one message, several, or the values of a map."""
     value = getattr(message, field.name)
     if field.message_type.GetOptions().map_entry:
         values = field.message_type.fields_by_name["value"]

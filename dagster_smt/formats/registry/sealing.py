@@ -1,5 +1,5 @@
-"""Encrypts fields of records that are written to a subject whose producers encrypt these fields. The subject's
-consumers can then decrypt the fields.
+"""Encrypts fields of records for a subject whose producers encrypt these fields. The subject's consumers can then
+decrypt the fields.
 
 The written schema is derived from Connect's schema, so it has no tags. The schema is registered with the rules of the
 latest version, and with the tags of the fields in its metadata.
@@ -23,7 +23,7 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class SubjectSealing:
-    """Describes how records are written whose schema is registered in a subject.
+    """The rules for writing records whose schema is registered in a subject.
 
     Attributes:
         parts: Further parts of the schema, for its registration.
@@ -35,8 +35,7 @@ class SubjectSealing:
 
 
 def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
-    """Returns the parts that are needed to write encrypted records: the additions to their schema, and the encrypting
-    function.
+    """Returns two things for writing encrypted records: the additions to their schema, and the function that encrypts.
 
     Args:
         options: The format's options.

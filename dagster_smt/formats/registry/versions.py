@@ -1,4 +1,4 @@
-"""Finds schemas in a registry by the id in a record, with their version in the record's subject."""
+"""Looks up schemas in a registry by the id in a record. Each schema gets its version in the record's subject."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,26 +23,26 @@ from dagster_smt.model.topics.format import RULES, Format
 
 KeyOrValue = Literal["key", "value"]
 Opened = Callable[[bytes], bytes]
-"""Returns a value with decrypted fields."""
+"""A function that returns a value with decrypted fields."""
 Opening = Callable[[str], Opened]
-"""Returns the function that decrypts the values of a subject."""
+"""A function that returns, for a subject, the function that decrypts its values."""
 HEADER = 5
-"""The number of bytes before an Avro value."""
+"""The number of bytes before an Avro value, which contain the schema id."""
 KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF", "json-confluent": "JSON"}
 
 
 def header_of(number: int) -> bytes:
-    """Returns the header of an Avro value, which contains a schema's id."""
+    """Returns the header of an Avro value whose schema has the id ``number``."""
     return b"\0" + number.to_bytes(HEADER - 1, "big")
 
 
 def number_of(header: bytes) -> int:
-    """Returns the id in a value's header."""
+    """Returns the schema id in ``header``, the header of a value."""
     return int.from_bytes(header[1:HEADER], "big")
 
 
 def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: str | None) -> str:
-    """Returns the subject of a schema, from the option ``subject`` or by one of Confluent's strategies.
+    """Returns the subject of a schema. It comes from the option ``subject``, or from one of Confluent's strategies.
 
     Args:
         settings: The format's options.
@@ -85,7 +85,7 @@ class SchemaWithId:
     opening: "Opening | None" = None
 
     def reading(self, form: Format, side: KeyOrValue, topic: str) -> Callable[[bytes], Any]:
-        """Returns ``read`` for the records of a topic. Encrypted fields are decrypted first."""
+        """Returns a function that reads the records of ``topic``. Encrypted fields are decrypted first."""
         if self.opening is None:
             return self.read
         read, opened = self.read, self.opening(subject_of(form.settings, side, topic, self.name))
@@ -93,7 +93,7 @@ class SchemaWithId:
 
 
 def registered_schema(form: Format, header: bytes) -> SchemaWithId:
-    """Returns the schema that the header of a value names.
+    """Returns the schema that ``header``, the header of a value, names.
 
     Raises:
         DataError: SMT441 if the registry does not have the schema; SMT273 if Connect has no schema for it; SMT752 if
@@ -168,8 +168,8 @@ def _keys(form: Format, subject: str) -> Callable[[RegistryRule], DataKeys]:
 
 
 def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
-    """Returns a schema with its version in the subject, as ``AvroConverter.toConnectData`` and ``ProtobufConverter``
-    do.
+    """Returns the schema of ``registered`` with its version in the subject, as ``AvroConverter.toConnectData`` and
+    ``ProtobufConverter`` do.
 
     The converters look up the version even if no record uses it. If the subject does not have the schema, the records
     fail. Without a topic there is no subject, and no version.
@@ -192,8 +192,8 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
 
 
 def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequence[str]) -> Avro | None:
-    """Returns the Avro schema with the given id, for records of the given topics. The schema gets the version of the
-    first topic's subject.
+    """Returns the Avro schema with the id ``number``, for records of ``topics``. The schema gets the version that it
+    has in the first topic's subject.
 
     Returns:
         The schema; None if it has no equivalent Connect schema, or if it has encrypted fields that must be decrypted.

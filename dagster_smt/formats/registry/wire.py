@@ -1,4 +1,4 @@
-"""Reads and writes the wire format of a schema registry: a zero byte, the schema's id in four bytes, and the value.
+"""Reads and writes the wire format of a schema registry: a zero byte, the schema id in four bytes, and the value.
 
 With Protobuf, message indexes are between the id and the value.
 """
@@ -45,7 +45,7 @@ def no_header() -> DataError:
 
 @dataclass(frozen=True)
 class _TopicSchema:
-    """A schema with its version in the subject of one topic, and the reader of its values."""
+    """A schema with its version in the subject of one topic, and the reader for values of this topic."""
 
     schema: Schema | None
     read: Callable[[bytes], Any]
@@ -65,7 +65,9 @@ class RegistryReader:
         self.refused: dict[tuple[str, bytes], DataError] = {}
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """Returns (schema, value) of a record of a topic. A missing value is a null without a schema."""
+        """Returns the schema and the value of ``data``, a record of ``topic``. A missing value is a null without a
+        schema.
+        """
         if data is None:
             return None, None
         header = self.schema_text(data) or b""
@@ -73,7 +75,9 @@ class RegistryReader:
         return entry.schema, entry.read(data[len(header) :])
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """Returns the header that names a record's schema; None if the record has no value."""
+        """Returns the header of ``data``, which names the schema of the record. Returns None if the record has no
+        value.
+        """
         if data is None:
             return None
         if len(data) < HEADER or data[0] != 0:
@@ -83,11 +87,11 @@ class RegistryReader:
         return data[:HEADER]
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
-        """Returns the schema that a header names in records of a topic."""
+        """Returns the schema that the header ``text`` names in records of ``topic``."""
         return self._entry(text, topic).schema
 
     def schema_id(self, text: bytes) -> str:
-        """Returns the schema id that a header contains, as a string for reports."""
+        """Returns the schema id in the header ``text``, as a string for reports."""
         return str(number_of(text))
 
     def _entry(self, header: bytes, topic: str) -> _TopicSchema:
@@ -122,7 +126,7 @@ class RegistryReader:
 
 
 class RegistryWriter:
-    """A writer of values with a schema.
+    """A writer of values whose schemas are in a registry.
 
     The writer registers schemas, and caches their ids. Avro also has a schema for schemaless values.
 
@@ -136,7 +140,7 @@ class RegistryWriter:
         self.headers: Cache[tuple[str, str], tuple[bytes, Callable[[bytes], bytes]]] = Cache()
 
     def write(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns the bytes of a value; null stays null."""
+        """Returns ``value`` as bytes for ``topic``; null stays null."""
         if value is None:
             return None
         if schema is None and self.kind != "AVRO":
@@ -163,8 +167,8 @@ class RegistryWriter:
             raise DataError(error.problems[0]) from None
 
     def _header(self, subject: str, text: str) -> tuple[bytes, Callable[[bytes], bytes]]:
-        """Returns two items: the header of a schema that is registered in a subject, and the function that encrypts
-        fields of the schema's records.
+        """Registers the schema ``text`` in ``subject``. Returns the header for its values, and the function that
+        encrypts their fields.
         """
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"
         options = tuple(self.settings.items())

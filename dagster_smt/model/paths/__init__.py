@@ -1,1 +1,1 @@
-"""Paths to fields: Connect's, the extended syntax, and JSONPath."""
+"""Reads paths to fields, in Connect's syntax, in the extended syntax, and in JSONPath."""

@@ -1,4 +1,5 @@
-"""Field paths in options: Kafka's two syntaxes (KIP-821, class ``SingleFieldPath``) and the extended syntax.
+"""Reads field paths in options. They have one of Kafka's two syntaxes (KIP-821, class ``SingleFieldPath``), or the
+extended syntax.
 
 V1: the whole string is one field name, dots included. V2: dots separate steps, backticks protect dots. ``extended``
 adds steps that are not names; ``model.paths.extended`` reads them.
@@ -27,7 +28,7 @@ _PATTERN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FieldPath:
-    """A path to fields.
+    """A path that can match one or several fields.
 
     Attributes:
         text: The path as the user wrote it.
@@ -68,7 +69,7 @@ class FieldPath:
 
 
 def parse_path(text: str, version: str = V1) -> FieldPath:
-    """Parses a field path.
+    """Parses the field path ``text``.
 
     Args:
         text: The path as configured.
@@ -84,7 +85,7 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
 
 
 def seems_pattern(text: str, version: str = V1) -> bool:
-    """Returns True if a path of plain names looks like a path of the extended syntax, or like a JSONPath.
+    """Returns True if ``text``, a path of plain names, looks like a path of the extended syntax or like a JSONPath.
 
     Such a path is probably a mistake. Names in backticks are plain names; V1 has no backticks.
     """
@@ -111,7 +112,8 @@ def _steps(text: str) -> list[str]:
 
 
 def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str]:
-    """Splits a list or a pair of paths at a mark that is outside of quotes, brackets and slashes.
+    """Splits ``text``, a list or a pair of paths, at the character ``mark``. A mark inside quotes, brackets or slashes
+    does not split.
 
     Args:
         text: ``a,b.c`` or ``old:new``.

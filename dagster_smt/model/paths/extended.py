@@ -26,14 +26,14 @@ _WORD = re.compile(r"[^.\[]*")
 _QUOTE = "put the name into backticks if this belongs to it"
 _SIGN = re.compile(r"^[`/]|[.*\[,]")
 WHOLE = "(whole)"
-"""The path of a key or value that is not a struct. A struct has the paths of its fields instead."""
+"""The path of a key or value that is not a struct. If the key or value is a struct, its fields have paths instead."""
 _QUOTED = r"`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z)|\\`[.\[])(?s:.))*`(?=[.\[]|\Z)"
 STEP = rf"(?:\.(?:{_QUOTED}|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
-"""A regular expression for a name that follows another step in ``route_text``."""
+"""A regular expression for a name in ``route_text`` that follows another step."""
 
 
 def extended_steps(text: str) -> tuple[Step, ...]:
-    """Returns the steps of a path.
+    """Returns the steps of ``text``, a path of the extended syntax.
 
     Raises:
         ConfigError: SMT101 or SMT103.
@@ -112,7 +112,7 @@ def _no_path(text: str, at: int, what: str, hint: str) -> ConfigError:
 
 
 def step_text(step: Step, first: bool = False) -> str:
-    """Returns the spelling of a step in a path. ``first`` is True if no other step precedes this step."""
+    """Returns ``step`` as a path spells it. ``first`` is True if no other step precedes this step."""
     dot = "" if first else "."
     if isinstance(step, str):
         if step == trim(step) not in ("", WHOLE) and not _SIGN.search(step) and not _CALL.match(step):
@@ -132,12 +132,14 @@ def step_text(step: Step, first: bool = False) -> str:
 
 
 def key_text(name: str) -> str:
-    """Returns a name in brackets and quotes: ``['a.b']``."""
+    """Returns ``name`` in brackets and quotes, such as ``['a.b']``."""
     return "['" + re.sub(r"(['\\])", r"\\\1", name) + "']"
 
 
 def route_text(steps: tuple[Step, ...]) -> str:
-    """Returns a path in this syntax for messages and reports: ``items[*].sku``, ``` attrs.`a.b` ```."""
+    """Returns the path ``steps`` in the extended syntax, for messages and reports. Examples are ``items[*].sku`` and
+    ``` attrs.`a.b` ```.
+    """
     texts = []
     for number, step in enumerate(steps):
         texts.append(step_text(step, number == 0))
@@ -145,8 +147,8 @@ def route_text(steps: tuple[Step, ...]) -> str:
 
 
 def below(path: str, name: str) -> str:
-    """Returns the path of the field ``name`` in the struct at ``path`` (empty: the top level), as shown in messages and
-    reports.
+    """Returns the path of the field ``name`` in the struct at ``path``, as messages and reports show it. At the top
+    level, ``path`` is empty.
 
     A name is quoted only if the syntax, or a list of paths, would otherwise not read it as this name. Different fields
     therefore have different paths. If a path begins with another path and a dot or bracket, its field is inside the

@@ -1,4 +1,5 @@
-"""JSONPath with the semantics of Jayway's json-path: names and filters, which are all that a condition needs.
+"""Parses JSONPath with the meaning of Jayway's json-path. Only names and filters are supported, because a condition
+needs nothing else.
 
 | part | meaning |
 |---|---|
@@ -47,14 +48,14 @@ class RefusedJsonPath(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """True if a field exists; it may be null."""
+    """A test that is true if a field exists. The field may be null."""
 
     names: Names
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison of a field with a literal, or with several literals for ``in`` and ``nin``."""
+    """A test that compares a field with a literal. For ``in`` and ``nin``, there are several literals."""
 
     names: Names
     operator: str
@@ -63,7 +64,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class RegexMatch:
-    """True if a string field matches a Java regular expression."""
+    """A test that is true if a string field matches a Java regular expression."""
 
     names: Names
     pattern: str
@@ -71,21 +72,21 @@ class RegexMatch:
 
 @dataclass(frozen=True, slots=True)
 class NotTest:
-    """True if a test fails."""
+    """A test that is true if another test fails."""
 
     test: "Test"
 
 
 @dataclass(frozen=True, slots=True)
 class AllTests:
-    """True if every test passes."""
+    """A test that is true if every one of several tests passes."""
 
     tests: tuple["Test", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyTest:
-    """True if at least one test passes."""
+    """A test that is true if at least one of several tests passes."""
 
     tests: tuple["Test", ...]
 
@@ -95,7 +96,7 @@ Test = Exists | Comparison | RegexMatch | NotTest | AllTests | AnyTest
 
 @dataclass(frozen=True, slots=True)
 class FilterStep:
-    """A step that selects values by a test: ``[?(@.a == 1)]``."""
+    """A step that selects values by a test, such as ``[?(@.a == 1)]``."""
 
     test: Test
 
@@ -114,7 +115,7 @@ class JsonPath:
 
     @property
     def names(self) -> Names:
-        """The names among the steps. In a path without filters these are all steps."""
+        """The names among the steps. In a path without filters, all steps are names."""
         return tuple(step for step in self.steps if isinstance(step, str))
 
     @property
@@ -124,7 +125,7 @@ class JsonPath:
 
 
 def tests_in(test: Test) -> Iterator[Exists | Comparison | RegexMatch]:
-    """Yields the tests of single fields in a test."""
+    """Yields the tests of single fields that ``test`` consists of."""
     if isinstance(test, NotTest):
         yield from tests_in(test.test)
     elif isinstance(test, AllTests | AnyTest):
@@ -135,7 +136,7 @@ def tests_in(test: Test) -> Iterator[Exists | Comparison | RegexMatch]:
 
 
 def parse_json_path(text: str) -> JsonPath:
-    """Parses a path.
+    """Parses the JSONPath ``text``.
 
     Raises:
         RefusedJsonPath: The string is not a JSONPath, or contains an unsupported part.
@@ -148,7 +149,7 @@ def parse_json_path(text: str) -> JsonPath:
 
 
 class _JsonPathReader:
-    """A reader of one path. ``at`` is the position of the next part."""
+    """A reader of one path. ``at`` is the position at which the next part begins."""
 
     def __init__(self, text: str):
         self.text, self.at, self.depth = text, 0, 0
@@ -161,7 +162,7 @@ class _JsonPathReader:
         raise RefusedJsonPath(f"'{self.text}' cannot be used as a JSONPath: {what} (position {self.at})")
 
     def take(self, word: str) -> bool:
-        """Moves past a word if the word comes next, and returns True in this case."""
+        """Skips ``word`` if it comes next, and returns True in this case."""
         if not self.text.startswith(word, self.at):
             return False
         self.at += len(word)
@@ -172,7 +173,7 @@ class _JsonPathReader:
             self.refuse(f"'{word}' must follow")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Moves past the match of a pattern at this position, and returns the match."""
+        """Skips the match of ``pattern`` at this position, and returns the match; None if there is no match."""
         match = pattern.match(self.text, self.at)
         if match:
             self.at = match.end()

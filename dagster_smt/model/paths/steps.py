@@ -1,4 +1,4 @@
-"""The steps of a field path, and the reader of names in backticks, which both path syntaxes share."""
+"""The steps of a field path, and a reader for names in backticks. Both path syntaxes use this reader."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,31 @@ from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One element of an array, counted from 0, or from the end if negative."""
+    """A step to one element of an array. The number counts from 0, or from the end if it is negative."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """Every element of an array, every value of a map, every field of a struct."""
+    """A step to every element of an array, every value of a map, or every field of a struct."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deep:
-    """Any number of levels, none included, through structs, arrays and maps."""
+    """A step over any number of levels, including none, through structs, arrays and maps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Every field or key in whose name a regular expression (Java syntax) has a match."""
+    """A step to every field or key in whose name a regular expression (Java syntax) has a match."""
 
     pattern: str
     any_case: bool = False
 
     @property
     def java(self) -> str:
-        """The pattern with its flag, in the form that Java and Spark read."""
+        """The pattern with its flag, as Java and Spark read it."""
         if self.any_case:
             return f"(?i){self.pattern}"
         return self.pattern
@@ -39,24 +39,24 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class OfType:
-    """Every field, element or map value of a Connect type, except values of a logical type."""
+    """A step to every field, element or map value of a Connect type. Values of a logical type are not included."""
 
     type: str
 
 
 @dataclass(frozen=True, slots=True)
 class OfLogical:
-    """Every field, element or map value of a logical type, by short or full name."""
+    """A step to every field, element or map value of a logical type, which is given by its short or full name."""
 
     name: str
 
 
 Step = str | Index | Every | Deep | Match | OfType | OfLogical
-"""A ``str`` is the name of a field or the key of a map."""
+"""A step of a path. A ``str`` is the name of a field or the key of a map."""
 
 
 def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
-    """Reads the step that opens with the backtick at ``start``.
+    """Reads the step in backticks that opens at ``start``.
 
     A backtick closes the step at the end of the path and before one of ``ends``, unless a backslash precedes the
     backtick.

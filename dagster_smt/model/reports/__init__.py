@@ -1,1 +1,1 @@
-"""Reports of a run: numbers, causes of errors, unmasked fields, and their Markdown."""
+"""Parts of a run's report: numbers, causes of errors, unmasked fields, and their Markdown."""

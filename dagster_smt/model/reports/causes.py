@@ -1,8 +1,8 @@
 """Logs the original errors behind an error of this package, for debugging.
 
 Messages of Spark, of the JVM and of a user's own classes may quote field values, and Dagster stores all causes of an
-error. For this reason no error of this package has a cause. Python keeps the original error in ``__context__``. If the
-log is switched on, the process writes the original error to its standard error, never to a log of Dagster.
+error. For this reason no error of this package has a cause, but Python keeps the original error in ``__context__``. If
+the log is switched on, the process writes the original error to its standard error, and never to a log of Dagster.
 """
 
 import logging
@@ -11,14 +11,14 @@ import traceback
 from collections.abc import Iterator
 
 SWITCH = "DAGSTER_SMT_LOG_CAUSES"
-"""The environment variable that switches the log on if its value is ``1``."""
+"""The environment variable that switches the log on. Its value must be ``1``."""
 
 _logger = logging.getLogger("dagster_smt.causes")
 _logger.propagate = False  # Dagster may store everything that reaches the root logger
 
 
 def log_causes(error: BaseException) -> None:
-    """Writes the original errors behind the given error to standard error, if the log is switched on."""
+    """Writes the original errors behind ``error`` to standard error, if the log is switched on."""
     if os.environ.get(SWITCH) != "1":
         return
     if not _logger.handlers:

@@ -1,4 +1,4 @@
-"""The results of a run for each of many tables."""
+"""The results of a run that writes many tables, one for each table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from dagster_smt.errors import Problem
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """One table of a run.
+    """The result of a run for one of its tables.
 
     Attributes:
         topic: The output topic of the chain.
@@ -30,12 +30,12 @@ class Destination:
 
     @property
     def failed(self) -> bool:
-        """True if nothing was committed to the table, so that its records have yet to be read."""
+        """True if nothing was committed to the table. The next run then has to read its records again."""
         return self.status == "failed"
 
 
 def joined_destinations(batches: Iterable[Sequence[Destination]]) -> tuple[Destination, ...]:
-    """Returns the tables of several consecutive windows.
+    """Joins ``batches``, the results of the tables in consecutive windows, into one result for each table.
 
     A table that failed at first and was written later has not failed.
     """
@@ -55,7 +55,7 @@ def joined_destinations(batches: Iterable[Sequence[Destination]]) -> tuple[Desti
 
 
 def summary_of(destinations: Sequence[Destination]) -> str:
-    """Returns a summary such as ``200 tables written, 3 of them new, 1 failed``."""
+    """Returns a summary of ``destinations``, such as ``200 tables written, 3 of them new, 1 failed``."""
     written = [one for one in destinations if not one.failed]
     failed = len(destinations) - len(written)
     new = sum(one.is_new for one in written)

@@ -1,4 +1,4 @@
-"""The report of an erasure. For each location, the report states what was done and what was proven. No report names a
+"""The report of an erasure, which states for each location what was done and what was proven. No report names a
 person.
 """
 
@@ -17,7 +17,7 @@ Action = Literal["deleted", "re-keyed", "emptied", "tombstones sent", "nothing t
 
 @dataclass(frozen=True, slots=True)
 class Residue:
-    """A location where a value of an erased person is left.
+    """The values of erased people that are left in one location.
 
     Attributes:
         where: The kind of file or record, such as ``statistics in the log``.
@@ -53,7 +53,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class ErasedPlace:
-    """The work of an erasure in one location.
+    """The result of an erasure in one location.
 
     Attributes:
         asset: The asset that writes to the location.
@@ -88,7 +88,7 @@ class ErasedPlace:
 
     @property
     def verdict(self) -> str:
-        """The result in words."""
+        """A phrase with the result."""
         if self.problems:
             return f"failed: {', '.join(dict.fromkeys(p.code for p in self.problems))}"
         if self.scan is None:

@@ -1,4 +1,4 @@
-"""The report of one maintenance of a table."""
+"""The report of the maintenance of one table."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from dagster_smt.model.reports.table_facts import FileSizes
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The result of a step.
+    """The result of one maintenance step.
 
     Attributes:
         removed: The number of files that the step replaced or removed; None if the table format does not report it.
@@ -23,7 +23,7 @@ class StepResult:
 
 @dataclass(frozen=True)
 class StepReport:
-    """One step of a maintenance.
+    """One step of a maintenance, with its result or its problem.
 
     Attributes:
         step: ``compact``, ``manifests``, ``expire`` or ``clean_up``.
@@ -42,7 +42,7 @@ class StepReport:
 
 @dataclass(frozen=True)
 class MaintenanceReport:
-    """One maintenance of a table.
+    """The report of the maintenance of one table: its steps, and the files before and after the steps.
 
     Attributes:
         place: The table.

@@ -1,4 +1,4 @@
-"""Escapes names and strings for Markdown, so that they cannot close a block or become a link, a picture or a tag."""
+"""Escapes names and strings for Markdown. They then cannot close a block, or become a link, a picture or a tag."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ _ADDRESS = re.compile(r"(https?|ftp|mailto|www|@)(?=[:.\w])", re.IGNORECASE)
 
 
 def code(text: str) -> str:
-    """Returns a string as inline code, even if it contains backticks."""
+    """Returns ``text`` as inline code, even if it contains backticks."""
     shown = visible(text)
     runs = _runs(shown)
     ticks = "`" * next(n for n in range(1, len(shown) + 2) if n not in runs)
@@ -19,7 +19,7 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Returns a string as part of a sentence.
+    """Returns ``text`` with escapes, so that it can be part of a sentence.
 
     An invisible space prevents renderers from turning addresses into links.
     """
@@ -27,7 +27,7 @@ def plain(text: str) -> str:
 
 
 def fenced(lines: Iterable[str], language: str = "text") -> str:
-    """Returns lines as a code block, even if they contain backticks."""
+    """Returns ``lines`` as a code block, even if they contain backticks."""
     shown = [visible(line) for line in lines]
     lengths: list[int] = []
     for line in shown:
@@ -37,7 +37,7 @@ def fenced(lines: Iterable[str], language: str = "text") -> str:
 
 
 def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
-    """Returns a table whose first row is the header.
+    """Returns ``rows`` as a Markdown table. The first row is the header.
 
     Args:
         rows: Cells of Markdown.
@@ -54,7 +54,9 @@ def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
 
 
 def cell(markdown: str) -> str:
-    """Returns Markdown for a table cell. An unescaped bar would end the cell, even within code."""
+    """Returns ``markdown`` with escaped bars, for a table cell. An unescaped bar would end the cell, even inside
+    code.
+    """
     return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", markdown).replace("\n", " ")
 
 

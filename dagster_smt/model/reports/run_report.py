@@ -1,4 +1,6 @@
-"""The report of a run: ledger, counts, schema diff. All metadata in Dagster comes from a ``RunReport``."""
+"""The report of a run: ledger, counts and schema diff. All metadata of a run in Dagster comes from its
+``RunReport``.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -11,14 +13,17 @@ from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window, range_texts
 
 MISMATCHED = "mismatched"
-"""The action of a record whose key and value contain different values of one column."""
+"""The ledger's action for a record whose key and value contain different values of the same column."""
 ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded", MISMATCHED)
-"""``cast``: the type changes; ``changed``: only the value changes; ``masked``: the value can no longer be read."""
+"""The actions of ledger entries. ``cast``: the type changes; ``changed``: only the value changes; ``masked``: the value
+can no longer be read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One thing that a stage may do to a record, numbered by its position in the plan.
+    """An action that a stage may perform on records. Each entry of the ledger has a number, which is its position in
+    the plan.
 
     Attributes:
         stage: Index of the stage.
@@ -45,13 +50,13 @@ class LedgerEntry:
 
     @property
     def relied_on(self) -> bool:
-        """True if somebody relies on this entry, so that a run warns if it touches no record."""
+        """True if a user relies on the entry, so that a run warns if the entry touches no record."""
         return self.explicit and self.action in SILENT
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """A ledger entry and the number of records that it touched."""
+    """A ledger entry with the number of records that it touched."""
 
     entry: LedgerEntry
     records: int
@@ -78,7 +83,7 @@ class FieldChanges:
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """The number of records that reached a stage, and how many of them the stage dropped or rejected."""
+    """The counts of one stage: the records that reached the stage, and the records that it dropped or rejected."""
 
     alias: str
     transform: str
@@ -122,7 +127,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class SchemaUse:
-    """The number of a topic's records that share one schema.
+    """The number of a topic's records that name the same schema.
 
     ``schema`` is the schema's id in a registry, or the name and a digest of an envelope's schema.
     """
@@ -135,7 +140,7 @@ class SchemaUse:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """The location and the reason of a record's failure, never the content of the record.
+    """A record that failed, with the location and the reason of the failure, but never with the content of the record.
 
     ``stage`` is the alias of the stage, or ``key.converter`` / ``value.converter``.
     """
@@ -167,7 +172,9 @@ class KeyCounts:
 
     @property
     def text(self) -> str:
-        """Returns a summary such as ``3 rows inserted, 1 updated, 2 deleted``, with the other counts that are not 0."""
+        """Returns a summary such as ``3 rows inserted, 1 updated, 2 deleted``. All counts that are not 0 are
+        included.
+        """
         words = {
             "events superseded": self.superseded,
             "rows incomplete": self.incomplete,
@@ -181,11 +188,13 @@ class KeyCounts:
 
     @property
     def keys(self) -> int:
-        """The number of events that determined the row of their key."""
+        """The number of events that determined the row of their key. There is one such event per key."""
         return self.inserted + self.updated + self.deleted + self.without_row
 
     def add(self, action: str, keys: int, incomplete: int) -> None:
-        """Adds the keys with one action (``tables.keyed.row_actions``)."""
+        """Adds ``keys``, the number of keys with the action ``action`` (``tables.keyed.row_actions``), to the
+        counts.
+        """
         self.incomplete += incomplete
         if action == "insert":
             self.inserted += keys
@@ -198,7 +207,7 @@ class KeyCounts:
 
 
 def sum_of_keys(counts: Iterable[KeyCounts]) -> KeyCounts:
-    """Returns the sums of the counts of several topics or several runs."""
+    """Returns the sums of ``counts``, the counts of several topics or several runs."""
     total = KeyCounts()
     for one in counts:
         for count in fields(KeyCounts):
@@ -208,7 +217,7 @@ def sum_of_keys(counts: Iterable[KeyCounts]) -> KeyCounts:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Records of one topic that were not read, because a stage drops them in any case.
+    """The records of one topic that a run has not read, because a stage drops them in any case.
 
     Attributes:
         topic: The topic.
@@ -301,7 +310,7 @@ class TopicCounts:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of a run that belongs to one of several time partitions.
+    """The part of a run's counts that belongs to one of several time partitions.
 
     Attributes:
         window: The part of the run's window.
@@ -316,7 +325,7 @@ class Part:
 
 @dataclass(slots=True)
 class RunReport:
-    """One run over one window.
+    """The report of one run over one window.
 
     Attributes:
         name: Name of the run's asset or op.
@@ -411,7 +420,7 @@ class RunReport:
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
 
     def of_topic(self, topic: str) -> "RunReport":
-        """Returns the report of one topic. Its files and bytes are those of the whole commit."""
+        """Returns the report of ``topic`` alone. Its files and bytes are those of the whole commit."""
         window = Window(tuple(r for r in self.window.ranges if r.topic == topic))
         unread = tuple(u for u in self.unread if u.topic == topic)
         part = Part(window, {topic: self.topics.get(topic, TopicCounts())}, unread)
@@ -419,7 +428,9 @@ class RunReport:
         return replace(self._of(part), name=f"{self.name} {topic}", keyed=keyed)
 
     def of_part(self, number: int) -> "RunReport":
-        """Returns the report of one part, without ``schemas`` and ``keyed``, which are counted for all parts."""
+        """Returns the report of the part ``number`` of the window. ``schemas`` and ``keyed`` are left out, because they
+        are counted for all parts together.
+        """
         return replace(self._of(self.parts[number]), schemas=())
 
     def _of(self, part: Part) -> "RunReport":
@@ -445,7 +456,9 @@ class RunReport:
         )
 
     def touched(self, action: str) -> dict[str, int]:
-        """Returns the number of records that the given action touched, by field path, over all stages."""
+        """Returns, for each field path, the number of records that the action ``action`` touched in all stages
+        together.
+        """
         records: dict[str, int] = {}
         for line in self.ledger:
             if line.entry.action == action:
@@ -462,7 +475,7 @@ def _lies_in(reject: RejectedRecord, offsets: OffsetSet) -> bool:
 
 
 def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list[StageCounts]:
-    """Returns the counts of each stage.
+    """Returns the counts of each stage in ``stages``.
 
     Args:
         stages: Alias and transform of each stage.
@@ -478,7 +491,9 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
 
 
 def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[LedgerLine]:
-    """Returns each entry with the number of records that it touched, followed by the changes of foreign stages."""
+    """Returns each of ``entries`` with the number of records that it touched. The changes of foreign stages follow at
+    the end.
+    """
     touched = counts.touched or (0,) * len(entries)
     lines = [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
     aliases = {entry.stage: entry.alias for entry in entries}
@@ -506,11 +521,13 @@ def _sum_of_changes(topics: Iterable[TopicCounts]) -> tuple[FieldChanges, ...]:
 
 
 SILENT = ("masked", "changed", "dropped", "renamed")
-"""Actions that somebody relies on: a run warns if one of them touches no record."""
+"""The actions on which users rely. A run warns if a mask, change, drop or rename touches no record."""
 
 
 def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
-    """Returns the masks, changes, drops and renames that touched no record although their stage processed records."""
+    """Returns the lines of ``ledger`` for masks, changes, drops and renames that touched no record, although their
+    stage processed records.
+    """
     results = []
     for line in ledger:
         if line.entry.relied_on and not line.records and stages[line.entry.stage].seen:
@@ -519,7 +536,7 @@ def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) ->
 
 
 def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
-    """Returns the sums of the counts of several topics."""
+    """Returns the sums of ``counts``, the counts of several topics."""
     topics = list(counts)
 
     def per_stage(name: str) -> tuple[int, ...]:
@@ -541,7 +558,9 @@ def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
 
 
 def joined(reports: Sequence["RunReport"]) -> "RunReport":
-    """Returns one report for several consecutive windows. Schema and lineage are those of the last window."""
+    """Returns one report for ``reports``, the reports of consecutive windows. Schema and lineage are those of the last
+    window.
+    """
     last = reports[-1]
     if len(reports) == 1:
         return last
@@ -593,7 +612,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
 
 
 def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
-    """Returns the changes of keys by topic, summed over all reports."""
+    """Returns the counts of keys by topic, summed over all ``reports``."""
     counts: dict[str, list[KeyCounts]] = {}
     for report in reports:
         for topic, of_topic in report.keyed.items():
@@ -605,7 +624,7 @@ def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
 
 
 def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport]":
-    """Returns the report of each table, joined over all windows."""
+    """Joins ``reports``, the reports of all windows, into one report for each table."""
     by_topic: dict[str, list[RunReport]] = {}
     for report in reports:
         for topic, of_table in report.destination_reports.items():
@@ -617,7 +636,7 @@ def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
-    """Returns the sum of numbers; None if one of the numbers is not known."""
+    """Returns the sum of ``numbers``. If one of them is not known, returns None."""
     known = list(numbers)
     if None in known:
         return None
@@ -625,11 +644,11 @@ def _sum_of(numbers: Iterable[int | None]) -> int | None:
 
 
 OF_ARRAYS = ("further", "empty", "refused")
-"""The names of counts that are 0 unless arrays are rows."""
+"""The names of counts that are 0 unless arrays become rows."""
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
-    """Returns type labels by path, for every field of a schema that is not a struct itself."""
+    """Maps the path of each field of ``schema`` that is not a struct to the label of its type."""
     if schema is None:
         return {}
     if schema.type is not Type.STRUCT:
@@ -643,7 +662,8 @@ def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
 def schema_diff(
     before: Schema | None, after: Schema | None, lineage: Mapping[str, Sequence[str]] | None = None
 ) -> list[FieldChange]:
-    """Returns the differences of two schemas: first renamed fields, then removed, changed and added fields.
+    """Returns the differences between the schemas ``before`` and ``after``. Renamed fields come first, followed by
+    removed, changed and added fields.
 
     Args:
         before, after: The schemas.
@@ -665,14 +685,18 @@ def schema_diff(
 
 
 def of_value(source: str) -> str | None:
-    """Returns a source's path in the value; None if the source is in a different part of the record."""
+    """Returns the path of ``source`` inside the value. If the source is in a different part of the record, returns
+    None.
+    """
     if source.startswith(("value.", "value[")):
         return source[len("value") :].removeprefix(".")
     return None
 
 
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Maps old paths to new paths, for fields that differ only in their name."""
+    """Maps the path in ``old`` of each renamed field to its path in ``new``. A renamed field differs in nothing but its
+    name.
+    """
     renames: dict[str, str] = {}
     for path, sources in lineage.items():
         source = (of_value(sources[0]) or "") if len(sources) == 1 else ""

@@ -1,4 +1,4 @@
-"""The facts about a table after a run, read from the table and its topics."""
+"""The facts about a table after a run. They are read from the table and its topics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from dagster_smt.model.topics.keyed import TableMode
 
 @dataclass(frozen=True, slots=True)
 class FileSizes:
-    """The files that contain the rows of a table.
+    """The number and sizes of the files with the rows of a table.
 
     Attributes:
         files: The number of files.
@@ -26,7 +26,7 @@ class FileSizes:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A table after a run.
+    """The facts about a table after a run.
 
     Attributes:
         rows: The number of rows according to the commits of the table.

@@ -1,4 +1,4 @@
-"""Records of a table in which a mask, drop or rename touched nothing.
+"""The records of a table in which a mask, drop or rename touched nothing.
 
 The table remembers them until they are read again.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from dagster_smt.model.windows.offsets import OffsetSet
 
 MOST_ENTRIES, MOST_RANGES, MOST_RUNS = 50, 500, 20
-"""The limits of the entries, ranges and runs that a table remembers, so that commits do not grow without end.
+"""The largest numbers of entries, ranges and runs that a table remembers, so that its commits do not grow without end.
 
 Beyond a limit, neighbouring ranges are joined; no offset is forgotten.
 """
@@ -19,7 +19,7 @@ SEVERAL = "(several)"
 
 @dataclass(frozen=True, slots=True)
 class Unmasked:
-    """A path of a mask, drop or rename, and the records that entered the table without its effect.
+    """A mask, drop or rename with its path, and the records that entered the table without its effect.
 
     Attributes:
         entry: Fingerprint of the ledger entry; empty if no later run can show that the entry was right. stage, action,
@@ -39,12 +39,12 @@ class Unmasked:
     offsets: OffsetSet = field(default_factory=OffsetSet)
 
     def joined(self, other: "Unmasked") -> "Unmasked":
-        """Returns the records of both objects, with the entry of this object."""
+        """Returns the entry of this object with the records of this object and of ``other``."""
         runs = tuple(dict.fromkeys((*self.runs, *other.runs)))[-MOST_RUNS:]
         return replace(self, runs=runs, offsets=self.offsets | other.offsets)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the JSON data that a state stores."""
+        """Returns the entry as JSON data, which a state stores."""
         return {
             "entry": self.entry,
             "stage": self.stage,
@@ -58,7 +58,7 @@ class Unmasked:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Unmasked":
-        """Reads what ``to_json`` wrote."""
+        """Returns the entry that ``to_json`` has converted into ``data``."""
         return cls(
             entry=data["entry"],
             stage=data["stage"],
@@ -73,7 +73,7 @@ class Unmasked:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A person's decision that the remembered records are acceptable.
+    """A user's decision that remembered records are acceptable.
 
     Attributes:
         run: The run that accepted the records.
@@ -91,7 +91,7 @@ class Accepted:
 def remembered(
     before: Sequence[Unmasked], read: OffsetSet, touched: Collection[str], added: Sequence[Unmasked]
 ) -> tuple[Unmasked, ...]:
-    """Returns the records to remember after a run.
+    """Returns the unmasked records that a table remembers after a run.
 
     Args:
         before: The records that the table remembered before the run.
@@ -112,13 +112,13 @@ def remembered(
 
 
 def without_topics(before: Sequence[Unmasked], topics: Collection[str]) -> tuple[Unmasked, ...]:
-    """Returns the remembered records, without the records of the given topics."""
+    """Returns ``before``, the remembered records, without the records of ``topics``."""
     left = (replace(u, offsets=u.offsets.without(topics)) for u in before)
     return tuple(u for u in left if u.offsets)
 
 
 def offsets_on_record(unmasked: Sequence[Unmasked]) -> OffsetSet:
-    """Returns the offsets of all remembered records."""
+    """Returns the offsets of all records in ``unmasked``."""
     offsets = OffsetSet()
     for one in unmasked:
         offsets |= one.offsets

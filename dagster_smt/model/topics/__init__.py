@@ -1,1 +1,1 @@
-"""Descriptions of topics and tables: formats, columns, names, and the state of a table."""
+"""Describes topics and tables: formats, columns, names, and the state of a table."""

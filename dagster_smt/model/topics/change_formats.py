@@ -1,4 +1,4 @@
-"""Formats of change data: messages that contain a row, and metadata next to the row (FLIP-107).
+"""Formats of change data. Their messages contain a row, and metadata next to the row (FLIP-107).
 
 ``debezium-json`` is Debezium's envelope as JSON, with or without a schema around it. ``canal-json`` is Canal's message
 about MySQL. The metadata keys are those of Flink's formats of the same names, and a few that Flink lacks.
@@ -40,16 +40,16 @@ CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "ingestion-timestamp": _TIME,
     },
 }
-"""The metadata keys of each format, and the types that a column of each key may have."""
+"""Maps each format to its metadata keys, and each key to the types that a column with this key may have."""
 
 
 def is_change(form: Format) -> bool:
-    """Returns True if a format's messages contain rows."""
+    """Returns True if the messages of the format ``form`` contain rows."""
     return form.kind in CHANGE_METADATA
 
 
 def metadata_key(form: Format, key: str) -> str | None:
-    """Returns a metadata key by the format's own name; None if the key belongs to the record.
+    """Returns the format's own name for the metadata key ``key``. If the key belongs to the record, returns None.
 
     ``value.source.table``, ``debezium-json.source.table`` and ``value.debezium-json.source.table`` mean the same key.
     """
@@ -63,7 +63,7 @@ def metadata_key(form: Format, key: str) -> str | None:
 
 
 def type_label(schema: Schema) -> str:
-    """Returns a type as ``CHANGE_METADATA`` spells it."""
+    """Returns the type of ``schema`` as ``CHANGE_METADATA`` spells it."""
     if schema.type is Type.STRUCT:
         return "struct"
     return (schema.logical or schema.label).replace("?", "")

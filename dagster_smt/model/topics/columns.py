@@ -1,4 +1,4 @@
-"""The columns of a topic table, and the part of a record that each column contains (FLIP-107, KLIP Kafka headers).
+"""The columns of a topic table. Each column contains a part of a record (FLIP-107, KLIP Kafka headers).
 
 | column | contents |
 |---|---|
@@ -17,10 +17,10 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 
 Duplicates = Literal["first", "last", "all", "error"]
-"""The header to take if several headers have the same name. With ``error`` such a record fails."""
+"""The choice among several headers of the same name. With ``error``, a record with several such headers fails."""
 DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
 HeaderMatch = Duplicates | int
-"""Selects one of several headers of the same name, for a column. A number is counted from 1."""
+"""The choice among several headers of the same name, for a column. A number is counted from 1."""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 Integrity = bool | Literal["check"]
 PushDown = Literal["off", "exact", "no-tombstones"]
@@ -73,14 +73,16 @@ DECODERS: Mapping[str, Type | None] = {
     "json": None,
     "simple": None,
 }
-"""Maps each decoder of a header's bytes to the type of its values. None: the values have the type of the column."""
+"""Maps each decoder of a header's bytes to the type of its values. None means that the values have the type of the
+column.
+"""
 _ORDERED = ("short_from_bytes", "int_from_bytes", "bigint_from_bytes", "float_from_bytes", "double_from_bytes")
 _DECODER = re.compile(r"\s*([a-z0-9_]+)\s*(?:\(\s*'?(BIG_ENDIAN|LITTLE_ENDIAN)'?\s*\))?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decoder in a column's declaration.
+    """A decoder, as the declaration of a column states it.
 
     Attributes:
         name: One of ``DECODERS``.
@@ -92,14 +94,18 @@ class Decoder:
 
 
 def match_of(text: Any) -> Any:
-    """Returns the value of ``match``: a word of ``DUPLICATES``, or a number, which may also be a string."""
+    """Returns the value of ``match`` for ``text``. It is a word of ``DUPLICATES``, or a number, which may be written as
+    a string.
+    """
     if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)
     return text
 
 
 def decoder(text: str) -> Decoder | None:
-    """Reads ``int_from_bytes`` or ``INT_FROM_BYTES(LITTLE_ENDIAN)``; returns None if there is no such decoder."""
+    """Parses ``text``, such as ``int_from_bytes`` or ``INT_FROM_BYTES(LITTLE_ENDIAN)``, into a decoder. If there is no
+    such decoder, returns None.
+    """
     match = _DECODER.fullmatch(text)
     if match is None:
         return None
@@ -132,7 +138,9 @@ class Column:
 
     @property
     def origin(self) -> str:
-        """The source, as shown in plans: ``offset``, ``headers.trace``; empty for a physical column."""
+        """The source of the column as plans show it, such as ``offset`` or ``headers.trace``; empty for a physical
+        column.
+        """
         if isinstance(self.source, HeaderValue):
             return below("headers", self.source.key)
         if self.source is None:
@@ -152,7 +160,7 @@ _BYTES = Schema(Type.BYTES)
 
 @dataclass(frozen=True)
 class MetadataKey:
-    """A key of the metadata of records.
+    """The properties of a metadata key of records.
 
     Attributes:
         types: The types that a column of this key may have, by Connect's names; the first is the natural type.
@@ -172,18 +180,18 @@ RECORD_METADATA: Mapping[str, MetadataKey] = {
     "headers": MetadataKey((HEADER_LIST, "MAP<STRING, BYTES>", "MAP<STRING, ARRAY<BYTES>>"), writable=True),
     "leader-epoch": MetadataKey(("int32",)),
 }
-"""Kafka's metadata, as in FLIP-107. In FLIP-107 the natural type of a timestamp is a number; here it is Connect's
-``Timestamp``.
+"""Kafka's metadata keys, as in FLIP-107. In FLIP-107, the natural type of a timestamp is a number, but here it is
+Connect's ``Timestamp``.
 """
 _SAID_OTHERWISE = {
     "header-list": f"declare it {HEADER_LIST} METADATA FROM 'headers': as an array they keep their order"
 }
-"""Maps metadata keys of other systems to the declaration to write instead."""
+"""Maps metadata keys of other systems to the declaration that users should write instead."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """The columns of a topic table, and their locations in a record.
+    """The columns of a topic table, with the part of the record that contains each of them.
 
     Attributes:
         columns: The columns, in order.
@@ -214,11 +222,11 @@ class Row:
         return tuple(column for column in self.columns if column.source is not None)
 
     def key_name(self, column: str) -> str:
-        """Returns the name of a column as a field of the key."""
+        """Returns the name that the column ``column`` has as a field of the key."""
         return column.removeprefix(self.key_fields_prefix)
 
     def in_value(self, column: str) -> bool:
-        """Returns True if the value contains a physical column."""
+        """Returns True if the value contains the physical column ``column``."""
         return column not in self.key_fields or self.value_fields_include == "ALL"
 
     @property
@@ -232,14 +240,14 @@ class Row:
 
     @property
     def key_column(self) -> Column | None:
-        """The column that is the whole key and not one of its fields, for formats with such keys."""
+        """The column that is the whole key, for formats whose key is not a struct. None if there is no such column."""
         columns = [c for c in self.physical if c.name in self.key_fields]
         if len(columns) == 1 and columns[0].keyed:
             return columns[0]
         return None
 
     def is_key(self, column: Column, inside: Schema | None) -> bool:
-        """Returns True if a column is the key itself.
+        """Returns True if ``column`` is the whole key, and not one of its fields.
 
         Args:
             column: The column.
@@ -268,7 +276,7 @@ class Row:
         return None
 
     def problems(self) -> list[Problem]:
-        """Returns all problems of the declaration."""
+        """Returns all problems of the columns' declaration."""
         of_columns: list[Problem] = []
         for column in self.columns:
             of_columns.extend(_column_problems(column))
@@ -378,8 +386,8 @@ def _map_hint(source: Metadata) -> str:
 
 
 def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"] | None:
-    """Returns the form of a column that contains all headers: a list of pairs, or a map by name. Returns None if the
-    column's type allows neither.
+    """Returns the form of a column that contains all headers: ``list`` for pairs, or ``map`` for a map by name. If the
+    type ``schema`` allows neither, returns None.
     """
     bare = _bare(schema)
     if bare == _bare(Schema(Type.ARRAY, values=HEADER_ITEM)):
@@ -394,7 +402,7 @@ def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"
 
 
 def _bare(schema: Schema) -> Schema:
-    """Reduces a schema to its types and the names of its logical types."""
+    """Returns ``schema`` reduced to its types and the names of its logical types."""
     return Schema(
         schema.type,
         name=schema.logical,
@@ -405,7 +413,7 @@ def _bare(schema: Schema) -> Schema:
 
 
 def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
-    """Returns name, type, source and destination of each column, as strings for reports."""
+    """Returns strings about each column of ``row`` for reports: name, type, source and destination."""
     return [(c.name, c.schema.label, _read_from(row, c), _written_to(row, c)) for c in row.columns]
 
 

@@ -1,4 +1,4 @@
-"""The options of the format ``csv``, named as in Flink: their meaning and their check."""
+"""The options of the format ``csv``. They have Flink's names, and this module interprets and checks them."""
 
 import csv
 import re
@@ -16,14 +16,14 @@ CSV_OPTIONS = (
     "array-element-delimiter",
     "null-literal",
 )
-"""The options of Flink's ``csv`` that this package supports."""
+"""The names of those options of Flink's ``csv`` that this package supports."""
 _CHARACTERS = CSV_OPTIONS[0], CSV_OPTIONS[1], CSV_OPTIONS[3]
 _ESCAPES = {"\\t": "\t", "\\b": "\b", "\\f": "\f", "\\\\": "\\", '\\"': '"', "\\'": "'"}
 _UNICODE = re.compile(r"\\u+([0-9a-fA-F]{4})")
 
 
 def character(text: str) -> str:
-    """Returns the character that an option specifies.
+    """Returns the character that ``text``, the value of an option, specifies.
 
     Flink's documentation writes a tab as ``\\t``, and other characters as ``\\u0001``.
     """
@@ -34,12 +34,12 @@ def character(text: str) -> str:
 
 
 def quotes(settings: Mapping[str, str]) -> bool:
-    """Returns True if cells may be in quotes."""
+    """Returns True if ``settings`` permit cells in quotes."""
     return settings.get("disable-quote-character", "false").lower() != "true"
 
 
 def dialect(settings: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the options as arguments of Python's ``csv``."""
+    """Returns ``settings`` as arguments for Python's ``csv``."""
     escape = settings.get("escape-character")
     quoted = quotes(settings)
     return {
@@ -52,12 +52,14 @@ def dialect(settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def element_delimiter(settings: Mapping[str, str]) -> str:
-    """Returns the delimiter between two elements of an array."""
+    """Returns the delimiter that ``settings`` specify between two elements of an array."""
     return settings.get("array-element-delimiter", ";")
 
 
 def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
-    """Yields the problems of a format's options, which would otherwise appear with the first record."""
+    """Yields the problems of the options ``settings``. Without this check, they would first appear with the first
+    record.
+    """
     for name in _CHARACTERS:
         char = character(settings.get(name, "-"))
         if len(char) != 1 or char in "\r\n\0" or "\ud800" <= char <= "\udfff":
@@ -85,7 +87,7 @@ def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def csv_misfits(schema: Schema) -> list[str]:
-    """Returns the names of struct fields that CSV cannot express."""
+    """Returns the names of those fields of the struct ``schema`` that CSV cannot express."""
     misfits = []
     for name, child in schema.fields:
         inner = child.values if child.type is Type.ARRAY else child

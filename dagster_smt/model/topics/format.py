@@ -1,4 +1,4 @@
-"""The format of a record's key or value, with the format's options and their check."""
+"""The format of keys or values, with its options and their checks."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,59 +33,66 @@ REGISTRY_OPTIONS = (
     "ssl.certificate.location",
     "ssl.key.location",
 )
-"""The options of formats with a registry.
+"""The options of formats with a registry for its address and the connection.
 
 The first three have Flink's names, the certificate files librdkafka's names.
 """
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
-"""The options of formats with a registry: the first with Flink's name, the others with Confluent's names.
+"""The options of formats with a registry that concern writing. ``subject`` has Flink's name, and the others have
+Confluent's names.
 
 The first two determine the subject. Readers also need the subject, because each subject has versions of its own.
 """
 RULES = "rules"
-"""The option ``rules`` of formats with a registry: the treatment of fields that rules of a schema encrypt."""
+"""The option ``rules`` of formats with a registry. It sets the treatment of fields that a schema's rules encrypt."""
 RULE_CHOICES = ("refuse", "sealed", "open")
-"""The values of the option ``rules``. In this order: records with encrypted fields are rejected, their fields stay
-encrypted, or their fields are decrypted.
+"""The values of the option ``rules``. In this order: records with encrypted fields are rejected, the fields stay
+encrypted, or the fields are decrypted.
 """
 KMS = "kms."
-"""The prefix of options for the key management service; the rest is the option's name in ``confluent-kafka``."""
+"""The prefix of options for the key management service. The rest of the name is the option's name in
+``confluent-kafka``.
+"""
 KMS_KEYS = "kms.keys"
-"""The option that lists the keys that may decrypt, by prefixes of their addresses, such as
+"""The option that lists which keys may decrypt. Each item is a prefix of a key's address, such as
 ``aws-kms://arn:aws:kms:eu-north-1:``.
 """
 NON_REQUIRED = "use.optional.for.nonrequired"
-"""The option of JSON Schema, with Confluent's name: properties that are not required may be missing."""
+"""The option of JSON Schema with which properties that are not required may be missing. The name is Confluent's."""
 ARRAYS_AS_ROWS = "arrays-as-rows"
-"""The option of JSON values with columns: each object of a top-level array becomes a row, as in Flink's ``json``."""
+"""The option with which each object of an array at the top of a JSON value becomes a row, as in Flink's ``json``."""
 MOMENTS = "timestamp-format.standard"
-"""The option of JSON with a schema for the format of timestamps.
+"""The option that sets the format of timestamps in JSON with a schema.
 
 The option has Flink's name, but also covers days and decimals.
 """
 STANDARDS = ("SQL", "ISO-8601", "CONNECT")
-"""The values of ``timestamp-format.standard``: ``SQL`` and ``ISO-8601`` as in Flink, and ``CONNECT`` for the numbers
-and Base64 strings of Connect's converter.
+"""The values of ``timestamp-format.standard``. ``SQL`` and ``ISO-8601`` are Flink's. ``CONNECT`` means the numbers and
+Base64 strings of Connect's converter.
 """
 PLAIN_DECIMALS = "encode.decimal-as-plain-number"
-"""The option of JSON, as in Flink: decimals are written without an exponent."""
+"""The option of JSON with which decimals are written without an exponent, as in Flink."""
 WRAPPED = "wrap-single-value"
-"""The option of values with one column, ksqlDB's ``WRAP_SINGLE_VALUE``. With false the value is the column itself."""
+"""The option for values with one column, which is ksqlDB's ``WRAP_SINGLE_VALUE``. With false, the value is the column
+itself.
+"""
 _JSON_OPTIONS = MOMENTS, PLAIN_DECIMALS
 _TRUE_OR_FALSE = ARRAYS_AS_ROWS, PLAIN_DECIMALS, WRAPPED
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent", "json-confluent")
-"""Formats whose records contain their schema, or the schema's id in a registry."""
+"""The formats whose records contain their schema, or the schema's id in a registry."""
 SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json", "avro-confluent")
-"""Formats that can write values without a schema: as JSON, or as Connect's Avro converter does."""
+"""The formats that can write values without a schema, as JSON or as Connect's Avro converter does."""
 DESCRIBED = ("avro", "protobuf")
-"""Formats whose schema is a file or an option."""
+"""The formats whose schema comes from a file or from an option."""
 READ_WHOLE = ("csv", *DESCRIBED)
-"""Formats whose values are always decoded completely, because unneeded fields cannot be skipped."""
+"""The formats whose values are always decoded completely, because fields cannot be skipped."""
 DECLARED = ("json_schema", "csv", "debezium-json", "canal-json")
-"""Formats whose values are read as the declared types: decimals are rounded to their declared digits, as in Flink."""
+"""The formats whose values are converted to the declared types. For example, decimals are rounded to their declared
+digits, as in Flink.
+"""
 REGISTERED = ("avro-confluent", "protobuf-confluent", "json-confluent")
-"""Formats whose schemas are in a registry."""
+"""The formats whose schemas are in a registry."""
 
 _KNOWN = {
     **dict.fromkeys(("json", "json_schema"), (ARRAYS_AS_ROWS, WRAPPED, *_JSON_OPTIONS)),
@@ -99,13 +106,13 @@ _KNOWN = {
 }
 
 _KMS_LOGINS = (f"{KMS}token.id", f"{KMS}access.key.id")
-"""Options that contain secrets or logins, although their names do not indicate this."""
+"""Options that contain secrets or logins, although their names do not show this."""
 _SECRETS = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
 
 
 @dataclass(frozen=True)
 class Format:
-    """The encoding of a record's key or value.
+    """The format of the keys or the values in a topic.
 
     Attributes:
         kind: ``json`` (schemaless), ``json_schema`` (JSON with the declared ``schema``), ``envelope`` (Connect's
@@ -186,7 +193,7 @@ class Format:
 
     @property
     def arrays_as_rows(self) -> bool:
-        """True if each object of a top-level array in a value becomes a row."""
+        """True if each object in an array at the top of a value becomes a row."""
         return self.settings.get(ARRAYS_AS_ROWS, "").lower() == "true"
 
     @property
@@ -196,12 +203,14 @@ class Format:
 
     @property
     def described(self) -> bool:
-        """True if the options contain the schema of one of ``DESCRIBED``."""
+        """True if the options of the format contain its schema, as for the formats in ``DESCRIBED``."""
         return self.kind in DESCRIBED and bool({"schema", "descriptor"} & self.settings.keys())
 
     @property
     def text_standard(self) -> str:
-        """``SQL`` or ``ISO-8601`` if dates and times are strings and decimals are plain numbers; else empty."""
+        """``SQL`` or ``ISO-8601`` if dates and times are strings and decimals are plain numbers. Otherwise an empty
+        string.
+        """
         standard = self.settings.get(MOMENTS, "CONNECT").upper()
         if standard == "CONNECT":
             return ""
@@ -214,14 +223,14 @@ class Format:
 
     @property
     def known_schema(self) -> Schema | None:
-        """The schema that Connect's converter of this format gives to every value; None if the schema varies."""
+        """The schema that this format's converter in Connect gives to every value. None if the schema varies."""
         if self.kind in WHOLE:
             return Schema(WHOLE[self.kind], optional=True)
         return self.schema
 
 
 def names_topic(settings: Mapping[str, str]) -> bool:
-    """Returns True if a format's subjects contain the topic, as they do by default."""
+    """Returns True if the subjects of a format with ``settings`` contain the topic. By default, they do."""
     return "subject" not in settings and settings.get("subject.name.strategy") != "RecordNameStrategy"
 
 

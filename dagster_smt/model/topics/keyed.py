@@ -1,4 +1,6 @@
-"""Tables with the current row of each key, or with each version of the row, as plain data."""
+"""The rules of tables with keys, as plain data. Such a table has the current row of each key, or each version of the
+row.
+"""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,11 +13,9 @@ RECORD_KEY = "record_key"
 MODES = ("append", "upsert", "scd2")
 DELETES = ("apply", "soft", "ignore")
 DELETE_FLAG = "__deleted"
-"""The column with which Debezium's ExtractNewRecordState marks a deletion in its rewriting modes."""
+"""The column with which Debezium's ExtractNewRecordState marks a deletion, in the modes that rewrite rows."""
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
-"""Debezium's ``unavailable.value.placeholder``. The placeholder stands for a large column that an update left
-unchanged.
-"""
+"""Debezium's ``unavailable.value.placeholder``. It takes the place of a large column that an update left unchanged."""
 
 NULL_KEY = Problem(
     "SMT720",
@@ -39,7 +39,9 @@ CROSSING = Problem(
 
 @dataclass(frozen=True)
 class SoftDeleteColumns:
-    """The columns of a table that keeps deleted rows: a flag for deleted rows, and the time of the deleting record."""
+    """The names of the columns in a table that keeps deleted rows: a flag for deleted rows, and the time of the
+    deleting record.
+    """
 
     deleted: str = "_is_deleted"
     at: str = "_deleted_at"
@@ -51,7 +53,8 @@ class SoftDeleteColumns:
 
 @dataclass(frozen=True)
 class ValidityColumns:
-    """The columns of a table of versions: the beginning and the end of a version, and a flag for the current version.
+    """The names of the columns in a table of versions: the beginning and the end of a version, and a flag for the
+    current version.
 
     ``closed_by`` is the offset of the record that ended the version. A replay needs the offset to know the later
     events.

@@ -1,4 +1,6 @@
-"""The layout of a table as plain data: the division of rows into files, and the table's properties and comment."""
+"""The layout of a table as plain data. It determines how rows are divided into files, and the table's properties and
+comment.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +12,7 @@ from dagster_smt.errors import Problem
 TIMES = ("year", "month", "day", "hour")
 NUMBERED = ("bucket", "truncate")
 OWN_PREFIX = "dagster_smt."
-"""The prefix of table properties that belong to this package."""
+"""The prefix of those table properties that belong to this package."""
 _PART = r"`(?:[^`]|``)+`|[^\s`.,()]+"
 _PATH = re.compile(rf"\s*((?:{_PART})(?:\.(?:{_PART}))*)\s*")
 _CALL = re.compile(r"\s*([A-Za-z]+)\s*\((.*)\)\s*", re.DOTALL)
@@ -22,11 +24,11 @@ _OF_TABLES = ("provider", "location", "owner", "external", "is_managed_location"
 
 T = TypeVar("T")
 Path = tuple[str, ...]
-"""The names from a column down to a field in it."""
+"""A column path: the name of a column, followed by the names of the fields that lead to a field inside the column."""
 
 
 def path_text(path: Path) -> str:
-    """Returns a path in the spelling of ``partition_by`` and ``cluster_by``, with unusual names in backticks."""
+    """Returns ``path`` as ``partition_by`` and ``cluster_by`` spell it, with unusual names in backticks."""
     parts = []
     for name in path:
         if _PLAIN.fullmatch(name):
@@ -38,7 +40,7 @@ def path_text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class PartitionField:
-    """One part of a partitioning.
+    """One field of a partitioning.
 
     Attributes:
         path: The column.
@@ -52,7 +54,7 @@ class PartitionField:
 
     @property
     def text(self) -> str:
-        """The spelling of ``partition_by``: ``day(at)``, ``bucket(16, id)``."""
+        """The field as ``partition_by`` spells it, such as ``day(at)`` or ``bucket(16, id)``."""
         if self.transform in NUMBERED:
             return f"{self.transform}({self.number}, {path_text(self.path)})"
         if self.transform:
@@ -62,7 +64,7 @@ class PartitionField:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout in a definition. An empty attribute requests nothing.
+    """The layout that a definition requests. An empty attribute requests nothing.
 
     Attributes:
         partition_by: The partitioning.
@@ -88,7 +90,7 @@ class Layout:
 
 
 def partition_field(text: str) -> PartitionField:
-    """Parses an entry of ``partition_by``. Iceberg's plural names (``days``) are also accepted.
+    """Parses ``text``, an entry of ``partition_by``. Iceberg's plural names (``days``) are also accepted.
 
     Raises:
         ValueError: The string is not such an entry.
@@ -107,7 +109,7 @@ def partition_field(text: str) -> PartitionField:
 
 
 def column_path(text: str) -> Path:
-    """Parses an entry of ``cluster_by``.
+    """Parses ``text``, an entry of ``cluster_by``, into a column path.
 
     Raises:
         ValueError: The string is not such an entry.
@@ -122,7 +124,8 @@ def column_path(text: str) -> Path:
 
 
 def size_in_bytes(size: int | str) -> int:
-    """Parses a size: bytes, or a string such as ``128 MB`` (1 MB is 1024 KB); empty is 0.
+    """Returns ``size`` in bytes. The argument is a number of bytes, or a string such as ``128 MB`` (1 MB is 1024 KB).
+    An empty string is 0.
 
     Raises:
         ValueError: The string is not a size.
@@ -143,7 +146,7 @@ def layout_of(
     target_file_size: int | str,
     hints: Mapping[str, str],
 ) -> tuple[Layout, list[Problem]]:
-    """Returns the layout that the options of a sink describe, and the problems of these options (SMT568).
+    """Returns the layout that the options of a sink request, and the problems of these options (SMT568).
 
     Args:
         partition_by, cluster_by, properties, comment, target_file_size: The options.
@@ -169,7 +172,9 @@ def _wrong(place: str, statement: str, hint: str) -> Problem:
 def _entries(
     option: str, texts: Sequence[str], read: Callable[[str], T], hint: str, problems: list[Problem]
 ) -> tuple[T, ...]:
-    """Returns the parsed entries of an option. Adds a problem for each entry that cannot be parsed or appears twice."""
+    """Parses the entries ``texts`` of an option. Adds a problem for each entry that cannot be parsed or appears
+    twice.
+    """
     if isinstance(texts, str):
         problems.append(_wrong(option, "is a text, not a list", f"write {option}=['{texts}']"))
         return ()

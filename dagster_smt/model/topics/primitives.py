@@ -1,4 +1,4 @@
-"""Formats of single values, as Kafka's serializers and Connect's converters of these types write them."""
+"""Formats of single values. Kafka's serializers and Connect's converters of these types write them."""
 
 from collections.abc import Mapping
 
@@ -12,6 +12,6 @@ PRIMITIVES: Mapping[str, Type] = {
     "double": Type.FLOAT64,
     "boolean": Type.BOOLEAN,
 }
-"""Format and type of ``org.apache.kafka.connect.converters.ShortConverter`` to ``BooleanConverter``."""
+"""Maps the formats of ``org.apache.kafka.connect.converters.ShortConverter`` to ``BooleanConverter`` to their types."""
 WHOLE: Mapping[str, Type] = {"string": Type.STRING, "bytes": Type.BYTES, **PRIMITIVES}
-"""All formats of single values, with their types."""
+"""Maps all formats of single values to their types."""

@@ -1,4 +1,4 @@
-"""The state of a table, which each commit stores for the next run."""
+"""The state of a table. Each commit stores the state for the next run."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -13,26 +13,30 @@ from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, s
 from dagster_smt.model.windows.window import Range, Window
 
 FORMAT = 4
-"""The number of the format.
+"""The number of the format in which states are stored.
 
 The number is raised if older versions would read a new state wrongly. Older formats stay readable.
 """
 FORMAT_OF_TAKEN_OVER = 3
-"""The format of tables that a connector wrote earlier and from which nobody has been erased."""
+"""The format of states for tables that a connector wrote earlier, unless people have been erased."""
 FORMAT_OF_OWN_TABLES = 2
-"""The format of tables that no connector has written. Versions that know this format read such tables correctly."""
+"""The format of states for tables that no connector has written. Versions of this package that know this format read
+such tables correctly.
+"""
 KEY = "dagster_smt"
 REMEMBERED = 100
-"""The number of runs that a table remembers. If more runs lie between a run and its retry, the retry is treated as a
+"""The number of runs that a table remembers. If more runs happen between a run and its retry, the retry is treated as a
 new request.
 """
 MOST_SETTLED = 20
 """The number of settlements that a table remembers."""
 MOST_FAILED = 2_000
-"""The number of ranges of failed records that a table remembers one by one, so that commits do not grow without end."""
+"""The number of ranges of failed records that a table remembers individually. Without a limit, commits would grow
+without end.
+"""
 
 MOST_ACCEPTED = 20
-"""The number of acceptances that a table remembers."""
+"""The number of acceptances of unmasked records that a table remembers."""
 
 
 class NewerState(ValueError):
@@ -43,7 +47,7 @@ class NewerState(ValueError):
 
 
 def remedy(error: ValueError) -> str:
-    """Returns the hint of a message about an unreadable state."""
+    """Returns the hint for ``error``, which says that a state cannot be read."""
     if isinstance(error, NewerState):
         return "upgrade dagster_smt to that version; each version reads the states of older versions"
     return "restore the table to an earlier version, or start it over with window.rebuild: true"
@@ -53,13 +57,13 @@ _Value = TypeVar("_Value")
 
 
 def _of_others(values: Mapping[TopicPartition, _Value], topics: Collection[str]) -> dict[TopicPartition, _Value]:
-    """Returns the values of all partitions whose topic is not one of the given topics."""
+    """Returns the entries of ``values`` for partitions of topics that are not in ``topics``."""
     return {place: value for place, value in values.items() if place[0] not in topics}
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """A decision that rows changed by other writers are correct.
+    """A user's decision that rows changed by other writers are correct.
 
     Attributes:
         run: The orchestrator's run and step that settled the difference.
@@ -78,7 +82,8 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class ErasedPersons:
-    """The note that people have been erased from a table. The note contains the number of people, never their identity.
+    """The entry in a table's state that people have been erased. It contains the number of people, but never their
+    identity.
 
     Attributes:
         register: The location of the register, which contains their keyed hashes.
@@ -98,7 +103,7 @@ class ErasedPersons:
 
 @dataclass(frozen=True, slots=True)
 class CommittedRun:
-    """A run that has committed, so that a retry of the run can be recognised.
+    """A run that has committed. With this entry, a retry of the run is recognized.
 
     Attributes:
         key: The orchestrator's run and step.
@@ -133,7 +138,7 @@ class Notes:
     epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def without(self, topics: Iterable[str]) -> "Notes":
-        """Returns the notes without those about the given topics."""
+        """Returns the notes without the notes on ``topics``."""
         gone = set(topics)
         return Notes(
             self.gaps.without(gone),
@@ -215,11 +220,13 @@ class TableState:
 
     @property
     def covered(self) -> OffsetSet:
-        """The offsets that no run needs to read any more."""
+        """The offsets that no run has to read any more."""
         return self.held | self.gaps
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Returns the progress per topic and partition: the end of the offsets that have been read without a hole."""
+        """Returns the end of the progress, by topic and partition. Up to this end, all offsets have been read, without
+        a hole.
+        """
         passed = (self.covered | self.absent).parts
         ends_of_passed = {}
         for place, intervals in passed.items():
@@ -228,7 +235,7 @@ class TableState:
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
-        """Returns ``ends`` by topic-partition, as for consumer groups."""
+        """Returns ``ends`` by topic-partition, as consumer groups need them."""
         results = {}
         for topic, parts in self.ends().items():
             for p, end in parts.items():
@@ -251,7 +258,7 @@ class TableState:
         return {*self.identities, *topics_in(self.covered.parts), *topics_in(self.begins)}
 
     def without(self, topics: Iterable[str]) -> "TableState":
-        """Returns the state of a table that starts over with some topics: without their offsets."""
+        """Returns the state without the offsets of ``topics``, for a table that starts over with these topics."""
         gone = set(topics)
         taken_over = self.taken_over
         if taken_over is not None:
@@ -271,7 +278,7 @@ class TableState:
         )
 
     def with_window(self, window: Window, notes: Notes) -> "TableState":
-        """Returns the state after a window has been read, with the window's offsets and notes."""
+        """Returns the state after ``window`` has been read, with its offsets and with ``notes``."""
         read = offsets_of(window)
         held = (self.held - notes.absent) | read
         gaps = (self.gaps | notes.gaps) - read
@@ -291,14 +298,14 @@ class TableState:
         )
 
     def committed(self, key: str, request: str) -> CommittedRun | None:
-        """Returns the commit of a run with this key and request."""
+        """Returns the commit of a run with this key and request; None if the table remembers no such commit."""
         for r in reversed(self.runs):
             if key and (r.key, r.request) == (key, request):
                 return r
         return None
 
     def accept(self, run: str, reason: str) -> "TableState":
-        """Returns the state without the remembered unmasked records, because somebody accepts them."""
+        """Returns the state without the unmasked records that it remembers, because the run ``run`` accepts them."""
         if not self.unmasked:
             return self
         paths = tuple(dict.fromkeys(one.path for one in self.unmasked))
@@ -306,20 +313,20 @@ class TableState:
         return replace(self, unmasked=(), accepted=(*self.accepted, accepted)[-MOST_ACCEPTED:])
 
     def with_run(self, run: CommittedRun) -> "TableState":
-        """Returns the state with one more run to remember."""
+        """Returns the state with ``run`` added to the runs that it remembers."""
         return replace(self, runs=(*self.runs, run)[-REMEMBERED:])
 
     @property
     def _format(self) -> int:
-        """The lowest format that describes this table correctly. Every version that knows this format can read the
-        table.
+        """The lowest format that describes this table correctly. Every version of this package that knows the format
+        can read the table.
         """
         if self.erased is not None:
             return FORMAT
         return FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT_OF_TAKEN_OVER
 
     def to_text(self) -> str:
-        """Returns the string that a commit stores."""
+        """Returns the state as a string, which a commit stores."""
         data = {
             "format": self._format,
             "number": self.number,
@@ -359,7 +366,7 @@ class TableState:
 
     @classmethod
     def from_text(cls, text: str | None) -> "TableState | None":
-        """Parses a string of ``to_text``. Returns None for strings of other writers.
+        """Returns the state in ``text``, a string from ``to_text``. Strings of other writers result in None.
 
         Raises:
             ValueError: The string is a state, but of a newer format, or damaged.
@@ -418,7 +425,7 @@ def _erased(data: dict[str, Any]) -> ErasedPersons:
 
 
 _REQUIRED = {"number", "attempt", "kind", "window", "held", "gaps", "runs"}
-"""The keys of the first format."""
+"""The keys that states of the first format contain."""
 _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "window": Window.from_json,
     "held": OffsetSet.from_json,
@@ -438,4 +445,6 @@ _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "erased": _erased,
 }
 _READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
-"""The reader of each key. A key that an older version did not write gets its default; unknown keys are ignored."""
+"""Maps each key of a stored state to its reader. A key that an older version did not write gets its default, and
+unknown keys are ignored.
+"""

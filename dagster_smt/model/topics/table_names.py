@@ -1,4 +1,4 @@
-"""Table names from topic names. Each name can be converted back, and no name leads out of its folder.
+"""Derives table names from topic names. Each name can be converted back, and no name leads out of its folder.
 
 ``orders`` stays ``orders``; ``shop.orders`` becomes ``shop_2eorders`` in a catalog. An escape is an underscore and the
 two hex digits of a byte. An underscore that could be read as the beginning of an escape is escaped itself.
@@ -11,14 +11,16 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.caseless import caseless
 
 TOPIC = "{topic}"
-"""The placeholder for the topic in the path or name of a sink."""
+"""The placeholder for the topic in a sink's path or table name."""
 PROGRESS = "_smt_progress"
-"""The table with the progress of a sink with ``{topic}``. Its path is that of a table of a topic with this name."""
+"""The name of the progress table of a sink with ``{topic}``. Its path is that of the table for a topic with this
+name.
+"""
 DELETIONS = "__deleted"
-"""The suffix of the name of the table that remembers deletions next to a table with keys."""
+"""The suffix in the name of the table that remembers the deletions of a table with keys."""
 MOST_CHARACTERS = 200
-"""The maximum length of a table name. File names have at most 255 bytes, and the names of further tables consist of a
-table's name and a suffix.
+"""The largest length of a table name. File names have at most 255 bytes, and further tables have the same name with a
+suffix.
 """
 _ESCAPE = re.compile(rb"_([0-9a-f]{2})")
 _IN_CATALOG = re.compile(rb"[A-Za-z0-9_]")
@@ -28,7 +30,8 @@ _PART = re.compile(r"[^.`]*\{topic\}[^.`]*")
 
 
 def name_in_catalog(topic: str) -> str:
-    """Returns the name of a topic's table in a catalog: letters, digits and underscores, which every catalog accepts.
+    """Returns the name of the table for ``topic`` in a catalog. It consists of letters, digits and underscores, which
+    every catalog accepts.
 
     Example:
         >>> name_in_catalog("shop.orders")
@@ -38,7 +41,7 @@ def name_in_catalog(topic: str) -> str:
 
 
 def name_in_path(topic: str) -> str:
-    """Returns the name of a topic's table as a folder.
+    """Returns the name of the table for ``topic`` as a folder.
 
     Dots and hyphens are also permitted, but no dot at the beginning.
 
@@ -53,12 +56,12 @@ def name_in_path(topic: str) -> str:
 
 
 def topic_of_name(name: str) -> str:
-    """Returns the topic for a table name that ``name_in_catalog`` or ``name_in_path`` has returned."""
+    """Returns the topic for ``name``, a table name from ``name_in_catalog`` or ``name_in_path``."""
     return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode()).decode(errors="surrogatepass")
 
 
 def table_of_topic(template: str, topic: str) -> str:
-    """Returns the name in a catalog for a topic: ``lake.{topic}`` becomes ``lake.orders``."""
+    """Returns ``template`` with the table name of ``topic``, as SQL: ``lake.{topic}`` becomes ``lake.orders``."""
     part = _PART.search(template)
     assert part is not None
     name = part[0].replace(TOPIC, name_in_catalog(topic))
@@ -69,12 +72,14 @@ def table_of_topic(template: str, topic: str) -> str:
 
 
 def path_of_topic(template: str, topic: str) -> str:
-    """Returns the path for a topic: ``lake/{topic}`` becomes ``lake/orders``."""
+    """Returns ``template``, a path, with the folder name of ``topic``: ``lake/{topic}`` becomes ``lake/orders``."""
     return template.replace(TOPIC, name_in_path(topic))
 
 
 def template_problem(path: str, table: str) -> Problem | None:
-    """Returns the problem of a sink's path or table name that contains ``{topic}``."""
+    """Returns the problem of a sink whose ``path`` or ``table`` contains ``{topic}``. Returns None if there is no
+    problem.
+    """
     text = path or table
     if text.count(TOPIC) > 1:
         return Problem("SMT730", text, f"holds {TOPIC} more than once", "leave one of them")
@@ -86,7 +91,7 @@ def template_problem(path: str, table: str) -> Problem | None:
 
 
 def unfit_topics(topics: Iterable[str], known: Collection[str], *, keeps_deletions: bool) -> dict[str, Problem]:
-    """Returns the problems of topics that cannot have a table, by topic.
+    """Returns the problem of each topic in ``topics`` that cannot have a table.
 
     Args:
         topics: The output topics of the chain.

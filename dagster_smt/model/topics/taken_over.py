@@ -1,4 +1,6 @@
-"""The note about a table that runs took over from a connector of Kafka Connect, or gave back to the connector."""
+"""The part of a table's state that concerns a takeover. Runs took the table over from a connector of Kafka Connect, or
+gave it back.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from dagster_smt.model.windows.offsets import OffsetSet
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """A part of a table's state: the rows that a connector wrote.
+    """The rows that a connector wrote, as a part of a table's state.
 
     These rows do not identify their records, so no run can replace them one by one.
 
@@ -26,7 +28,7 @@ class TakenOver:
     back: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the note as JSON data."""
+        """Returns the object as JSON data."""
         return {
             "connector": self.connector,
             "offsets": self.offsets.to_json(),
@@ -36,5 +38,5 @@ class TakenOver:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "TakenOver":
-        """Reads what ``to_json`` wrote."""
+        """Returns the object that ``to_json`` has converted into ``data``."""
         return cls(data["connector"], OffsetSet.from_json(data["offsets"]), data["millis"], data["back"])

@@ -1,4 +1,4 @@
-"""Checks whether records can be written to a topic of a given name."""
+"""Checks the names of topics: whether Kafka accepts them, and whether records can be written to the topics."""
 
 import re
 
@@ -9,12 +9,12 @@ INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_grou
 
 
 def is_topic(name: str) -> bool:
-    """Returns True if Kafka accepts the name for a topic."""
+    """Returns True if Kafka accepts ``name`` as the name of a topic."""
     return _TOPIC.fullmatch(name) is not None
 
 
 def is_file_topic(name: str) -> bool:
-    """Returns True if a folder of topics can contain a topic of this name.
+    """Returns True if a folder of file topics can contain a topic called ``name``.
 
     Names that begin with a dot are reserved for the folder itself.
     """
@@ -22,15 +22,15 @@ def is_file_topic(name: str) -> bool:
 
 
 def takes_records(name: str, place: str) -> bool:
-    """Returns True if records can be written to the topic of this name. ``place`` is the destination, as in
-    ``Formats``.
-    """
+    """Returns True if records can be written to the topic ``name``. ``place`` is the destination, as in ``Formats``."""
     pattern, refused = names_of(place)
     return name not in refused and re.fullmatch(pattern, name) is not None
 
 
 def names_of(place: str) -> tuple[str, frozenset[str]]:
-    """Returns the pattern of topics to which records can be written, for Python and Java, and the exceptions."""
+    """Returns a pattern for the topics at ``place`` to which records can be written, and the exceptions. The pattern
+    means the same in Python and Java.
+    """
     if place == "file_topics":
         return (_FILE_TOPIC.pattern, frozenset())
     return (_TOPIC.pattern, INTERNAL)

@@ -1,1 +1,1 @@
-"""Windows of topics: offsets, divisions and time spans."""
+"""Windows of topics: their offsets, their divisions, and time spans."""

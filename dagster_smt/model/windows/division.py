@@ -1,4 +1,4 @@
-"""Divides a window among the time partitions for which it was read."""
+"""Divides a window among the time partitions for which the window was read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ _END = 2**63 - 1
 
 @dataclass(frozen=True)
 class Division:
-    """A window's parts, by offsets.
+    """The division of a window into parts, by offsets.
 
     Attributes:
         parts: The number of parts.
@@ -23,7 +23,7 @@ class Division:
     begins: Mapping[TopicPartition, Sequence[tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, window: Window) -> list[Window]:
-        """Returns for each part the offsets of a window that belong to the part."""
+        """Returns, for each part, a window with the offsets of ``window`` that belong to the part."""
         whole = offsets_of(window)
         windows = []
         for number in range(self.parts):
@@ -31,7 +31,7 @@ class Division:
         return windows
 
     def _offsets(self, part: int) -> OffsetSet:
-        """Returns all offsets of a part, inside and outside of windows."""
+        """Returns all offsets of the part ``part``, inside and outside of windows."""
         ranges = []
         for place, begins in self.begins.items():
             starts = [(0, 0), *begins]
@@ -43,4 +43,4 @@ class Division:
 
 
 WHOLE = Division()
-"""The division of a window with one part."""
+"""The division of a window that consists of one part."""

@@ -12,12 +12,12 @@ TopicPartition = tuple[str, int]
 
 
 def topics_in(places: Iterable[TopicPartition]) -> set[str]:
-    """Returns the topics of topic-partitions."""
+    """Returns the topics in ``places``, which are topic-partitions."""
     return {topic for topic, _ in places}
 
 
 def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets of both arguments, as sorted intervals that do not touch."""
+    """Returns the offsets that are in ``one`` or ``other``, as sorted intervals that do not touch."""
     merged: list[Interval] = []
     for start, end in sorted((*one, *other)):
         if start >= end:
@@ -30,7 +30,7 @@ def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets of the first argument that are not in the second argument."""
+    """Returns the offsets in ``one`` that are not in ``other``."""
     left = list(union(one, ()))
     for start, end in union(other, ()):
         left = [part for a, b in left for part in ((a, min(b, start)), (max(a, end), b)) if part[0] < part[1]]
@@ -38,14 +38,16 @@ def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def common(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets that are in both arguments."""
+    """Returns the offsets that are in both ``one`` and ``other``."""
     one = tuple(one)
     return minus(one, minus(one, other))
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetSet:
-    """Offsets of any number of topic-partitions, as sorted intervals that do not touch and are not empty."""
+    """A set of offsets of any number of topic-partitions. It consists of sorted intervals that do not touch and are not
+    empty.
+    """
 
     parts: Mapping[TopicPartition, Intervals] = field(default_factory=dict)
 
@@ -53,7 +55,7 @@ class OffsetSet:
         return bool(self.parts)
 
     def of(self, topic: str, partition: int) -> Intervals:
-        """Returns the offsets of one topic-partition."""
+        """Returns the offsets of the given topic-partition."""
         return self.parts.get((topic, partition), ())
 
     def __or__(self, other: "OffsetSet") -> "OffsetSet":
@@ -67,7 +69,7 @@ class OffsetSet:
         return _offsets((k, common(v, other.of(*k))) for k, v in self.parts.items())
 
     def without(self, topics: Iterable[str]) -> "OffsetSet":
-        """Returns the offsets, without the offsets of the given topics."""
+        """Returns the set without the offsets of ``topics``."""
         gone = set(topics)
         others = {}
         for k, v in self.parts.items():
@@ -76,13 +78,15 @@ class OffsetSet:
         return OffsetSet(others)
 
     def ranges(self) -> Iterator[Range]:
-        """Yields every interval as a range, in order."""
+        """Yields each interval as a range, in order."""
         for (topic, partition), intervals in sorted(self.parts.items()):
             for start, end in intervals:
                 yield Range(topic, partition, start, end)
 
     def coarse(self, most: int) -> "OffsetSet":
-        """Returns at most ``most`` intervals, but at least one per topic-partition. The smallest holes are filled."""
+        """Returns a set of at most ``most`` intervals, but at least one per topic-partition. The smallest holes between
+        intervals are filled.
+        """
         holes = []
         for place, intervals in self.parts.items():
             for left, right in pairwise(intervals):
@@ -109,7 +113,7 @@ class OffsetSet:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, list[list[int]]]]) -> "OffsetSet":
-        """Reads data that ``to_json`` has returned."""
+        """Returns the set that ``to_json`` has converted into ``data``."""
         parts = []
         for topic, partitions in data.items():
             for partition, intervals in partitions.items():
@@ -127,7 +131,7 @@ def _offsets(items: Iterable[tuple[TopicPartition, Intervals]]) -> OffsetSet:
 
 
 def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
-    """Returns the set of offsets in a window or in ranges."""
+    """Returns the set of the offsets in ``window``, which is a window or consists of ranges."""
     intervals: dict[TopicPartition, list[Interval]] = {}
     for r in window.ranges if isinstance(window, Window) else window:
         intervals.setdefault((r.topic, r.partition), []).append((r.start, r.end))
@@ -135,7 +139,7 @@ def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
 
 
 def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Returns numbers per topic-partition as ``{topic: {partition: number}}``, sorted."""
+    """Returns ``numbers``, which are per topic-partition, as ``{topic: {partition: number}}``, sorted."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), number in sorted(numbers.items()):
         topics.setdefault(topic, {})[str(partition)] = number
@@ -143,7 +147,7 @@ def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]
 
 
 def from_topics(data: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """Reads data that ``by_topic`` has returned."""
+    """Returns the numbers that ``by_topic`` has converted into ``data``."""
     results = {}
     for topic, parts in data.items():
         for partition, number in parts.items():

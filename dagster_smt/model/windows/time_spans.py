@@ -1,4 +1,4 @@
-"""Time spans that runs by time have read from a topic-partition, and the offset that each run reached.
+"""The time spans that runs by time have read from a topic-partition. A span includes the offset that the run reached.
 
 A record may be late: its timestamp may belong to a span that has already been read. The run of the next span has to
 read such a record. That run therefore begins at the offset where the previous run ended, not at the first record of its
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from dagster_smt.model.windows.offsets import TopicPartition
 
 EVER = 2**63 - 1
-"""The end of a time span without an end. The negative of this number is the beginning of a time span without a
-beginning.
-"""
+"""The end of a time span that has no end. Its negative is the beginning of a time span that has no beginning."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Milliseconds ``since`` (included) to ``until`` (excluded), read up to the offset ``end``."""
+    """A time span in milliseconds, from ``since`` (included) to ``until`` (excluded). Runs have read it up to the
+    offset ``end``.
+    """
 
     since: int
     until: int
@@ -26,12 +26,12 @@ class Span:
 
 
 Spans = tuple[Span, ...]
-"""Sorted spans that do not touch."""
+"""Time spans that are sorted and do not touch."""
 
 
 def with_span(spans: Spans, new: Span) -> Spans:
-    """Returns the spans and one new span, which may touch or overlap the existing spans. The end offset of the later
-    span applies.
+    """Returns ``spans`` with the span ``new``, which may touch or overlap the others. The joined span has the end
+    offset of the later span.
     """
     merged: list[Span] = []
     for span in sorted((*spans, new)):
@@ -51,7 +51,7 @@ def _joined(one: Span, other: Span, new: Span) -> Span:
 
 
 def reached(spans: Spans, since: int) -> int | None:
-    """Returns the end offset of the span right before ``since``; None if no run has read that time."""
+    """Returns the end offset of the span that ends at ``since``. If no run has read that time, returns None."""
     ends = []
     for span in spans:
         if span.since < since <= span.until:
@@ -62,7 +62,7 @@ def reached(spans: Spans, since: int) -> int | None:
 
 
 def spans_to_json(spans: Mapping[TopicPartition, Spans]) -> dict[str, dict[str, list[list[int]]]]:
-    """Returns the spans as ``{topic: {partition: [[since, until, end], …]}}``."""
+    """Returns ``spans`` as ``{topic: {partition: [[since, until, end], …]}}``."""
     data: dict[str, dict[str, list[list[int]]]] = {}
     for (topic, partition), of_place in sorted(spans.items()):
         data.setdefault(topic, {})[str(partition)] = [[s.since, s.until, s.end] for s in of_place]
@@ -70,7 +70,7 @@ def spans_to_json(spans: Mapping[TopicPartition, Spans]) -> dict[str, dict[str, 
 
 
 def spans_from_json(data: Mapping[str, Mapping[str, list[list[int]]]]) -> dict[TopicPartition, Spans]:
-    """Reads data that ``spans_to_json`` has returned."""
+    """Returns the spans that ``spans_to_json`` has converted into ``data``."""
     results = {}
     for topic, parts in data.items():
         for partition, spans in parts.items():

@@ -1,4 +1,4 @@
-"""Windows: bounded ranges of offsets, fixed before a run reads anything."""
+"""Windows, which are bounded ranges of offsets. A window is fixed before a run reads anything."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, order=True)
 class Range:
-    """Offsets ``start`` (included) to ``end`` (excluded) of one topic-partition."""
+    """The offsets from ``start`` (included) to ``end`` (excluded) of one topic-partition."""
 
     topic: str
     partition: int
@@ -27,7 +27,7 @@ class Range:
 
     @property
     def text(self) -> str:
-        """Returns the range as ``orders-0 [0, 50)``."""
+        """Returns the range as text, such as ``orders-0 [0, 50)``."""
         return f"{self.topic}-{self.partition} [{self.start}, {self.end})"
 
 
@@ -37,33 +37,33 @@ class _OfTopic(Protocol):
 
 
 def topics_of(items: Iterable[_OfTopic]) -> set[str]:
-    """Returns the topics of ranges, records or samples."""
+    """Returns the topics of ``items``, which are ranges, records or samples."""
     return {item.topic for item in items}
 
 
 def ends_of(ranges: Iterable[Range]) -> dict[tuple[str, int], int]:
-    """Returns the end of each topic-partition, each of which has one range."""
+    """Returns the end of each topic-partition in ``ranges``, which contain one range per topic-partition."""
     return {r.place: r.end for r in ranges}
 
 
 def number_of_records(ranges: Iterable[Range]) -> int:
-    """Returns the number of offsets in ranges."""
+    """Returns the number of offsets in ``ranges``."""
     return sum(r.records for r in ranges)
 
 
 def not_empty(ranges: Iterable[Range]) -> list[Range]:
-    """Returns the ranges that contain offsets."""
+    """Returns those of ``ranges`` that contain offsets."""
     return [r for r in ranges if r.records]
 
 
 def range_texts(ranges: Iterable[Range]) -> list[str]:
-    """Returns the ranges as ``["orders-0 [0, 50)", "orders-1 [0, 48)"]``."""
+    """Returns ``ranges`` as strings, such as ``["orders-0 [0, 50)", "orders-1 [0, 48)"]``."""
     return [r.text for r in ranges]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Bounded ranges of topic-partitions, one or several of each.
+    """Bounded ranges of offsets. A topic-partition may have one or several ranges.
 
     A window's id depends on offsets only, not on a chain.
     """
@@ -94,7 +94,9 @@ class Window:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, dict[str, list[int]]]:
-        """Returns ``{topic: {partition: [start, end]}}``. Further ranges of a partition follow in the same list."""
+        """Returns the window as ``{topic: {partition: [start, end]}}``. Further ranges of a partition follow in the
+        same list.
+        """
         data: dict[str, dict[str, list[int]]] = {}
         for r in sorted(self.ranges):
             data.setdefault(r.topic, {}).setdefault(str(r.partition), []).extend((r.start, r.end))
@@ -102,7 +104,7 @@ class Window:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, list[int]]]) -> "Window":
-        """Reads data that ``to_json`` has returned."""
+        """Returns the window that ``to_json`` has converted into ``data``."""
         bounds = ((t, int(p), pairs) for t, parts in data.items() for p, pairs in parts.items())
         ranges = (Range(t, p, a, b) for t, p, pairs in bounds for a, b in zip(pairs[::2], pairs[1::2], strict=True))
         return cls(tuple(sorted(ranges)))

@@ -410,7 +410,7 @@ def _unread(
 
 
 def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
-    """Returns the end offsets by topic, as the table last reported them, and the time of the table's last report."""
+    """Returns the end offsets by topic that the table of ``spec`` last reported, and the time of that report."""
     end_offsets: dict[str, Any] = {}
     records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)
     for record in records:

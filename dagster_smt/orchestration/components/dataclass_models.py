@@ -119,7 +119,7 @@ def instance_of(
 def _definitions(
     cls: type, spellings: Spellings, inline: Sequence[type], examples: Examples
 ) -> dict[str, tuple[Any, Any]]:
-    """Returns the fields of the model for ``cls`` in the form that ``pydantic.create_model`` accepts."""
+    """Returns the fields that ``spellings`` describe, in the form that ``pydantic.create_model`` accepts."""
     hints, docs = get_type_hints(cls), attribute_docs(cls)
     shown: dict[str, list[Any]] = {}
     for base in reversed(cls.__mro__):

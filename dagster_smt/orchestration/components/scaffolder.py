@@ -68,11 +68,11 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
 
     @classmethod
     def get_scaffold_params(cls) -> type[SmtScaffoldParams]:
-        """See ``dg.Scaffolder``."""
+        """Returns the class of the scaffolding's parameters, as ``dg.Scaffolder`` describes."""
         return SmtScaffoldParams
 
     def scaffold(self, request: dg.ScaffoldRequest[SmtScaffoldParams]) -> None:
-        """Writes the files.
+        """Writes the files that ``request`` asks for.
 
         Raises:
             ClickException: The connector cannot be read; or some of its options are not supported. In the second case,
@@ -120,7 +120,9 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
 
 
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
-    """Returns the error for a connector with unsupported parts. The files have been written, but the exit code is 1."""
+    """Returns the error for ``connector``, which has unsupported parts. The files have been written, but the exit code
+    is 1.
+    """
     undone = []
     for option in written.options:
         if option.verdict == "not done":

@@ -360,7 +360,7 @@ _START = "earliest"
 
 
 def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
-    """Returns the format that a ``FormatModel`` describes.
+    """Returns the format that ``data``, a ``FormatModel``, describes.
 
     Raises:
         ConfigError: SMT041, a ``json_schema`` has no schema, or a format of a different kind has one; or all problems

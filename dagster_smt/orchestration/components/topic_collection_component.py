@@ -50,13 +50,13 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
-        """See ``dg.StateBackedComponent``."""
+        """The settings of the component's state, as ``dg.StateBackedComponent`` describes."""
         settings = [self.source.place, self.pattern, self.exclude, repr(self.value), self.sample, self.max_topics]
         key = f"SmtTopicCollectionComponent[{digest(settings)}]"
         return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
     def write_state_to_path(self, state_path: Path) -> None:
-        """Reads the topics and the last records of each topic, and writes the state."""
+        """Reads the topics and the last records of each topic, and writes them as the state to ``state_path``."""
         from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
         listed = matching(self.pattern, open_source(self.source).topics())
@@ -104,7 +104,9 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         return _enveloped(values)
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
-        """Returns the assets of the topics in the state. Before the first refresh of the state, there are no assets."""
+        """Returns the assets of the topics in the state at ``state_path``. Before the first refresh of the state, there
+        are no assets.
+        """
         if state_path is not None:
             state = json.loads(state_path.read_text(encoding="utf-8"))
         else:

@@ -175,7 +175,7 @@ def _config_schema(table: PlannedAsset) -> dict[str, dg.Field]:
 def _run_selected(
     context: dg.AssetExecutionContext, name: str, tables: Mapping[str, PlannedAsset], spark: object
 ) -> Events:
-    """Runs the selected tables one after the other. The errors of all tables are raised at the end."""
+    """Runs the selected ``tables`` one after the other. The errors of all tables are raised at the end."""
     config = context.op_execution_context.op_config
     runs = []
     for part, table in tables.items():

@@ -247,7 +247,7 @@ def record_problems(report: ErasureReport, records: Path | str | None) -> tuple[
 
 
 def write_record(report: ErasureReport, folder: Path) -> None:
-    """Writes the record of an erasure into a folder, as JSON and as Markdown."""
+    """Writes ``report``, the record of an erasure, into ``folder``, as JSON and as Markdown."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{report.erasure}.json").write_text(report.to_json(), encoding="utf-8")
     (folder / f"{report.erasure}.md").write_text(report.to_markdown(), encoding="utf-8")
@@ -287,8 +287,8 @@ def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
 
 
 def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
-    """Returns the failure of the step, with the record as its metadata. A step that fails yields no event that could
-    carry the record.
+    """Returns the failure of the step, with ``report``, the record of the erasure, as its metadata. A step that fails
+    yields no event that could carry the record.
     """
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)

@@ -155,7 +155,9 @@ def _op(
 def _maintain_each(
     context: dg.OpExecutionContext, tables: Mapping[str, PlannedAsset], maintenance: SmtMaintenance, spark: object
 ) -> Events:
-    """Maintains the tables of a launch one after the other. The problems of all tables are raised at the end."""
+    """Maintains ``tables``, those of a launch, one after the other. The problems of all tables are raised at the
+    end.
+    """
     config = context.op_config
     errors: list[SmtError] = []
     for name in config.get("tables") or tables:

@@ -6,7 +6,7 @@ import re
 import dagster as dg
 
 OF_CHAIN = "dagster_smt/chain_hash"
-"""Metadata that only the asset of a chain has. The other assets in the same op lack this metadata."""
+"""The key of a metadata entry that only the asset of a chain has. The other assets in the same op lack this entry."""
 
 
 def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:

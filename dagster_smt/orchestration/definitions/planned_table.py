@@ -89,7 +89,8 @@ class PlannedTable:
         return self.own_chain
 
     def settings(self, config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
-        """Decodes a run config and returns its settings. The chain in the settings begins with the policy of the table.
+        """Decodes ``config``, a run config, and returns its settings. The chain in the settings begins with the policy
+        of the table.
 
         The arguments are the same as for ``decode_config``.
 
@@ -256,7 +257,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
 
 
 def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy | None, SmtAssetData]:
-    """Returns three items: the chain without the policy, the policy, and the data for a translator. The chain and the
+    """Returns the chain of ``table`` without the policy, the policy, and the data for a translator. The chain and the
     plan in the data include the policy.
     """
     name = key.to_user_string()

@@ -52,8 +52,8 @@ def definition_policy(table: SmtTable) -> AppliedPolicy | None:
 
 
 def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
-    """Returns the policy of a run. The policy uses the registry's current tags, and holds back new fields whose values
-    look personal.
+    """Returns ``applied`` as the policy of a run: with the registry's current tags, and so that new fields whose values
+    look personal are held back.
 
     Raises:
         ConfigError: See ``definition_policy``.

@@ -167,7 +167,7 @@ def _observe(
 
 
 def topics_version(ranges: Sequence[Range], identities: Mapping[str, str]) -> str:
-    """Returns a string that identifies the current state of topics.
+    """Returns a string that identifies the current state of the topics with ``ranges`` and ``identities``.
 
     The string changes if a partition has new records, if a topic gets a partition, or if a topic has been created
     again.

@@ -42,7 +42,9 @@ class SmtTranslator:
     """
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
-        """Returns the asset spec of a table, with key, upstream topics, metadata, code version and kinds."""
+        """Returns the asset spec of the table in ``data``, with key, upstream topics, metadata, code version and
+        kinds.
+        """
         topics = self.get_topic_keys(data)
         return dg.AssetSpec(
             key=data.key,
@@ -63,7 +65,9 @@ class SmtTranslator:
         )
 
     def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
-        """Returns the asset keys of the table's topics. By default, ``topic_keys`` determines these keys."""
+        """Returns the asset keys of the topics of the table in ``data``. By default, ``topic_keys`` determines these
+        keys.
+        """
         keys = []
         for key in topic_keys(data.table):
             keys.append(self.get_topic_spec(dg.AssetSpec(key)).key)
@@ -99,6 +103,8 @@ def _kinds(data: SmtAssetData) -> set[str]:
 
 
 def default_description(table: TopicTable, chain: Chain) -> str:
-    """Returns the default description of an asset or op. The description names the topics and the stages."""
+    """Returns the default description of an asset or op. The description names the topics of ``table`` and the stages
+    of ``chain``.
+    """
     names = ", ".join(map(plain, table.topics[:5])) or f"topics like {code(table.pattern)}"
     return f"{names} after {', '.join(plain(s.alias) for s in chain.stages) or 'no stage'}"

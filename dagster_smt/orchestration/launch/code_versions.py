@@ -17,8 +17,8 @@ EndOffsets = Mapping[str, Mapping[str, int]]
 
 
 def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
-    """Returns a code version, which changes with the chain, the topic table's columns, the formats or this package's
-    version.
+    """Returns a code version, which changes with ``chain``, the columns of the topic table, the formats or this
+    package's version.
 
     Only format options that change values matter. For example, the address of a schema registry does not matter.
     """

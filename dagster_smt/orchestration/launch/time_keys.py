@@ -26,7 +26,7 @@ class TimeKeys:
 
 
 def time_keys(context: dg.AssetExecutionContext, partitions: OF_TIME) -> TimeKeys:
-    """Returns the time partitions that a run covers."""
+    """Returns the time partitions that the run of ``context`` covers."""
     span = context.partition_time_window
     since, until = _millis(span)
     if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):  # with topics, each partition is a separate run

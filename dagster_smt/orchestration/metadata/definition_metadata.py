@@ -67,7 +67,7 @@ def column_metadata(described: PlanOrReport, sink: Sink, topics: Sequence[dg.Ass
 
 
 def masked_metadata(masked: list[str]) -> Metadata:
-    """Returns metadata with the paths of the masked fields; empty if no field is masked."""
+    """Returns metadata with ``masked``, the paths of the masked fields; empty if no field is masked."""
     if masked:
         return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)}
     return {}

@@ -30,14 +30,16 @@ def run_edges(plan: Plan, report: RunReport | None) -> tuple[Edge, ...]:
 def run_columns(
     policy: AppliedPolicy | None, edges: tuple[Edge, ...], sink: Sink, chain: Chain
 ) -> tuple[TaggedColumn, ...]:
-    """Returns the columns that contain values of tagged fields. Without a policy, there are none."""
+    """Returns the columns that contain values of fields that ``policy`` tags. Without a policy, there are none."""
     if policy is None:
         return ()
     return tagged_columns(policy, edges, has_columns=sink.kind == "columns", chain=chain)
 
 
 def lineage_metadata(plan: Plan, report: RunReport | None, policy: AppliedPolicy | None, sink: Sink) -> Metadata:
-    """Returns metadata with the lineage edges of a run, and with the columns that contain values of tagged fields."""
+    """Returns metadata with the lineage edges of the run in ``report``, and with the columns that contain values of
+    tagged fields.
+    """
     edges, metadata = run_edges(plan, report), Metadata()
     if edges and sink.kind == "columns":
         metadata[EDGES] = dg.MetadataValue.json([edge.to_json() for edge in edges[:MOST_EDGES]])

@@ -76,7 +76,7 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
 
 
 def _keys(report: RunReport) -> str:
-    """Returns text on how the events of a run changed the rows of a table with keys."""
+    """Returns text on how the events of the run in ``report`` changed the rows of a table with keys."""
     if not report.keyed:
         return ""
     names = ["inserted", "updated", "deleted", "superseded", "incomplete", "without_row"]
@@ -141,7 +141,7 @@ def _column_of(path: str) -> str:
 
 
 def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
-    """Returns the lineage as text art, because Dagster's UI shows no diagrams in Markdown."""
+    """Draws ``lineage`` as text, because Dagster's UI shows no diagrams in Markdown."""
     if not lineage:
         return ""
     entries = []

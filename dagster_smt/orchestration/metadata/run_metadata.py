@@ -114,7 +114,7 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
-    """Returns the part of a run's metadata that programs read, and people rarely do."""
+    """Returns the part of a run's metadata, from ``report``, that programs read, and people rarely do."""
     metadata: Metadata = {
         "dagster_smt/status": report.status,
         "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
@@ -136,7 +136,7 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _described(report: RunReport, run: RunContext) -> PlanOrReport:
-    """Returns the plan of the run if the plan describes the columns of the table. Otherwise returns the report of this
+    """Returns the plan of ``run`` if the plan describes the columns of the table. Otherwise returns the report of this
     run or of the last commit.
     """
     if run.plan.typed or run.sink.kind == "records":
@@ -165,8 +165,8 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _row_metadata(report: RunReport) -> Metadata:
-    """Returns metadata with the counts of rows, where they differ from the counts of records, and with the number of
-    records of erased people.
+    """Returns metadata with the counts of rows in ``report`` where they differ from the counts of records, and with the
+    number of records of erased people.
     """
     metadata: Metadata = {}
     if report.rows_in != report.records_in:
@@ -192,7 +192,9 @@ _KEY_COUNTS = {
 
 
 def _key_metadata(report: RunReport) -> Metadata:
-    """Returns metadata with the number of rows that events inserted, updated and deleted in a table with keys."""
+    """Returns metadata with the number of rows in ``report`` that events inserted, updated and deleted in a table with
+    keys.
+    """
     if not report.keyed:
         return {}
     total = sum_of_keys(report.keyed.values())
@@ -226,7 +228,7 @@ _DESTINATION_COLUMNS = {
 
 
 def _destination_metadata(report: RunReport) -> Metadata:
-    """Returns metadata that lists the tables of a run with many tables. Failed tables come first."""
+    """Returns metadata that lists the tables in ``report``, of a run with many tables. Failed tables come first."""
     destinations = sorted(report.destinations, key=lambda one: (not one.failed, one.topic))
     if not destinations:
         return {}
@@ -288,8 +290,8 @@ def _table_metadata(report: RunReport, diff: Sequence[FieldChange], since: Seque
 
 
 def _unread_table(report: RunReport) -> dg.TableMetadataValue:
-    """Returns a table of unread records by topic and stage. If records cannot be counted, the table contains unread
-    offsets.
+    """Returns a table of unread records in ``report`` by topic and stage. If records cannot be counted, the table
+    contains unread offsets.
     """
     rows = []
     for u in report.unread:
@@ -302,7 +304,7 @@ def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
 
 
 def report_diff(report: RunReport) -> list[FieldChange]:
-    """Returns the differences between the input schema and the output schema of a run.
+    """Returns the differences between the input schema and the output schema of the run in ``report``.
 
     If the report has no schemas, the differences come from the ledger, with paths as the user has written them.
     """
@@ -334,8 +336,8 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
 
 
 def letters_metadata(report: RunReport) -> Metadata:
-    """Returns metadata of the dead letters that a run has published: their number and the reasons, but not their
-    contents.
+    """Returns metadata of the dead letters in ``report`` that a run has published: their number and the reasons, but
+    not their contents.
     """
     return {
         "dagster_smt/records_dead_lettered": report.failed_records,

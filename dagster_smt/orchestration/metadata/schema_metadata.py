@@ -53,7 +53,7 @@ class PlanOrReport(Protocol):
 
 
 def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
-    """Returns the column schema of a table. Fields of structs are listed by their paths.
+    """Returns the column schema of the table of ``sink``. Fields of structs are listed by their paths.
 
     Returns None if only a run can know the columns.
     """
@@ -84,7 +84,7 @@ def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
 
 
 def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
-    """Maps the key columns of a table with keys to their types in the record's key."""
+    """Maps the key columns of ``sink``, a table with keys, to their types in the record's key."""
     if sink.keyed is None:
         return {}
     key, kinds = described.key_after, dict[str, str]()
@@ -102,7 +102,7 @@ def _is_delete_flag(path: str, sink: Sink) -> bool:
 
 
 def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
-    """Returns the columns that the sink's mode adds to the columns of the chain."""
+    """Returns the columns that the mode of ``sink`` adds to the columns of the chain."""
     keyed = sink.keyed
     if keyed is None or not keyed.added_columns:
         return []
@@ -146,14 +146,16 @@ def topic_columns(table: TopicTable) -> dg.TableSchema:
 
 
 def _source_columns(sink: Sink) -> dict[str, str]:
-    """Maps the columns with the coordinates of each row's record to their types."""
+    """Maps the columns of ``sink`` with the coordinates of each row's record to their types."""
     if not isinstance(sink, TableSink) or sink.source_columns is None:
         return {}
     return dict(zip(sink.source_columns.names, ("string", "int32", "int64"), strict=True))
 
 
 def column_lineage(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
-    """Returns the column lineage of a table: for each column, the fields of the topics from which its values come."""
+    """Returns the column lineage of the table of ``sink``: for each column, the fields of ``topics`` from which its
+    values come.
+    """
     schema = column_schema(described, sink)
     if schema is None:
         return None

@@ -48,7 +48,7 @@ def rows_of(objects: Iterable[object], columns: Iterable[str]) -> list[dict[str,
 
 
 def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
-    """Returns a Dagster table with a row for each window in a series of windows."""
+    """Returns a Dagster table with a row for each of ``batches``, the windows of a run."""
     columns = {"batch": "int", "window": "string", **dict.fromkeys(_BATCH_COUNTS, "int"), "seconds": "float"}
     rows = []
     for number, batch in enumerate(batches, 1):
@@ -67,7 +67,7 @@ _BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 
 
 def reject_table(report: RunReport) -> dg.TableMetadataValue:
-    """Returns a Dagster table with the reasons why records failed.
+    """Returns a Dagster table with the reasons in ``report`` why records failed.
 
     The table contains examples from each topic, and the number of failures in the stage of each example.
     """

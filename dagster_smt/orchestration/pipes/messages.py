@@ -206,7 +206,7 @@ def run_work(request: RunRequest, table: PlannedTable, tag: str) -> RunWork:
 
 
 def run_answer(result: RunResult) -> dict[str, Any]:
-    """Returns the answer with the result of a run, as JSON data. Default values of schemas are left out."""
+    """Returns the answer with ``result``, the result of a run, as JSON data. Default values of schemas are left out."""
     last = result.facts.last
     plain = replace(
         result,
@@ -217,12 +217,12 @@ def run_answer(result: RunResult) -> dict[str, Any]:
 
 
 def maintenance_answer(results: list[MaintenanceResult]) -> dict[str, Any]:
-    """Returns the answer with the results of a maintenance, as JSON data."""
+    """Returns the answer with ``results``, the results of a maintenance, as JSON data."""
     return _answer(results)
 
 
 def erasure_answer(report: ErasureReport) -> dict[str, Any]:
-    """Returns the answer with the record of an erasure, as JSON data."""
+    """Returns the answer with ``report``, the record of an erasure, as JSON data."""
     return _answer(report)
 
 

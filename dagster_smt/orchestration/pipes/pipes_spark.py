@@ -63,11 +63,14 @@ class PipesSpark:
         return read_answer(self._answer(work, context), work.table.name, RunResult)
 
     def maintenance_results(self, work: MaintenanceWork, context: dg.OpExecutionContext) -> list[MaintenanceResult]:
-        """Lets the client do the work of a maintenance. See ``run_result`` for arguments and errors."""
+        """Lets the client do ``work``, a maintenance, and returns its results. Arguments and errors are those of
+        ``run_result``.
+        """
         return read_answer(self._answer(work, context), work.table.name, list[MaintenanceResult])
 
     def erasure_report(self, work: ErasureWork, context: dg.OpExecutionContext) -> ErasureReport:
-        """Lets the client do the work of an erasure. See ``run_result`` for arguments and errors.
+        """Lets the client do ``work``, an erasure, and returns its record. Arguments and errors are those of
+        ``run_result``.
 
         The request names the location of the ids, but never an id. The process reads the ids.
         """
@@ -97,7 +100,7 @@ class _PipesContext(dg.OpExecutionContext):
     """
 
     def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
-        """Does nothing."""
+        """Does nothing, whatever the ``error_message``."""
 
 
 def _reason(error: Exception) -> str:

@@ -55,7 +55,7 @@ def asset_events(
 
 
 def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterialization]:
-    """Yields the materialization of the dead letters, if the run has published any."""
+    """Yields the materialization of the dead letters of ``run``, if the run has published any."""
     if run.report.failed and table.letter_place:
         metadata = run.afterwards.get("metadata of dead letters", lambda: letters_metadata(run.report), Metadata())
         yield dg.AssetMaterialization(dead_letters_key(table.key), metadata=metadata)
@@ -107,7 +107,9 @@ def _of_whole_table(table: PlannedAsset, run: SmtRun) -> Events:
 
 
 def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, times: TimeKeys) -> Events:
-    """Yields a materialization for each time partition of one commit, including partitions without records."""
+    """Yields a materialization for each time partition in ``times`` of one commit, including partitions without
+    records.
+    """
     if run.error is not None:  # a time window in which topics are missing is not materialized
         return
     outcomes = {}
@@ -197,7 +199,9 @@ def _outcome(run: SmtRun, subject: str, make: Callable[[], SmtOutcome], fallback
 
 
 def _log_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome]) -> None:
-    """Logs a line for each of the first few partitions with records. For a single partition, logs nothing."""
+    """Logs a line for each of the first few partitions in ``outcomes`` that have records. For a single partition, logs
+    nothing.
+    """
     lines = []
     if len(outcomes) > 1:
         for outcome in outcomes.values():

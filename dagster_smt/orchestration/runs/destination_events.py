@@ -62,7 +62,7 @@ def destination_events(
 
 
 def destination_checks(table: PlannedAsset, run: "SmtRun") -> Iterator[dg.AssetCheckResult]:
-    """Yields the check results of the tables that the definition lists as separate assets."""
+    """Yields the check results of the tables of ``run`` that the definition lists as separate assets."""
     for topic in table.definition.destinations:
         report = run.report.destination_reports.get(topic)
         if report is None:

@@ -179,8 +179,8 @@ class SmtRun(RunResult):
     def _unreported(
         self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets
     ) -> tuple[RunReport, Metadata | None]:
-        """Returns the report to show for a run without new records. An earlier run may have died between its commit and
-        its report.
+        """Returns the report to show for a run without new records: ``report``, or ``last`` if an earlier run died
+        between its commit and its report.
 
         Returns:
             The report for Dagster, and the metadata that Dagster already shows. If Dagster does not know the last

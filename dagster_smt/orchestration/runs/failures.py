@@ -64,7 +64,9 @@ def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.Dagst
 
 
 def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
-    """Returns the failure of a step with several tables, which presents the errors of all tables together."""
+    """Returns the failure of a step with several tables, which presents ``errors``, the errors of all tables,
+    together.
+    """
     joined = type(errors[0])([problem for error in errors for problem in error.problems])
     return failure_of(joined)
 

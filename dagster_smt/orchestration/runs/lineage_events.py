@@ -105,7 +105,9 @@ class LineageEvents:
 
 @contextmanager
 def lineage_events(table: PlannedTable, context: dg.OpExecutionContext) -> Iterator[LineageEvents]:
-    """Sends START before the block. After the block, sends COMPLETE, or FAIL if the block raises an error."""
+    """Sends START for the run of ``table`` before the block. After the block, sends COMPLETE, or FAIL if the block
+    raises an error.
+    """
     events = LineageEvents(table, context)
     events.start()
     try:

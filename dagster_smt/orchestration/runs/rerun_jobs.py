@@ -80,7 +80,9 @@ def _run_tables(
     spark: Any,
     context: dg.OpExecutionContext,
 ) -> Iterator[Any]:
-    """Runs all topics of each table, one table after the other. The errors of the tables are raised at the end."""
+    """Runs all topics of each table in ``tables``, one table after the other. The errors of the tables are raised at
+    the end.
+    """
     runs = []
     for part, table in tables.items():
         part_config, part_place = (config[part], f"{place}.{part}") if part else (config, place)

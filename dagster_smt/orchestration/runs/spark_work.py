@@ -97,7 +97,7 @@ class MaintenanceResult:
 
 
 def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
-    """Returns the specification of a run as a ``RunSpec``, for modules that do not import Dagster."""
+    """Returns the ``RunSpec`` of a run of ``table``, for modules that do not import Dagster."""
     from dagster_smt.run.run_spec import RunSpec
 
     return RunSpec(
@@ -134,7 +134,7 @@ def run_result(work: RunWork, session: Any, log: Progress) -> RunResult:
 
 
 def _run(work: RunWork, session: Any, state: RunProgress, progress: Progress) -> RunResult:
-    """Does the work of a run, in the thread that ``run_cancellable`` starts."""
+    """Does ``work``, a run, in the thread that ``run_cancellable`` starts."""
     from dagster_smt.run.batch import run  # loads PySpark
     from dagster_smt.run.facts import table_facts
     from dagster_smt.run.micro_batch import run_batches
@@ -213,7 +213,7 @@ def maintenance_results(work: MaintenanceWork, session: Any, log: Progress) -> l
 
 
 def _maintenance(work: MaintenanceWork, session: Any, progress: Progress) -> list[MaintenanceResult]:
-    """Does the work of a maintenance, in the thread that ``run_cancellable`` starts."""
+    """Does ``work``, a maintenance, in the thread that ``run_cancellable`` starts."""
     from dagster_smt.run.maintenance import maintain  # loads PySpark
 
     table, results = work.table, []
@@ -230,8 +230,8 @@ def _maintenance(work: MaintenanceWork, session: Any, progress: Progress) -> lis
 
 
 def _topics_of(table: PlannedAsset, session: Any) -> Sequence[str | None]:
-    """Returns the topics of an asset's tables. If the asset is a single table, returns a list that contains only
-    None.
+    """Returns the topics of the tables of an asset. If ``table`` is the asset's only table, returns a list that
+    contains only None.
     """
     if not writes_many(table.sink):
         return (None,)

@@ -62,8 +62,8 @@ def run_asset(
 def run_all_topics(
     table: PlannedAsset, config: Mapping[str, Any], place: str, spark: Any, context: dg.OpExecutionContext
 ) -> Iterator[Any]:
-    """Runs all topics of a table with a partition per topic, and yields the Dagster events. The op is not the asset's
-    own op.
+    """Runs all topics of ``table``, which has a partition per topic, and yields the Dagster events. The op is not the
+    asset's own op.
 
     The arguments have the same meaning as in ``run_asset``.
 
@@ -102,7 +102,7 @@ def _executed(table: PlannedAsset, settings: RunSettings, spark: Any, context: d
 def _settings_of_time(
     table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str], times: TimeKeys
 ) -> RunSettings:
-    """Returns the settings of a run over time partitions.
+    """Returns the settings of a run over the time partitions ``keys``.
 
     The settings contain the time range of the partitions. If the partitions also divide records by topic, the settings
     contain the topic.

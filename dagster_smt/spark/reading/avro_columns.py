@@ -89,7 +89,7 @@ class AvroSide:
         return F.call_function("from_avro", text, F.lit(self.text), options)
 
     def value(self, parsed: Column) -> Column:
-        """Returns the value in its plain form. The fields of a struct have the names of
+        """Returns a column with the value in ``parsed`` in its plain form. The fields of a struct have the names of
         ``json_columns.SideColumns.fields``.
 
         The string fields of a struct (``texts``) are still bytes.

@@ -72,7 +72,9 @@ def read_in_lane(
 
 
 def is_left(side: SideColumns) -> str:
-    """Returns the name of the column that is true if the lane has left the key or value of a record to Python."""
+    """Returns the name of the column that is true if the lane has left the key or value (``side``) of a record to
+    Python.
+    """
     return f"left_{side.side}"
 
 

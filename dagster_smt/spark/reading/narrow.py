@@ -47,7 +47,7 @@ def _asks_for_a_key(step: Step) -> bool:
 
 
 def _needed(plan: Plan) -> set[str]:
-    """Returns the names of the input fields that an output value uses, or a stage's computation."""
+    """Returns the names of the input fields that ``plan`` uses, for an output value or in a stage's computation."""
     sources: set[str] = set()
     for record in plan.results.values():
         sources |= _of_result(record.value, inside=False)

@@ -82,8 +82,8 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
 
 
 def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
-    """Returns the most frequent schema texts, in the order of their first records. The second item is True if there may
-    be further texts.
+    """Returns the most frequent of ``texts``, the schema texts, in the order of their first records. The second item is
+    True if there may be further texts.
     """
     # with a minimum of structs Spark would sort all records, so partitions are aggregated separately and joined here
     sums = F.min("offset").alias("offset"), F.sum("records").alias("records")
@@ -94,8 +94,8 @@ def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
 
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
-    """Reads one record, and returns its form as a guess for all records of the window. If the guess is right, the run
-    needs one pass less.
+    """Reads one record of ``frame``, and returns its form as a guess for all records of the window. If the guess is
+    right, the run needs one pass less.
 
     Returns:
         A guess that ``as_guessed`` must check. None if no record names a readable schema, or if the check would need
@@ -112,7 +112,7 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
 
 
 def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
-    """Returns a column that shows whether a record names the guessed schema.
+    """Returns a column that shows which schema a record names: that of ``guess``, a different schema, or none.
 
     Its value is ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` if the record names a different schema,
     and 0 if it names no schema. A record with the result ``OTHER`` may have been read with the wrong schema, so no
@@ -206,8 +206,8 @@ def schema_text(side: str, kind: str) -> Column:
 
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
-    """Returns the columns with the schema texts, by side, and a column that is true if both key and value of a record
-    name a readable schema.
+    """Returns the columns with the schema texts of ``table``, by side, and a column that is true if both key and value
+    of a record name a readable schema.
     """
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}

@@ -144,8 +144,8 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def changes_column(job: ArrowMap) -> tuple[str, ...]:
-    """Returns the name of the column with the changes of foreign stages. The tuple is empty if the chain has no such
-    stages.
+    """Returns the name of the column with the changes of foreign stages, as a tuple. The tuple is empty if the chain of
+    ``job`` has no such stages.
     """
     return (CHANGES,) if job.chain.has_foreign else ()
 
@@ -264,7 +264,7 @@ class BatchRunner:
         return columns
 
     def _of_host(self, segment: ForeignSegment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
-        """Returns the result columns for a batch that the host has run without Python."""
+        """Returns the result columns for ``batch``, which the host has run without Python."""
         size = batch.num_rows
         done = self._routed(done)
         columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
@@ -308,7 +308,7 @@ class BatchRunner:
         )
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """Returns the columns of the new records."""
+        """Returns the columns of ``records``, the new records."""
         columns = {name: _column(batch, name) for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
             columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)
@@ -326,7 +326,7 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the same columns as ``outputs``, for records that have been dropped or have failed."""
+        """Returns the same columns as ``outputs`` for ``batch``, whose records have all been dropped or have failed."""
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:

@@ -24,7 +24,7 @@ def mark_of(text: str) -> str:
 
 
 def of_texts(texts: Sequence[str]) -> pa.Array:
-    """Returns the column ``__changes`` of a batch, given the text of each record."""
+    """Returns the column ``__changes`` of a batch, given ``texts``, a text for each record."""
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     return of_numbers(np.array([numbers[text] for text in texts], np.int32), list(numbers))
 

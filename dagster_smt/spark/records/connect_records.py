@@ -91,7 +91,7 @@ def _problem() -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """Returns a column with the output record, which has the columns of ``evaluate_records``."""
+    """Returns a column with the output record of ``job``, which has the columns of ``evaluate_records``."""
     out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
     for name in ("key", "value", "topic"):
         out[name] = of_call(name)

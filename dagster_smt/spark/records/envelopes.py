@@ -137,7 +137,7 @@ class _ColumnsRunner(BatchRunner):
         return self.writers[schema](value)
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """Returns the column with the values of the rows."""
+        """Returns the column with the values of the rows for ``records``."""
         columns = {"__out": pa.array(done.values, self.type)}
         if self.key is not None:
             assert done.keys is not None
@@ -150,7 +150,7 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the row column for records that have been dropped or have failed."""
+        """Returns the row column for ``batch``, whose records have all been dropped or have failed."""
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
             columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))

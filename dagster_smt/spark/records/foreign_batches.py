@@ -54,7 +54,9 @@ class ForeignBatch:
 
 
 def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
-    """Returns the only segment of a chain, if the host can run the whole chain. Otherwise returns None."""
+    """Returns the only segment of the chain of ``interpreter``, if the host can run the whole chain. Otherwise returns
+    None.
+    """
     chain = interpreter.chain
     run = interpreter.foreign.get(0)
     if run is None or len(run.indexes) < len(chain.stages) or run.test is not None or run.apply is not None:

@@ -59,7 +59,7 @@ def _is_plain(job: ArrowMap) -> bool:
 
 
 def _formats(job: ArrowMap) -> tuple[str, str]:
-    """Returns the format of the keys and the destination of the records, as ``program_of`` expects them."""
+    """Returns the formats and the destination of the records of ``job``, as ``program_of`` expects them."""
     place = job.written.place if job.written is not None else ""
     return job.key.kind if _is_read(job) else "", place
 
@@ -93,7 +93,7 @@ def _touched(job: ArrowMap) -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """Returns a column with the output record, with the names and types of ``RECORD_COLUMNS``."""
+    """Returns a column with the output record of ``job``, with the names and types of ``RECORD_COLUMNS``."""
     out = {}
     for name in RECORD_COLUMNS:
         if name != "source_topic":

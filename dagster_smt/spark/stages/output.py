@@ -61,7 +61,8 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
 
 
 def key_type(plan: Plan) -> T.StructType:
-    """Returns the type of ``__key``: the fields of the output key, or ``value`` if the key is not a struct.
+    """Returns the type of ``__key`` for ``plan``: the fields of the output key, or ``value`` if the key is not a
+    struct.
 
     Raises:
         PlanError: SMT701: no record has a key with a schema; SMT210: a table cannot distinguish some column names.
@@ -149,8 +150,8 @@ def with_output(
 
 
 def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[int, State]) -> Column | None:
-    """Returns the struct into which the values were read, with the user's names, if the struct has exactly the user's
-    columns.
+    """Returns the struct into which the values of ``frame`` were read, with the user's names, if the struct has exactly
+    the user's columns.
 
     Spark then need not split the struct and combine it again. With 300 fields, this would take longer than parsing.
 

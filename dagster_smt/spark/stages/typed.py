@@ -151,7 +151,7 @@ class TypedEvaluator:
         self._keep(updated)
 
     def _status(self, plans: list[tuple["_StepRun", Step]]) -> dict[str, Column]:
-        """Returns the new columns of the record's status, for a stage that can change the status."""
+        """Returns the new columns of the record's status, for a stage with ``plans`` that can change the status."""
         status, stage, why = F.col("__status"), F.col("__stage"), F.col("__why")
         variant = F.col("__variant") if self.variants else None
         touched: dict[str, Column] = {}
@@ -190,7 +190,7 @@ class TypedEvaluator:
             touched[name] = touched.get(name, F.col(name)).bitwiseOR(F.when(met, bit).otherwise(zero))
 
     def _keep(self, updated: dict[str, Column]) -> None:
-        """Drops the columns that no state needs any more."""
+        """Drops the columns of ``updated`` that no state needs any more."""
         needed = set(_META) | set(self.touched) | ({"__variant"} if self.variants else set())
         needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():

@@ -148,7 +148,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
-    """Returns the given ids as a set. If reading them fails, returns every word of ``contents`` instead.
+    """Returns ``ids`` as a set. If reading them fails, returns every word of ``contents`` instead.
 
     So a single unreadable record does not end a run.
 

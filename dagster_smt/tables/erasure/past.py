@@ -100,8 +100,8 @@ def _location(session: SparkSession, table: DeltaTable) -> str:
 
 
 def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
-    """Removes those files of Delta's log that were written before our last commit, because their statistics contain
-    values of deleted rows.
+    """Removes those files of the Delta log of ``table`` that were written before our last commit, because their
+    statistics contain values of deleted rows.
 
     Our commit stays, because it contains the state of the table. The function first writes a checkpoint of the current
     version, so no reader needs the earlier log.
@@ -129,8 +129,8 @@ def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
 
 
 def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
-    """Rewrites all data files of an Iceberg table if its only manifest lists deleted files next to live files. Yields a
-    description of the work.
+    """Rewrites all data files of the Iceberg table ``table`` if its only manifest lists deleted files next to live
+    files. Yields a description of the work.
 
     Iceberg cannot rewrite a single manifest, and a manifest's entry for a deleted file contains the bounds of the
     file's columns.
@@ -144,8 +144,9 @@ def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
 
 
 def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Iterator[str]:
-    """Removes the old snapshots of an Iceberg table. The function also removes the bounds of deleted files from the
-    manifests of the current snapshot. Yields descriptions of the work.
+    """Removes the old snapshots of the Iceberg table ``table``, and yields descriptions of the work.
+
+    The function also removes the bounds of deleted files from the manifests of the current snapshot.
     """
     session.table(table.name).limit(0).writeTo(table.name).append()  # drops manifests that list only deleted files
     session.sql(f"CALL {table.catalog}.system.rewrite_manifests(table => {text(table.name)}, use_caching => false)")

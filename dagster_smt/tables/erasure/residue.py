@@ -54,7 +54,7 @@ class ResidueScan:
     _left: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def folder(self, files: Files, folder: str) -> None:
-        """Scans all files under a folder."""
+        """Scans all ``files`` under ``folder``."""
         for file in files.below(folder):
             if file.inside.endswith(".crc") and file.inside.rpartition("/")[2].startswith("."):
                 continue  # checksum files of Hadoop
@@ -136,7 +136,9 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
 
 
 def _in_parquet(data: bytes, needles: Needles) -> int:
-    """Counts values in a Parquet file: in its rows, in the statistics of a checkpoint, and in its own metadata."""
+    """Counts ``needles`` in ``data``, a Parquet file: in its rows, in the statistics of a checkpoint, and in its own
+    metadata.
+    """
     file = pq.ParquetFile(io.BytesIO(data))
     count = 0
     for value in (file.metadata.metadata or {}).values():
@@ -224,8 +226,8 @@ def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
 
 
 def _in_avro(data: bytes, needles: Needles) -> int:
-    """Counts values in the rows of an Avro file. In manifests, the bounds of columns are bytes, stored by column
-    number.
+    """Counts ``needles`` in the rows of ``data``, an Avro file. In manifests, the bounds of columns are bytes, stored
+    by column number.
     """
     import fastavro  # part of the extra that reads Avro
 

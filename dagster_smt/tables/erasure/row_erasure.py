@@ -109,7 +109,9 @@ class RowErasure:
             self.values.update(value for value in row if value is not None)
 
     def erase(self, schema: StructType) -> int:
-        """Deletes or re-keys the rows of the people, and returns the number of these rows."""
+        """Deletes or re-keys the rows of the people in a table with the columns ``schema``, and returns the number of
+        these rows.
+        """
         erased = self.count()
         if not erased:
             return 0
@@ -221,8 +223,10 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
 
 
 def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
-    """Removes people from the deletions that a table with keys remembers. Returns the number of removed deletions. A
-    remembered deletion stores its key as JSON.
+    """Removes people from the deletions that ``table``, a table with keys, remembers. Returns the number of removed
+    deletions.
+
+    A remembered deletion stores its key as JSON.
     """
     if table.schema() is None:
         return 0

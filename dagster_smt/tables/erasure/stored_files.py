@@ -50,7 +50,7 @@ class LocalFiles:
     """The file system of this machine: see ``Files``."""
 
     def below(self, folder: str) -> Iterator[StoredFile]:
-        """See ``Files``."""
+        """Yields the files under ``folder``, as ``Files`` describes."""
         root = Path(location_of(folder).path)
         for path in sorted(root.rglob("*")):
             with suppress(FileNotFoundError):  # a running job has removed the file meanwhile
@@ -58,11 +58,11 @@ class LocalFiles:
                     yield StoredFile(str(path), str(path.relative_to(root)), path.stat().st_size)
 
     def read(self, file: StoredFile) -> bytes:
-        """See ``Files``."""
+        """Returns the content of ``file``, as ``Files`` describes."""
         return Path(file.path).read_bytes()
 
     def remove(self, file: StoredFile) -> None:
-        """See ``Files``. Also removes the checksum file that Hadoop keeps next to the file."""
+        """Removes ``file``, as ``Files`` describes, and the checksum file that Hadoop keeps next to the file."""
         path = Path(file.path)
         path.unlink(missing_ok=True)
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
@@ -81,7 +81,7 @@ class HadoopFiles:
         return self.jvm.org.apache.hadoop.fs.Path(text)
 
     def below(self, folder: str) -> Iterator[StoredFile]:
-        """See ``Files``."""
+        """Yields the files under ``folder``, as ``Files`` describes."""
         root = self._path(folder)
         files = root.getFileSystem(self.configuration)
         top = str(files.makeQualified(root).toString()).rstrip("/")
@@ -92,7 +92,7 @@ class HadoopFiles:
             yield StoredFile(path, path.removeprefix(top).lstrip("/"), int(status.getLen()))
 
     def read(self, file: StoredFile) -> bytes:
-        """See ``Files``."""
+        """Returns the content of ``file``, as ``Files`` describes."""
         path = self._path(file.path)
         stream = path.getFileSystem(self.configuration).open(path)
         try:
@@ -101,7 +101,7 @@ class HadoopFiles:
             stream.close()
 
     def remove(self, file: StoredFile) -> None:
-        """See ``Files``."""
+        """Removes ``file``, as ``Files`` describes."""
         path = self._path(file.path)
         path.getFileSystem(self.configuration).delete(path, False)
 

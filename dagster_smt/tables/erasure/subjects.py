@@ -41,7 +41,7 @@ class SubjectSource:
             raise ConfigError(Problem("SMT757", "subjects", "is not one place with ids", hint))
 
     def ids(self, session: "SparkSession") -> frozenset[str]:
-        """Returns the ids, without spaces around them.
+        """Returns the ids of the people, without spaces around them. With ``table``, ``session`` reads the ids.
 
         Raises:
             ConfigError: SMT757, there are no ids, there are too many, or they cannot be read.

@@ -60,7 +60,7 @@ class TopicOutcome:
 
 
 def file_topics(topics: FileTopics) -> list[str]:
-    """Returns the names of the topics in a folder. If the folder does not exist, the list is empty."""
+    """Returns the names of ``topics``, the topics in a folder. If the folder does not exist, the list is empty."""
     from dagster_smt.tables.sources.file_topics import FileTopicsSource
 
     if not local.local_folder(topics.root).is_dir():

@@ -362,8 +362,8 @@ class KafkaClient:
         return offsets
 
     def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
-        """Returns, for each topic-partition, the timestamp of the first record at or after its offset. The record need
-        not be committed.
+        """Returns the timestamp of the first record at or after each of ``offsets``, by topic-partition. The record
+        need not be committed.
         """
         millis_by_place: dict[Place, int] = {}
 
@@ -557,7 +557,7 @@ class KafkaClient:
             return Consumer(self.consumer_config(group, **more))
 
     def consumer_config(self, group: str, **more: Any) -> dict[str, Any]:
-        """Returns the librdkafka settings of a consumer that does not join its group. The settings include secrets."""
+        """Returns the librdkafka settings of a consumer that does not join ``group``. The settings include secrets."""
         return {**self._config, "group.id": group, "enable.auto.commit": False, **more}
 
     def cluster_id(self) -> str:
@@ -584,7 +584,8 @@ class KafkaClient:
 
     @contextmanager
     def asking(self, what: str) -> Iterator[None]:
-        """Converts failures of the client inside the block into errors of this package.
+        """Converts failures of the client inside the block into errors of this package, which name ``what`` was
+        requested.
 
         Raises:
             EngineError: SMT625: no broker responds; SMT626: the login fails; SMT627: TLS fails; SMT628: a permission is

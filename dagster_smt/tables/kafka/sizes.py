@@ -19,13 +19,13 @@ _FIRST = 3
 differences are 0 for a first record.
 """
 _VARINTS = (2**6, 2**13, 2**20, 2**27)
-"""The numbers from which on a signed varint needs one more byte."""
+"""The smallest numbers for which a signed varint needs one more byte. The first needs two bytes."""
 
 Headers = Sequence[tuple[str, bytes | None]]
 
 
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """Returns the size in bytes of a record with the given key, value and headers."""
+    """Returns the size in bytes of a record with ``key``, ``value`` and ``headers``."""
     of_headers: list[bytes | None] = []
     for name, content in headers:
         of_headers.extend((name.encode(), content))

@@ -129,8 +129,8 @@ class Transactions:
         return results
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
-        """Returns each record in the longest form that its topic may accept. Records without such a form are added to
-        ``unwritten``.
+        """Yields each of ``records`` in the longest form that its topic may accept. Records without such a form are
+        added to ``unwritten``.
         """
         writable: list[Outgoing] = []
         for record in records:
@@ -173,7 +173,9 @@ class Transactions:
         return True
 
     def _produce_all(self, records: Sequence[Outgoing], on_delivery: OnDelivery) -> Outgoing:
-        """Produces records until the client reports a rejected record. Returns the record that was produced last."""
+        """Produces ``records`` until the client reports a rejected record. Returns the record that was produced
+        last.
+        """
         for record in records:
             self._produce(record, on_delivery)
             if record.topic not in self.batches:

@@ -18,7 +18,7 @@ _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
-    """Returns what each partition's commit stores about unmasked records.
+    """Returns what the commit of each partition stores about the unmasked records in ``state``.
 
     The first commit lists the entries, each with one range per partition. If this list is too long, a single entry
     replaces all of them, and the commit of each partition contains the partition's range.

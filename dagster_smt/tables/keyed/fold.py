@@ -94,7 +94,7 @@ def _by_order(left: Column, right: Column) -> Column:
 
 
 def _soft_row(row: StructType, keyed: Keyed) -> Column:
-    """Returns the row of a key after its last event, for a table with soft deletions.
+    """Returns the row of a key after its last event, ``row``, for a table with soft deletions.
 
     After a deletion, the row has the values from before the deletion, the flag, and the coordinates of the deletion's
     record.

@@ -58,8 +58,8 @@ class _Versions:
         self.tracked = list(keyed.rows.track) or [name for name in schema.names if name not in self.own]
 
     def touched(self, table: DataFrame, events: DataFrame, starts: Starts) -> DataFrame:
-        """Returns those versions of the window's keys that were open when the window began, or that began in the window
-        or later.
+        """Returns those versions of ``table`` with the window's keys that were open when the window began, or that
+        began in the window or later.
 
         The result has the columns of an event, and ``stale``: true if the version began in the window or later.
         """
@@ -82,8 +82,8 @@ class _Versions:
         )
 
     def _begins(self, starts: Starts) -> Column:
-        """Returns a column with the first offset that the window reads in the partition of a version. For partitions
-        that the window does not read, the column is greater than any offset.
+        """Returns a column with the first offset in ``starts`` that the window reads in the partition of a version. For
+        partitions that the window does not read, the column is greater than any offset.
         """
         topic, partition = F.col("row").getField(self.topic), F.col("row").getField(self.partition)
         begins = F.lit(2**63 - 1)
@@ -92,7 +92,7 @@ class _Versions:
         return begins
 
     def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the changes to versions for keys whose events have an order. Keys whose events have no order are
+        """Returns the changes to versions for keys whose ``events`` have an order. Keys whose events have no order are
         returned as conflicts.
         """
         conflicts = self._conflicts(events, there)

@@ -45,7 +45,7 @@ class Keyed:
 
 
 def key_of_rows(keyed: Keyed) -> Column:
-    """Returns a column with the key of a table's row, as the struct ``key``."""
+    """Returns a column with the key of a row of the table ``keyed``, as the struct ``key``."""
     key_columns = []
     for name in keyed.columns.names:
         key_columns.append(F.col(quoted(name)).alias(name))
@@ -58,8 +58,8 @@ def no_names() -> Column:
 
 
 def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Problem]]:
-    """Returns pairs of a condition and a problem. An evaluated record that meets a condition cannot have a row in a
-    table with keys.
+    """Returns pairs of a condition and a problem. A record of ``evaluated`` that meets a condition cannot have a row in
+    a table with keys.
     """
     deleted = _is_deleted(evaluated, keyed)
     values = []
@@ -104,7 +104,7 @@ def _row_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
-    """Returns the columns that the mode adds, with their values for a row that has just been written."""
+    """Returns the columns that the mode of ``keyed`` adds, with their values for a row that has just been written."""
     rows = keyed.rows
     if rows.mode == "scd2":
         no_time, no_offset = F.lit(None).cast(TimestampType()), F.lit(None).cast("bigint")

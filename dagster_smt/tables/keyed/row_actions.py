@@ -112,7 +112,7 @@ def _same_partition() -> Column:
 
 
 def _order_after_row(kind: DataType) -> Column:
-    """Returns a column with the position of an event in the order of its key's events.
+    """Returns a column with the position of an event of ``kind`` in the order of its key's events.
 
     A tombstone may have no preceding event in its window. Then its position is after the event of the current row, and
     the tombstone is remembered with the sequence of that row. Without this sequence, an older event would create the
@@ -124,7 +124,7 @@ def _order_after_row(kind: DataType) -> Column:
 
 
 def _is_older(keyed: Keyed) -> Column:
-    """Returns a condition that is true if an event is older than the event of the current row.
+    """Returns a condition that is true if an event is older than the event of the current row in the table ``keyed``.
 
     Without ``sequence_by``, the condition is never true: a run that reads older offsets again also reads all later
     offsets up to the table's progress.
@@ -144,7 +144,9 @@ def _is_older(keyed: Keyed) -> Column:
 
 
 def _conflicts(keyed: Keyed) -> Column:
-    """Returns a condition that is true if nothing determines the order of an event and the current row's event."""
+    """Returns a condition that is true if nothing in ``keyed`` determines the order of an event and the current row's
+    event.
+    """
     if not keyed.rows.sequence_by:
         return ~_same_partition()
     return F.col("order.sequence").isNull() & ~_same_partition()

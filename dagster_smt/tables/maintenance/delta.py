@@ -45,7 +45,7 @@ class DeltaMaintenance:
         self.name, self.place = table.name, table.spec.place
 
     def sizes(self, small_below: int) -> FileSizes:
-        """See ``Maintained``."""
+        """Returns the number and the sizes of the table's files, as ``Maintained`` describes."""
         files = live_files(self.session, str(self.table.spec.path), self.table.spec.table)
         if files is None:
             metadata = "_metadata.file_path AS path, _metadata.file_size AS size"
@@ -53,14 +53,16 @@ class DeltaMaintenance:
         return sizes_of(files, small_below)
 
     def compact(self) -> StepResult:
-        """See ``Maintained``. ``OPTIMIZE`` also clusters the table if it has clustering columns."""
+        """Rewrites small files into larger ones, as ``Maintained`` describes. ``OPTIMIZE`` also clusters the table if
+        it has clustering columns.
+        """
         # keeps the metadata of a MERGE out of this commit
         with conflicts(_CONFLICT, self.place), undisturbed(self.session):
             metrics = self.session.sql(f"OPTIMIZE {self.name}").collect()[0].metrics
         return StepResult(metrics.numFilesRemoved, metrics.numFilesAdded, metrics.filesRemoved.totalSize)
 
     def manifests(self) -> StepResult:
-        """See ``Maintained``. Delta has no manifests."""
+        """Does nothing, because Delta has no manifests. See ``Maintained``."""
         return StepResult()
 
     def expire(self) -> StepResult:
@@ -70,7 +72,7 @@ class DeltaMaintenance:
         return StepResult()
 
     def clean_up(self) -> StepResult:
-        """See ``Maintained``.
+        """Removes files that no version in the retention needs, as ``Maintained`` describes.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT809, a property of the table
@@ -167,7 +169,7 @@ def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) ->
 
 @contextmanager
 def _unchecked(session: SparkSession) -> Iterator[None]:
-    """Switches off Delta's check of the retention.
+    """Switches off Delta's check of the retention in ``session`` while the block runs.
 
     Threads of a session share its settings, so the last running step restores the setting.
     """

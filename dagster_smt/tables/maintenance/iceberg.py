@@ -37,12 +37,12 @@ class IcebergMaintenance:
         self.name, self.place = table.name, table.spec.place
 
     def sizes(self, small_below: int) -> FileSizes:
-        """See ``Maintained``."""
+        """Returns the number and the sizes of the table's files, as ``Maintained`` describes."""
         files = self.session.sql(f"SELECT file_size_in_bytes AS size FROM {self.name}.files WHERE content = 0")
         return sizes_of(files, small_below)
 
     def compact(self) -> StepResult:
-        """Switches off Delta's retention check while the block runs.
+        """Rewrites small files into larger ones, as ``Maintained`` describes. Tables with a sort order are sorted.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT811, some files could not be
@@ -56,12 +56,12 @@ class IcebergMaintenance:
         return StepResult(row.rewritten_data_files_count, row.added_data_files_count, row.rewritten_bytes_count)
 
     def manifests(self) -> StepResult:
-        """See ``Maintained``."""
+        """Rewrites the manifests, as ``Maintained`` describes."""
         row = self._call("rewrite_manifests", "use_caching => false")
         return StepResult(row.rewritten_manifests_count, row.added_manifests_count)
 
     def expire(self) -> StepResult:
-        """See ``Maintained``.
+        """Removes old snapshots, as ``Maintained`` describes.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT812, no property contains the
@@ -76,8 +76,10 @@ class IcebergMaintenance:
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
-        """See ``Maintained``. The method removes files only from Iceberg's own folders, because the folder of the table
-        may contain another table.
+        """Removes files that belong to no snapshot, as ``Maintained`` describes.
+
+        The method removes files only from Iceberg's own folders, because the folder of the table may contain another
+        table.
         """
         older, location, removed = _before(max(self.options.retention_hours, SAFE_HOURS)), self._location(), 0
         for folder in _FOLDERS:
@@ -110,8 +112,8 @@ class IcebergMaintenance:
 
 
 def expire_now(session: SparkSession, table: IcebergTable) -> int:
-    """Removes all snapshots of the main branch except the current one, as an erasure requires. Returns the number of
-    removed files.
+    """Removes all snapshots of the main branch of ``table`` except the current one, as an erasure requires. Returns the
+    number of removed files.
 
     Raises:
         TableError: SMT805, another writer changed the table meanwhile.

@@ -52,7 +52,7 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
 
 
 def table_of(proposal: Proposal) -> TopicTable | None:
-    """Returns the proposed topic table. Returns None if its columns come from the records."""
+    """Returns the topic table of ``proposal``. Returns None if its columns come from the records."""
     if not proposal.columns:
         return None
     text = proposal.statement("proposal", {"topic": ";".join(proposal.topics)})

@@ -156,7 +156,7 @@ def _part(observation: Observation, kind: str) -> Observation:
 
 
 def _note_misfits(proposal: Proposal, observation: Values) -> None:
-    """Adds a note about values that are not objects. A JSON null is treated as a null value."""
+    """Adds a note to ``proposal`` about values that are not objects. A JSON null is treated as a null value."""
     fitting = {"objects", "arrays"} if proposal.rows else {"objects"}
     odd = []
     for group, count in observation.whole.groups.items():
@@ -169,7 +169,7 @@ def _note_misfits(proposal: Proposal, observation: Values) -> None:
 
 
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
-    """Adds columns for the key to the proposal, unless the value has the same fields."""
+    """Adds columns for the key to ``proposal``, unless the value has the same fields."""
     kind = proposal.key.kind
     if kind is None:
         return
@@ -222,8 +222,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _field_with_key(samples: Sequence[Sample]) -> str:
-    """Returns the field of the value that equals the key in all records with both. If there is no such field, returns
-    an empty string.
+    """Returns the field of the value that equals the key in all of ``samples`` with both. If there is no such field,
+    returns an empty string.
     """
     candidates: set[str] | None = None
     for sample in samples:

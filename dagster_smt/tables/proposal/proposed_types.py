@@ -50,8 +50,8 @@ class TypeProposal:
     notes: list[Note] = field(default_factory=list)
 
     def schema(self, observation: Observation, path: str = "") -> Schema | None:
-        """Returns the type that can read most of the observed values. Returns None for objects without any field,
-        because no column can hold them.
+        """Returns the type that can read most of the values of ``observation``. Returns None for objects without any
+        field, because no column can hold them.
         """
         groups = observation.groups
         if not groups:
@@ -125,7 +125,9 @@ class TypeProposal:
         return optional(decimal(places))
 
     def _texts_beside_numbers(self, observation: Observation, path: str) -> Schema:
-        """Returns a decimal type for numbers that some records write as strings, because a decimal reads both."""
+        """Returns a decimal type for the numbers of ``observation`` that some records write as strings, because a
+        decimal reads both.
+        """
         texts = observation.groups["texts"]
         digits: list[int] = []
         for counts in observation.digits.values():
@@ -172,8 +174,9 @@ class TypeProposal:
         return Schema(Type.STRUCT, optional=True, fields=tuple(fields))
 
     def _map(self, observation: Observation, path: str) -> Schema:
-        """Returns a map type for objects whose names differ from record to record. The names become keys of the map, so
-        the proposal shows none of them.
+        """Returns a map type for the objects of ``observation``, whose names differ from record to record.
+
+        The names become keys of the map, so the proposal shows none of them.
         """
         whole = Observation()
         for inside in observation.fields.values():
@@ -193,7 +196,7 @@ def _decimal(places: int) -> str:
 
 
 def _one_number(observation: Observation, groups: Counter[str]) -> bool:
-    """Returns True if all observed values are numbers, and some of these numbers are written as strings."""
+    """Returns True if all values of ``observation`` are numbers, and some of these numbers are written as strings."""
     numeric = sum(observation.kinds[kind] for kind in ("decimal", "number", "integer", "large", "fraction"))
     return numeric == groups.total() and len(groups) == 2
 

@@ -144,7 +144,7 @@ class HeaderNamed(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """See ``ValueRule``."""
+        """The schema of the rule's result, as ``ValueRule`` describes."""
         one = Schema(Type.BYTES, optional=True)
         if self.match == "all":
             return Schema(Type.ARRAY, optional=True, values=one)
@@ -218,7 +218,7 @@ class Decoded(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """See ``ValueRule``."""
+        """The schema of the rule's result, as ``ValueRule`` describes."""
         return self.schema
 
     @property

@@ -177,8 +177,8 @@ class RowParser(ColumnParser):
 
 
 def _in_small_letters(schema: Schema) -> Schema:
-    """Returns the schema of ksqlDB's header list with the field names of this package. ksqlDB's own names are ``KEY``
-    and ``VALUE``.
+    """Returns ``schema``, that of ksqlDB's header list, with the field names of this package. ksqlDB's own names are
+    ``KEY`` and ``VALUE``.
     """
     item = schema.values
     if item is None or schema.type is not Type.ARRAY or set(item.by_name) != {"KEY", "VALUE"}:

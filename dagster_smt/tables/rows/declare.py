@@ -79,8 +79,8 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
 
 
 def _key_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema of the key: a struct of the key columns. For ksqlDB's single key column, returns the column's
-    schema without a struct.
+    """Returns the schema of the key of ``row``: a struct of the key columns. For ksqlDB's single key column, returns
+    the column's schema without a struct.
     """
     if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
         return optional(row.key_column.schema)
@@ -118,7 +118,7 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
 
 
 def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
-    """Yields a problem for each timestamp column whose unit in Avro may be milliseconds or microseconds.
+    """Yields a problem for each timestamp column of ``row`` whose unit in Avro may be milliseconds or microseconds.
 
     Only the declaration can state the unit.
     """
@@ -220,8 +220,8 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
 
 
 def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
-    """Returns the problem of a format for single values, if there are several columns or a column of an unsuitable
-    type.
+    """Returns the problem of ``form``, a format for single values, if there are several columns or a column of an
+    unsuitable type.
     """
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
     names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)
@@ -238,7 +238,7 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
 
 
 def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
-    """Yields a problem for each map whose keys are not strings.
+    """Yields a problem for each map in ``schema`` whose keys are not strings.
 
     Keys of JSON objects are always strings. Only Connect's converter can write other keys, as a list of pairs.
     """

@@ -32,7 +32,7 @@ class Widened(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """See ``ValueRule``."""
+        """The schema of the rule's result, as ``ValueRule`` describes."""
         return self.schema
 
     def python(self, value: Any) -> Any:
@@ -57,7 +57,7 @@ class NarrowedNumber(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """See ``ValueRule``."""
+        """The schema of the rule's result, as ``ValueRule`` describes."""
         return self.schema
 
     @property
@@ -93,7 +93,7 @@ class Digits(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """See ``ValueRule``."""
+        """The schema of the rule's result, as ``ValueRule`` describes."""
         return self.schema
 
     @property

@@ -222,7 +222,9 @@ def _exists(name: str) -> Any:
 
 
 def _opened(node: Node) -> Group:
-    """Returns the record's value as a struct. A value that is not a struct becomes the only column of the struct."""
+    """Returns ``node``, the record's value, as a struct. A value that is not a struct becomes the only column of the
+    struct.
+    """
     if node.schema.type is Type.STRUCT:
         return open_struct(node)
     assert isinstance(node, Cell)

@@ -19,19 +19,19 @@ class RowStage(Stage):
 
     @property
     def label(self) -> str:
-        """See ``Stage``."""
+        """The name of the stage in messages: ``read columns`` or ``write columns``."""
         if isinstance(self.transform, ReadRow):
             return "read columns"
         return "write columns"
 
     @property
     def place(self) -> str:
-        """See ``Stage``."""
+        """The location of the stage in messages: the topic table, and the label of the stage."""
         return f"topic table ({self.label})"
 
     @property
     def connect_class(self) -> str:
-        """See ``Stage``."""
+        """The full name of the transform's class, as ``Stage`` describes."""
         return self.transform.connect_class
 
 

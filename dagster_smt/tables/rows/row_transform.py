@@ -22,5 +22,5 @@ class RowTransform(CodeTransform):
         return frozenset({"value", "key"} if self.row.key_fields else {"value"})
 
     def configured(self) -> dict[str, Any]:
-        """See ``Transform``."""
+        """Returns the columns of the topic table as an option, as ``Options`` describes."""
         return {"columns": [f"{c.name}: {c.schema.label}" for c in self.row.columns]}

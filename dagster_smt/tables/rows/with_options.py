@@ -198,8 +198,8 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
-    """Accepts Flink's option ``timestamp_mapping.legacy`` with the value ``false``, if no column is a timestamp without
-    a time zone.
+    """Removes Flink's option ``timestamp_mapping.legacy`` from ``options``. Its value must be ``false``, and no column
+    may be a timestamp without a time zone.
 
     For timestamps with a time zone, this mapping equals what this package writes. For timestamps without a time zone,
     the mapping uses ``local-timestamp-millis``, which Connect's converter reads as a plain number.
@@ -221,7 +221,7 @@ def _has_local_moment(schema: Schema) -> bool:
 
 
 def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
-    """Returns the option for the delimiter of ksqlDB's format ``DELIMITED``."""
+    """Returns the option in ``options`` for the delimiter of ksqlDB's format ``DELIMITED``."""
     option = f"{side.upper()}_DELIMITER"
     if kind != "csv" or (delimiter := options.take(option)) is None:
         return {}
@@ -229,8 +229,9 @@ def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
 
 
 def _wrapping(options: _Options, kind: str) -> dict[str, str]:
-    """Returns the format option that corresponds to ksqlDB's ``WRAP_SINGLE_VALUE``. The option determines whether a
-    single column is a field of the value, or the whole value.
+    """Returns the format option that corresponds to ksqlDB's ``WRAP_SINGLE_VALUE`` in ``options``.
+
+    The option determines whether a single column is a field of the value, or the whole value.
     """
     word = (options.take("WRAP_SINGLE_VALUE") or "").lower()
     if word not in ("", "true", "false"):
@@ -295,7 +296,8 @@ def _push_down(options: _Options) -> str:
 
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
-    """Removes the client option ``auto.offset.reset``, unless the start is a group's committed offsets.
+    """Removes the client option ``auto.offset.reset`` from ``properties``, unless the start is a group's committed
+    offsets.
 
     ``scan.startup.mode`` sets the start.
     """

@@ -126,7 +126,8 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """Returns, for each partition, the offset of the first record whose source record is not yet part of the table.
+    """Returns, for each partition of ``traces``, the offset of the first record whose source record is not yet part of
+    the table.
 
     Either a run that died has left this record, or the table is being rebuilt. The run that adds the source record to
     the table must find this record.

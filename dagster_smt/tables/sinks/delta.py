@@ -115,7 +115,7 @@ class DeltaTable:
     # --- reading ---
 
     def read(self) -> DataFrame:
-        """See ``Table``."""
+        """Returns all rows that have been committed, as ``Table`` describes."""
         return self.session.read.table(self.name)
 
     def schema(self) -> StructType | None:
@@ -132,11 +132,11 @@ class DeltaTable:
             raise
 
     def holds_rows(self) -> bool:
-        """See ``Table``."""
+        """Returns True if the table has a row, as ``Table`` describes."""
         return bool(self.read().limit(1).count())
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """See ``Table``."""
+        """Returns the state of the table, as ``Table`` describes."""
         last = self._history(1)
         if not last:
             return None
@@ -203,8 +203,9 @@ class DeltaTable:
         return frozenset(row.file for row in rows.collect())
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``. Delta skips a commit whose number it has seen before, even if a restore has removed that
-        commit.
+        """Returns the number of the commit after ``before``, as ``Table`` describes.
+
+        Delta skips a commit whose number it has seen before, even if a restore has removed that commit.
         """
         last = self._history(1)
         if not last:
@@ -236,7 +237,7 @@ class DeltaTable:
             return None
 
     def foreign(self) -> list[ForeignCommit]:
-        """See ``Table``."""
+        """Returns the latest commits of other writers, as ``Table`` describes."""
         others = (c for c in self._history(_MOST_LOOKED) if self._readable(c) is None and c.changes_rows)
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
@@ -289,11 +290,11 @@ class DeltaTable:
     # --- writing ---
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """See ``Table``."""
+        """Returns the problems of ``schema`` in this table format, as ``Table`` describes."""
         return [*refused(schema), *layout_problems(self.spec, schema)]
 
     def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
-        """See ``LaidOutTable``."""
+        """Returns warnings about the layout, as ``LaidOutTable`` describes."""
         layout = self.spec.layout
         if not layout or self.schema() is None:
             return []
@@ -306,7 +307,8 @@ class DeltaTable:
         return [other_layout(self.spec.place, differences)]
 
     def _check_rebuild(self, detail: Row) -> None:
-        """Raises an error if Delta cannot do the requested rebuild. The check runs before the run reads records.
+        """Raises an error if Delta cannot do the rebuild of the table with ``detail``. The check runs before the run
+        reads records.
 
         Raises:
             UnsupportedError: SMT906.
@@ -328,7 +330,7 @@ class DeltaTable:
         return UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """See ``Table``."""
+        """Writes ``frame`` and ``state`` in one commit, as ``Table`` describes."""
         settles = expected is not None and state.settled != expected.settled
         write = partial(self._write, frame, state, replaced)
         self._on_top_of_others(write, partial(self.state, settle=settles), expected, replaced)
@@ -376,7 +378,7 @@ class DeltaTable:
                 self._save(self._writer(frame, state, replaced))
 
     def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
-        """See ``Table``."""
+        """Applies ``changes`` and writes ``state`` in one commit, as ``Table`` describes."""
 
         def write() -> None:
             with self._conflicts():
@@ -413,18 +415,17 @@ class DeltaTable:
         return None
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``. A committed state never expires."""
+        """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
 
     def append(self, frame: DataFrame) -> None:
-        """See ``Table``."""
+        """Appends ``frame`` without a state, as ``Table`` describes."""
         self._make_empty(frame)
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``. The rows are written by a MERGE, which Delta rejects if another commit came first.
+        """Appends the rows of ``frame`` whose ``key`` is new, as ``Table`` describes.
 
-        New columns are added before the MERGE. In Spark 3.5, a MERGE adds no columns. In Delta 4.0.0,
-        ``MERGE WITH SCHEMA EVOLUTION`` silently leaves out new columns if it only inserts rows.
+        The rows are written by a MERGE, which Delta rejects if another commit came first.
         """
         rows = f"dagster_smt_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(rows)
@@ -463,8 +464,8 @@ class DeltaTable:
             self._save(self._writer(frame, state, replaced).options(**properties))
 
     def _make_empty(self, frame: DataFrame) -> bool:
-        """Creates the table with its layout, but without rows, if it does not exist. Returns True if this call has
-        created the table.
+        """Creates the table with its layout and the columns of ``frame``, but without rows, if it does not exist.
+        Returns True if this call has created the table.
         """
         layout = self.spec.layout
         if self.schema() is not None or not layout:
@@ -493,7 +494,7 @@ class DeltaTable:
             session.sql(delta_layout.create_as(self.name, view, layout, properties, replace=replace)).collect()
 
     def _rebuild(self, table: StructType, frame: DataFrame, state: TableState) -> None:
-        """Replaces all rows, the columns and the layout of the table in one commit."""
+        """Replaces all rows, the columns and the layout of ``table`` in one commit."""
         layout, properties = self.spec.layout, self._properties()
         former = delta_layout.generated_in(properties)
         everything = Replaced(everything=True)

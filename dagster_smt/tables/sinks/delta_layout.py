@@ -139,7 +139,7 @@ def create_generated(
 
 
 def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
-    """Maps each generated column in a table's properties to its spelling in ``partition_by``."""
+    """Maps each generated column in ``properties``, those of a table, to its spelling in ``partition_by``."""
     text = properties.get(GENERATED)
     if not text:
         return {}
@@ -163,7 +163,9 @@ def without_generated(columns: StructType, properties: Callable[[], Mapping[str,
 
 
 def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns those properties that neither Delta nor this package sets. They stay when the table is replaced."""
+    """Returns those of ``properties`` that neither Delta nor this package sets. They stay when the table is
+    replaced.
+    """
     others = {}
     for name, value in properties.items():
         if not name.startswith((OWN_PREFIX, *_OF_DELTA)) and value != REDACTED:

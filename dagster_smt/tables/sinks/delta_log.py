@@ -66,7 +66,7 @@ def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
 
 
 def checkpoint(session: SparkSession, path: str, table: str | None) -> int | None:
-    """Writes a checkpoint of the table's current version, and returns the version.
+    """Writes a checkpoint of the current version of ``table``, and returns the version.
 
     For the arguments, and for the result None, see ``last_commit``.
     """
@@ -99,7 +99,7 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
 
 
 def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame | None:
-    """Returns the files of the table's current version, with a column ``size``.
+    """Returns the files of the current version of ``table``, with a column ``size``.
 
     For the arguments, and for the result None, see ``last_commit``.
     """

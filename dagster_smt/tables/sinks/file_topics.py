@@ -80,15 +80,16 @@ class FileTopicsTable(RecordTable):
         return Problem("SMT522", str(self._file), f"the progress of the group is {why}", hint)
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """See ``Table``."""
+        """Returns the state of the topics, as ``Table`` describes."""
         try:
             return TableState.from_text(self._progress().state)
         except ValueError as error:
             raise TableError(self._unreadable(error)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """See ``Table``. Each record is written at least once, and exactly once if the run is repeated after a
-        crash.
+        """Appends ``frame`` to the topics and writes ``state``, as ``Table`` describes.
+
+        Each record is written at least once, and exactly once if the run is repeated after a crash.
         """
         assert not replaced, "runs refuse that: see replaceable"
         local.make_folder(self._file.parent)
@@ -101,7 +102,9 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._other_run_committed()) from None
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``. The progress file is written only if the state has changed."""
+        """Renews ``state`` in the progress file, as ``Table`` describes. The file is written only if the state has
+        changed.
+        """
         if state == self.state():
             return
         try:
@@ -154,11 +157,11 @@ class FileTopicsTable(RecordTable):
         return rows
 
     def append(self, frame: DataFrame) -> None:
-        """See ``Table``."""
+        """Appends ``frame`` without a state, as ``Table`` describes."""
         append_frame(self.topics, self._with_source(frame), _ORDER)
 
     def read(self) -> DataFrame:
-        """See ``Table``. Returns every record of every topic."""
+        """Returns every record of every topic, as ``Table`` describes."""
         source = open_source(self.topics, self.session)
         ranges = []
         for r in source.ranges(source.topics()):

@@ -82,11 +82,11 @@ class IcebergTable(IcebergStates):
     # --- writing ---
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """See ``Table``."""
+        """Returns the problems of ``schema`` in this table format, as ``Table`` describes."""
         return [*sql.refused(schema), *layout_problems(self.spec, schema)]
 
     def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
-        """See ``LaidOutTable``."""
+        """Returns warnings about the layout, as ``LaidOutTable`` describes."""
         properties = self._properties()
         if properties is None or rebuild or not self.spec.layout:
             return []
@@ -95,10 +95,10 @@ class IcebergTable(IcebergStates):
         return [other_layout(self.spec.place, differences)] if differences else []
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``. A committed state never expires."""
+        """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
 
     def append(self, frame: DataFrame) -> None:
-        """See ``Table``."""
+        """Appends ``frame`` without a state, as ``Table`` describes."""
         if self._creates(frame):
             return
         self._evolve(frame.schema, None)
@@ -122,8 +122,10 @@ class IcebergTable(IcebergStates):
         return True
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``. The rows are written to a branch that starts at the snapshot that has been searched for these
-        rows. The branch becomes ``main`` only if ``main`` has not moved.
+        """Appends the rows of ``frame`` whose ``key`` is new, as ``Table`` describes.
+
+        The rows are written to a branch that starts at the snapshot that has been searched for these rows. The branch
+        becomes ``main`` only if ``main`` has not moved.
         """
         if self._creates(frame):
             return
@@ -142,7 +144,7 @@ class IcebergTable(IcebergStates):
         raise always_changed(self.spec.place, _TRIES)
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """See ``Table``."""
+        """Writes ``frame`` and ``state`` in one commit, as ``Table`` describes."""
         settles = expected is not None and state.settled != expected.settled
         for _ in range(_TRIES):
             properties = self._properties()
@@ -166,7 +168,7 @@ class IcebergTable(IcebergStates):
         return written
 
     def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
-        """See ``Table``."""
+        """Applies ``changes`` and writes ``state`` in one commit, as ``Table`` describes."""
         for _ in range(_TRIES):
             properties = self._properties()
             assert properties is not None
@@ -251,7 +253,8 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", None)
 
     def _lay_out(self, properties: dict[str, str], base: str, *, made_by_us: bool) -> None:
-        """Applies the layout of the definition to an existing table. Rows that are written later get this layout.
+        """Applies the layout of the definition to an existing table with ``properties``. Rows that are written later
+        get this layout.
 
         A table without a snapshot has this layout already, unless one of our runs died while it created the table.
         """
@@ -387,8 +390,8 @@ class IcebergTable(IcebergStates):
                 time.sleep(0.05)
 
     def _keep(self, head: str, mark: str, columns: dict[str, Any] | None = None) -> bool:
-        """Stores the newest marker in a table property, so that the marker outlives its snapshot. Returns True if the
-        property has been written.
+        """Stores ``mark``, the newest marker, in a table property, so that the marker outlives its snapshot. Returns
+        True if the property has been written.
 
         Returns True if the property has been written.
         """
@@ -440,7 +443,7 @@ class IcebergTable(IcebergStates):
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
-        """Removes old states from the properties. These include the states of runs that lost a race, and of a former
+        """Removes old states from ``properties``. These include the states of runs that lost a race, and of a former
         table with the same name.
         """
         numbers = {}

@@ -181,8 +181,8 @@ def _read(text: str) -> PartitionField | str:
 
 
 def differences(layout: Layout, now: TableLayout) -> list[str]:
-    """Returns texts for the differences between a table and its definition. Each text names the table's layout first,
-    and then the definition's layout.
+    """Returns a text for each difference between the layout ``now`` of a table and ``layout``, that of its definition.
+    Each text names the table's layout first.
     """
     texts = []
     if layout.places_rows:

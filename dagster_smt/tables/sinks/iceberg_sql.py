@@ -281,7 +281,9 @@ def _children(kind: DataType) -> list[tuple[str, DataType | StructField]]:
 
 
 def column_metadata(schema: StructType) -> dict[str, Any]:
-    """Maps the path of each field to Connect's metadata of the field. Iceberg cannot store this metadata."""
+    """Maps the path of each field of ``schema`` to Connect's metadata of the field. Iceberg cannot store this
+    metadata.
+    """
     results = {}
     for path, f in all_fields(schema):
         if _METADATA in f.metadata:

@@ -51,30 +51,32 @@ class IcebergStates:
         procedure_argument(session, self.name)  # rejects an unsuitable name before anything is written
 
     def read(self) -> DataFrame:
-        """See ``Table``."""
+        """Returns all rows that have been committed, as ``Table`` describes."""
         self._properties()
         return self.session.table(self.name)
 
     def schema(self) -> StructType | None:
-        """See ``Table``."""
+        """Returns the table's columns, as ``Table`` describes."""
         properties = self._properties()
         if properties is None:
             return None
         return self._schema(properties)
 
     def holds_rows(self) -> bool:
-        """See ``Table``."""
+        """Returns True if the table has a row, as ``Table`` describes."""
         return self._properties() is not None and bool(self.session.table(self.name).limit(1).count())
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """See ``Table``."""
+        """Returns the state of the table, as ``Table`` describes."""
         properties = self._properties()
         if properties is None:
             return None
         return self._state(properties, settle=settle)
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``. Two states may have the same number, but the attempt distinguishes them."""
+        """Returns the number of the state after ``before``, as ``Table`` describes. Two states may have the same
+        number, but the attempt distinguishes them.
+        """
         if before is not None:
             return before.number + 1
         states = []
@@ -84,7 +86,7 @@ class IcebergStates:
         return max(map(number_of, states), default=0) + 1
 
     def foreign(self) -> list[ForeignCommit]:
-        """See ``Table``. Expired snapshots are not included."""
+        """Returns the latest commits of other writers, as ``Table`` describes. Expired snapshots are not included."""
         properties = self._properties()
         if properties is None:
             return []
@@ -117,8 +119,8 @@ class IcebergStates:
         return schema
 
     def _state(self, properties: dict[str, str], *, settle: bool = False) -> TableState | None:
-        """Returns the current state. If the newest marker belongs to the current snapshot, the list of snapshots is not
-        read.
+        """Returns the current state in ``properties``. If the newest marker belongs to the current snapshot, the list
+        of snapshots is not read.
         """
         head, _, mark = properties.get(NEWEST, "").partition(" ")
         if head == properties[HEAD]:
@@ -158,8 +160,8 @@ class IcebergStates:
         return state
 
     def _newest(self, properties: dict[str, str]) -> tuple[str, str, Sequence[Snapshot]]:
-        """Returns three items: our newest snapshot up to the current one, its marker, and later snapshots of other
-        writers.
+        """Returns three items for a table with ``properties``: our newest snapshot up to the current one, its marker,
+        and later snapshots of other writers.
 
         The result is empty if there is no such snapshot. Other writers may have rolled the table back. If the search
         ends at an expired snapshot, there are three possibilities to continue: the property names this snapshot, older

@@ -80,7 +80,7 @@ class KafkaTable(RecordTable):
         return KafkaPlace(self.session, self.spec.topics)
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """See ``Table``."""
+        """Returns the state that the consumer group stores, as ``Table`` describes."""
         try:
             return from_commits(self.groups.committed(self.spec.group))
         except ValueError as error:
@@ -91,7 +91,9 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT522", f"group {self.spec.group}", statement, hint)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """See ``Table``. Records are written at least once."""
+        """Writes ``frame`` to topics and commits ``state``, as ``Table`` describes. Records are written at least
+        once.
+        """
         assert not replaced, "runs refuse that: see replaceable"
         commits = self._commits(state)
         with self._committing() as commit:
@@ -105,8 +107,8 @@ class KafkaTable(RecordTable):
         return NewCommit(rows, topics, 0)
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``. Brokers forget the group's offsets unless they are committed again within
-        ``offsets.retention.minutes``.
+        """Commits ``state`` again, as ``Table`` describes. Brokers forget the group's offsets unless they are committed
+        again within ``offsets.retention.minutes``.
         """
         commits = self._commits(state)
         with self._committing() as commit:
@@ -160,7 +162,9 @@ class KafkaTable(RecordTable):
         return targets
 
     def beside_source(self) -> bool:
-        """See ``RecordTable``. Compares the ids of the clusters, because one cluster may have several addresses."""
+        """Returns True if source and target are on one cluster, as ``RecordTable`` describes. Compares the ids of the
+        clusters, because one cluster may have several addresses.
+        """
         if not isinstance(self.source, KafkaTopics):
             return False
         return self.groups.cluster_id() == self.place.client.cluster_id()
@@ -252,11 +256,11 @@ class KafkaTable(RecordTable):
         return max(lengths)
 
     def append(self, frame: DataFrame) -> None:
-        """See ``Table``."""
+        """Appends ``frame`` without a state, as ``Table`` describes."""
         self.place.append(with_source(frame, self.spec.group), _ORDER, lambda line: None)
 
     def read(self) -> DataFrame:
-        """See ``Table``. Returns every record of every topic of the cluster."""
+        """Returns every record of every topic of the cluster, as ``Table`` describes."""
         ranges = self.place.there(self.place.client.names())
         return self.place.read(Window(tuple(not_empty(ranges))))
 

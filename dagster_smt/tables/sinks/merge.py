@@ -122,7 +122,9 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
 
 
 def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
-    """Returns the condition that matches a change to its row, and the ``MERGE`` clauses that the changes need."""
+    """Returns the condition that matches a change of ``merge`` to its row, and the ``MERGE`` clauses that the changes
+    need.
+    """
     matches = " AND ".join(f"{now}.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
     names = merge.columns.names
     clauses = [
@@ -167,7 +169,7 @@ def view_of(changes: DataFrame) -> Iterator[str]:
 
 @contextmanager
 def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """Yields a session with settings that no other statement sees.
+    """Yields a session with ``settings``, which no other statement sees.
 
     Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads may write through the user's
     session at the same time, and their commits must not get this metadata. A Spark Connect client cannot create a
@@ -199,8 +201,8 @@ def undisturbed(session: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def standard_assignment(session: SparkSession) -> Iterator[None]:
-    """Switches a session from Hive's rules for assigning values to the standard rules while the block runs. With Hive's
-    rules, Spark rejects a merge into an Iceberg table.
+    """Switches ``session`` from Hive's rules for assigning values to the standard rules while the block runs. With
+    Hive's rules, Spark rejects a merge into an Iceberg table.
 
     The columns of a merge have the types of the table, so both sets of rules store the same values. A separate session
     would have its own catalog, and the catalog of the run would not see the commit.

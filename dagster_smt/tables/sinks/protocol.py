@@ -100,7 +100,7 @@ def check_expected(
 
 
 def other_run_committed(place: str) -> TableError:
-    """Returns the error for a commit that failed because another run committed first."""
+    """Returns the error for a commit to ``place`` that failed because another run committed first."""
     statement = "another run committed to this table first; no row of this run was written"
     return TableError(Problem("SMT528", place, statement, "run again: the next run reads the new records"))
 
@@ -133,7 +133,9 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """Returns the error for a table whose history no longer contains the commit from which its rows come."""
+    """Returns the error for the table at ``place``, whose history no longer contains the commit from which its rows
+    come.
+    """
     statement = f"the table was restored to {what}, and nothing shows the offsets of its rows"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
     return TableError(Problem("SMT555", place, statement, hint))
@@ -216,7 +218,7 @@ class Table(Protocol):
         ...
 
     def append(self, frame: DataFrame) -> None:
-        """Appends rows without a state, for tables that many runs append to."""
+        """Appends ``frame`` without a state, for tables that many runs append to."""
         ...
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:

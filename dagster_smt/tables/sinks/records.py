@@ -60,32 +60,36 @@ class RecordTable:
         raise NotImplementedError
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``. A group without a state has no commits."""
+        """Returns the number of the state after ``before``, as ``Table`` describes. A group without a state has no
+        commits.
+        """
         if before is not None:
             return before.number + 1
         return 1
 
     def foreign(self) -> list[ForeignCommit]:
-        """See ``Table``. Records of other writers do not matter."""
+        """Returns an empty list, because records of other writers do not matter. See ``Table``."""
         return []
 
     def schema(self) -> StructType | None:
-        """See ``Table``. Topics have no columns of their own."""
+        """Returns None, because topics have no columns of their own. See ``Table``."""
         return None
 
     def holds_rows(self) -> bool:
-        """See ``Table``. Records of other writers are no obstacle."""
+        """Returns False, because records of other writers are no obstacle. See ``Table``."""
         return False
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``. A committed state never expires."""
+        """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``. Records are appended by ``append_once``."""
+        """Appends the records of ``frame`` whose ``key`` is new, as ``Table`` describes. ``append_once`` appends
+        them.
+        """
         raise NotImplementedError
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """See ``Table``. Records always have the same columns."""
+        """Returns no problem, whatever the ``schema``, because records always have the same columns."""
         return []
 
 

@@ -81,7 +81,9 @@ class FilePlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["FilePlace"]:
-        """See ``Topics``. Other writers wait."""
+        """Runs the block as the only writer of ``topics`` for ``owner``, as ``Topics`` describes. Other writers
+        wait.
+        """
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)
         name = hashlib.sha256(owner.encode()).hexdigest()[:16]
@@ -89,7 +91,7 @@ class FilePlace:
             yield self
 
     def there(self, topics: Sequence[str]) -> list[Range]:
-        """See ``Topics``."""
+        """Returns the ranges of those ``topics`` that exist, as ``Topics`` describes."""
         if not local.local_folder(self.spec.root).is_dir():
             return []
         source = open_source(self.spec, self.session)
@@ -97,10 +99,10 @@ class FilePlace:
         return source.ranges([t for t in topics if t in listed])
 
     def read(self, window: Window) -> DataFrame:
-        """See ``Topics``."""
+        """Returns the records of ``window`` in the topics, as ``Topics`` describes."""
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``. Either all records are appended or none."""
+        """Appends ``frame`` to the topics, as ``Topics`` describes. Either all records are appended or none."""
         ranges = append_frame(self.spec, frame, order, say)
         return Appended(ranges, number_of_records(ranges))

@@ -39,7 +39,7 @@ class Source(Protocol):
         """Returns the names of all topics, sorted."""
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic; an empty string if the source does not know the identity.
+        """Returns the identity of each topic in ``topics``; an empty string if the source does not know the identity.
 
         A topic that is created again has a different identity.
 
@@ -48,7 +48,7 @@ class Source(Protocol):
         """
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the earliest offset and the end of each topic-partition, sorted.
+        """Returns the earliest offset and the end of each topic-partition of ``topics``, sorted.
 
         Raises:
             TableError: A topic does not exist or cannot be read.
@@ -97,7 +97,9 @@ class Source(Protocol):
         """
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
-        """Returns the stored bytes of each topic. Returns None if the source would have to read records to find out."""
+        """Returns the stored bytes of each topic in ``topics``. Returns None if the source would have to read records
+        to find out.
+        """
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """Returns the offsets that the consumer group ``group`` has committed, by topic-partition.

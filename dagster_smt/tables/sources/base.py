@@ -19,48 +19,54 @@ class BaseSource:
     lacks_offsets = False
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """See ``Source``."""
+        """Returns the earliest offset and the end of each partition of ``topics``, as ``Source`` describes."""
         raise NotImplementedError
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
-        """See ``Source``. The result contains only ranges."""
+        """Returns the ranges of ``topics``, as ``Source`` describes. The result contains only ranges."""
         return TopicEnds(self.ranges(topics))
 
     def same_topic(self, before: str, now: str) -> bool:
-        """See ``Source``."""
+        """Returns True if the identities ``before`` and ``now`` are those of one topic, as ``Source`` describes."""
         return before == now
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """See ``Source``. No partition loses records."""
+        """Returns an empty mapping for any ``positions``, because no partition of this source loses records. See
+        ``Source``.
+        """
         return {}
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """See ``Source``. All offsets are present."""
+        """Returns all ``offsets``, because all of them are present. See ``Source``."""
         return offsets
 
     def ahead(self) -> list[Problem]:
-        """See ``Source``. Timestamps are not checked."""
+        """Returns an empty list, because timestamps are not checked. See ``Source``."""
         return []
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[TopicPartition, int]:
-        """See ``Source``."""
+        """Returns the first offsets of ``topics`` at a time, as ``Source`` describes."""
         raise NotImplementedError
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[TopicPartition, int]]:
-        """See ``Source``. Sends one request for each time."""
+        """Returns the first offsets of ``topics`` at each of ``moments``, as ``Source`` describes. Sends one request
+        for each time.
+        """
         topics = list(topics)
         return [self.offsets_at(topics, millis) for millis in moments]
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """See ``Source``."""
+        """Returns the records of ``window``, as ``Source`` describes."""
         raise NotImplementedError
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """See ``Source``. The epoch is always null."""
+        """Returns the records of ``window`` with the leader epoch, as ``Source`` describes. The epoch is always
+        null.
+        """
         from pyspark.sql import functions as F
 
         return self.read(window, beat).withColumn(LEADER_EPOCH, F.lit(None).cast("int"))
 
     def changed(self, window: Window) -> list[Problem]:
-        """See ``Source``. There are no changes."""
+        """Returns an empty list for any ``window``, because the topics of this source do not change. See ``Source``."""
         return []

@@ -68,7 +68,7 @@ class FileTopicsSource(BaseSource):
             return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic, which the topic's writer has stored.
+        """Returns the identity of each topic in ``topics``, which the topic's writer has stored.
 
         The identity of a topic that was written by hand comes from its first segment.
         """
@@ -87,12 +87,14 @@ class FileTopicsSource(BaseSource):
         return ""
 
     def same_topic(self, before: str, now: str) -> bool:
-        """See ``Source``. A topic written by hand stays the same topic if its first segments are removed."""
+        """Returns True if the identities ``before`` and ``now`` are those of one topic, as ``Source`` describes. A
+        topic written by hand stays the same topic if its first segments are removed.
+        """
         first, other = _BY_HAND.fullmatch(before), _BY_HAND.fullmatch(now)
         return before == now or (first is not None and other is not None and int(first[1]) < int(other[1]))
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int]:
-        """See ``Source``. Returns the sizes of the segments."""
+        """Returns the sizes of the segments of ``topics``, as ``Source`` describes."""
         with local.coded(self.root):
             results = {}
             for topic in topics:
@@ -128,11 +130,14 @@ class FileTopicsSource(BaseSource):
             yield Range(topic, partition, segments[0].base if segments else 0, end)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """See ``Source``."""
+        """Returns the first offsets of ``topics`` at a time, as ``Source`` describes."""
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """See ``Source``. Reads the records of the topics once, on Spark. Lines that are not records are ignored."""
+        """Returns the first offsets of ``topics`` at each of ``moments``, as ``Source`` describes.
+
+        Reads the records of the topics once, on Spark. Lines that are not records are ignored.
+        """
         from dagster_smt.tables.sources.chunks import FOUND_SCHEMA, FirstAt
 
         ranges = self.ranges(topics)
@@ -151,7 +156,7 @@ class FileTopicsSource(BaseSource):
         return [offsets_by_moment[millis] for millis in moments]
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """See ``Source``. Opens only the segments that overlap the window.
+        """Returns the records of ``window``, as ``Source`` describes. Opens only the segments that overlap the window.
 
         Raises:
             TableError: SMT503: a Parquet segment has wrong columns; SMT505: a segment ends before the next one begins;
@@ -165,7 +170,7 @@ class FileTopicsSource(BaseSource):
         return map_in_arrow(self._numbers(chunks), ReadChunks(chunks), KAFKA_SCHEMA)
 
     def _numbers(self, chunks: "list[Chunk]") -> "DataFrame":
-        """Returns a data frame with a row for each chunk, which contains the number of the chunk.
+        """Returns a data frame with a row for each of ``chunks``, which contains the number of the chunk.
 
         Spark's default parallelism splits the rows evenly, unless there are very few or very many.
         """
@@ -180,19 +185,21 @@ class FileTopicsSource(BaseSource):
         return self.session.range(0, len(chunks), 1, tasks)
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """See ``Source``."""
+        """Raises an error for any ``group``, because file topics have no consumer groups. See ``Source``."""
         raise no_groups(str(self.spec.root))
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
-        """See ``Source``."""
+        """Raises an error for any ``group``, because file topics have no consumer groups. See ``Source``."""
         raise no_groups(str(self.spec.root))
 
     def count(self, window: Window) -> dict[str, int]:
-        """See ``Source``. Each offset is a record."""
+        """Returns the number of records in ``window``, as ``Source`` describes. Each offset is a record."""
         return window.records_by_topic
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
-        """See ``Source``. Every offset of a window has a record."""
+        """Returns problems if ``read`` shows that records of ``window`` were not read, as ``Source`` describes. Every
+        offset of a window has a record.
+        """
         if sum(read.values()) == window.records:
             return []
         return self.explain(window, beat)

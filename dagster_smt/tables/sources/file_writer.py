@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 
 
 def silent(line: str) -> None:
-    """Does nothing. Callers that show no progress pass this function."""
+    """Does nothing with ``line``. Callers that show no progress pass this function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class TopicWriter:
             return 0
 
     def append(self, records: Iterable[NewRecord], partition: int = 0) -> Range:
-        """See ``append_records``."""
+        """Appends ``records`` to the topic, as ``append_records`` does."""
         check_place(self.topic, partition)
         start = end = self.end(partition)
         folder = self.root / self.topic / str(partition)

@@ -107,7 +107,7 @@ def _encoded(
     headers: list[dict[str, Any]] | None,
 ) -> tuple[str | None, str | None]:
     """Returns two items, one of which is None: the part of a record's line after the offset, and the reason why the
-    record cannot be a line.
+    record with this ``key`` and ``value`` cannot be a line.
     """
     if topic is None or partition is None:
         return None, "it has no topic or no partition"

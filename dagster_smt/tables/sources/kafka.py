@@ -59,11 +59,11 @@ class KafkaReader(BaseSource):
         self._ahead: dict[TopicPartition, int] = {}
 
     def topics(self) -> list[str]:
-        """See ``Source``. Returns all topics except Kafka's internal topics."""
+        """Returns the names of all topics except Kafka's internal topics, as ``Source`` describes."""
         return self.client.names()
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """See ``Source``. Returns the ids of the topics (KIP-516)."""
+        """Returns the ids of ``topics`` (KIP-516), as ``Source`` describes."""
         ids = {}
         for topic, (id_, _) in self.client.described(topics).items():
             ids[topic] = id_
@@ -71,19 +71,25 @@ class KafkaReader(BaseSource):
         return ids
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """See ``Source``. With ``read_committed`` a partition ends before the first open transaction."""
+        """Returns the earliest offset and the end of each partition of ``topics``, as ``Source`` describes. With
+        ``read_committed`` a partition ends before the first open transaction.
+        """
         return self.client.ranges(topics)
 
     def measure(self, topics: Iterable[str]) -> TopicEnds:
-        """See ``Source``."""
+        """Returns the ranges of ``topics`` with the facts about them, as ``Source`` describes."""
         return self.client.measure(topics)
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """See ``Source``. The brokers know the first offset of each leader (KIP-320)."""
+        """Returns the partitions of ``positions`` that have lost records, as ``Source`` describes. The brokers know the
+        first offset of each leader (KIP-320).
+        """
         return self.client.cut_back(positions)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """See ``Source``. Uses the brokers' own ``offsetsForTimes``."""
+        """Returns the first offsets of ``topics`` at a time, as ``Source`` describes. Uses the brokers' own
+        ``offsetsForTimes``.
+        """
         ends = ends_of(self.ranges(topics))
         at = self.client.offsets_at(list(ends), millis)
         soon = time.time() * 1000 + _AHEAD
@@ -98,32 +104,32 @@ class KafkaReader(BaseSource):
         return results
 
     def ahead(self) -> list[Problem]:
-        """See ``Source``."""
+        """Returns a problem for each record with a future timestamp, as ``Source`` describes."""
         problems = []
         for place, offset in sorted(self._ahead.items()):
             problems.append(_ahead(place, offset))
         return problems
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """See ``Source``. The sizes are unknown, so the result is None."""
+        """Returns None as the sizes of ``topics``, because they are unknown. See ``Source``."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """See ``Source``."""
+        """Returns the committed offsets of ``group``, as ``Source`` describes."""
         offsets = {}
         for place, committed in self.client.committed(group).items():
             offsets[place] = committed.offset
         return offsets
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
-        """See ``Source``."""
+        """Commits ``ends`` as the offsets of ``group``, as ``Source`` describes."""
         positions = {}
         for place, end in ends.items():
             positions[place] = Committed(end, "")
         self.client.commit(group, positions)
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """See ``Source``. Spark's ``kafka`` source reads between explicit offsets, and fails if records have been
-        lost.
+        """Returns the records of ``window``, as ``Source`` describes. Spark's ``kafka`` source reads between explicit
+        offsets, and fails if records have been lost.
         """
         assert self.session is not None
         beat()
@@ -138,7 +144,9 @@ class KafkaReader(BaseSource):
         return frame
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """See ``Source``. confluent-kafka's client reads the records."""
+        """Returns the records of ``window`` with the leader epoch, as ``Source`` describes. confluent-kafka's client
+        reads the records.
+        """
         assert self.session is not None
         beat()
         if not window.ranges:
@@ -218,7 +226,8 @@ class KafkaReader(BaseSource):
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
 
     def changed(self, window: Window) -> list[Problem]:
-        """See ``Source``. Reports topics that have been deleted or created again, and deleted records.
+        """Returns the changes of the topics in ``window``, as ``Source`` describes: topics that have been deleted or
+        created again, and deleted records.
 
         Returns:
             SMT598: the topic was deleted; SMT516: the topic was created again; SMT634: records were deleted.
@@ -249,10 +258,10 @@ class KafkaReader(BaseSource):
         return problems
 
     def count(self, window: Window) -> None:
-        """See ``Source``. The number is unknown, because offsets are not dense."""
+        """Returns None as the number of records in ``window``, because offsets are not dense. See ``Source``."""
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
-        """See ``Source``.
+        """Returns problems if ``read`` shows that records of ``window`` were not read, as ``Source`` describes.
 
         If a topic has fewer records than offsets, the Python client reads it once more and counts its records. If a
         record that the brokers still return is missing, this is a problem.

@@ -24,7 +24,7 @@ def open_parquet(path: Any) -> pq.ParquetFile:
 
 
 def schema_problem(schema: pa.Schema) -> str:
-    """Returns the problem with the columns of a Parquet segment; an empty string if there is none."""
+    """Returns the problem with ``schema``, the columns of a Parquet segment; an empty string if there is none."""
     checks = {
         "key": _is_side,
         "value": _is_side,

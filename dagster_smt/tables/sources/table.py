@@ -68,7 +68,8 @@ class TableReader(BaseSource):
         return dict.fromkeys(topics, identity)
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """See ``Source``. A range extends from the smallest offset of a partition to the greatest.
+        """Returns the smallest and the greatest offset of each partition of ``topics`` as a range, as ``Source``
+        describes.
 
         Raises:
             TableError: SMT501: the table does not have a topic; SMT546: the table does not exist; SMT547: the columns
@@ -102,7 +103,9 @@ class TableReader(BaseSource):
         return sorted(rows_as_ranges)
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """See ``Source``. Executors combine the offsets into ranges, and read only coordinates."""
+        """Returns those ``offsets`` that the table contains, as ``Source`` describes. Executors combine the offsets
+        into ranges, and read only coordinates.
+        """
         places = within(self._frame(), Window(tuple(offsets.ranges()))).select(*_PLACE, "offset")
         number = F.dense_rank().over(Frame.partitionBy(*_PLACE).orderBy("offset")).alias("number")
         numbered = places.select(*_PLACE, "offset", number)
@@ -111,11 +114,13 @@ class TableReader(BaseSource):
         return offsets_of(Range(*row) for row in rows.select(*_PLACE, "start", "end").collect())
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """See ``Source``."""
+        """Returns the first offsets of ``topics`` at a time, as ``Source`` describes."""
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """See ``Source``. Uses one query for all times."""
+        """Returns the first offsets of ``topics`` at each of ``moments``, as ``Source`` describes. Uses one query for
+        all times.
+        """
         topics = tuple(topics)
         ends = ends_of(self.ranges(topics))
         stamp = F.unix_micros("timestamp")
@@ -131,7 +136,8 @@ class TableReader(BaseSource):
         return offsets_by_moment
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> DataFrame:
-        """See ``Source``. The coordinates are searched for duplicates first.
+        """Returns the records of ``window``, as ``Source`` describes. The coordinates are searched for duplicates
+        first.
 
         Raises:
             TableError: SMT546: the table does not exist; SMT547: the columns are wrong; SMT548: an offset occurs twice
@@ -151,22 +157,24 @@ class TableReader(BaseSource):
         return frame
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """See ``Source``. The sizes are unknown."""
+        """Returns None as the sizes of ``topics``, because they are unknown. See ``Source``."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """See ``Source``."""
+        """Raises an error for any ``group``, because a table has no consumer groups. See ``Source``."""
         raise no_groups(self.spec.place)
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
-        """See ``Source``."""
+        """Raises an error for any ``group``, because a table has no consumer groups. See ``Source``."""
         raise no_groups(self.spec.place)
 
     def count(self, window: Window) -> dict[str, int]:
-        """See ``Source``."""
+        """Returns the number of records in ``window``, as ``Source`` describes."""
         return dict(within(self._frame(), window).groupBy("topic").count().collect())
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """See ``Source``. A table may lack offsets, so no number of records is wrong."""
+        """Returns no problem for any ``window``, because a table may lack offsets, so no number of records is wrong.
+        See ``Source``.
+        """
         return []
 
     def _existing(self, topics: Iterable[str]) -> tuple[str, ...]:

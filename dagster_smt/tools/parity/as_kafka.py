@@ -1,4 +1,4 @@
-"""Runs a case again on the Python evaluator, with one or several of the deliberate differences switched off.
+"""Runs a case again on the Python evaluator, with one or more of the deliberate differences from Kafka switched off.
 
 If a difference explains a result, the result without the difference must equal Kafka's exactly. Therefore each mode
 here replaces one of our rules with Kafka's, and the judge compares the results with the recorded ones.
@@ -40,7 +40,7 @@ _IGNORED = (".field.syntax.version", ".hoisted", ".field.on.missing.parent", ".f
 
 
 class KafkaReplaceField(CodeTransform, ReplaceField):
-    """ReplaceField with Kafka's defect on structs: Kafka looks a value up by the inverse of the renames."""
+    """ReplaceField with Kafka's defect on structs: Kafka looks up a value by the inverse of the renames."""
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         group = struct_of(at.side_of(record), self.purpose)
@@ -102,7 +102,7 @@ class HashedReplaceField(KafkaReplaceField):
 
 
 class KafkaConverter(Converter):
-    """A converter that reads JSON in the same way as Kafka does.
+    """A converter that reads JSON as Kafka does.
 
     ``coerced`` is true if the reader converted the last datum to a different type. ``schemaless`` is true if the last
     datum was JSON without a schema, whose spelling this package keeps.
@@ -152,13 +152,13 @@ class KafkaConverter(Converter):
 
 
 class WrittenConverter(KafkaConverter):
-    """Reads the output of a converter."""
+    """A converter that reads the output of Kafka's converter."""
 
     reader = WrittenReader
 
 
 def _bare(tree: Any) -> Any:
-    """Returns the JSON of a schema without its defaults."""
+    """Returns the JSON of a schema, ``tree``, without its defaults."""
     if isinstance(tree, list):
         return [_bare(item) for item in tree]
     if not isinstance(tree, dict):
@@ -173,7 +173,7 @@ def _bare(tree: Any) -> Any:
 
 
 def _with_defaults(schema: Schema | None, tree: Any, reader: JacksonReader) -> Any:
-    """Returns a schema with its defaults, read as Kafka reads them."""
+    """Returns ``schema`` with the defaults in ``tree``, read as Kafka reads them."""
     if schema is None or not isinstance(tree, dict):
         return schema
     children = zip(schema.fields, tree.get("fields") or (), strict=False)
@@ -191,7 +191,9 @@ def _with_defaults(schema: Schema | None, tree: Any, reader: JacksonReader) -> A
 
 
 def load_raw(text: str, key: str) -> msgspec.Raw:
-    """Returns the JSON text under a key. Raises ``DataError`` if the text is not such an object."""
+    """Returns the JSON text under ``key`` of the object ``text``. Raises ``DataError`` if ``text`` is not an object
+    with this key.
+    """
     try:
         texts: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         return texts[key]
@@ -200,8 +202,9 @@ def load_raw(text: str, key: str) -> msgspec.Raw:
 
 
 def coerced(case: Case, record: dict[str, Any]) -> dict[str, bool]:
-    """Returns, for ``key``, ``value`` and ``header``, True if Kafka coerces a value in this part to a different
-    type."""
+    """Returns a flag for ``key``, ``value`` and ``header``: True if Kafka coerces a value in this part of ``record`` to
+    a different type.
+    """
     converter = KafkaConverter(case.get("converter") or {})
     parts = {"key": [record["key"]], "value": [record["value"]], "header": [h["value"] for h in record["headers"]]}
     results = {}
@@ -217,7 +220,7 @@ def _coerced(converter: KafkaConverter, datum: dict[str, str] | None) -> bool:
 
 
 def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
-    """Returns True if a part of a record is JSON without a schema whose spelling Kafka changes."""
+    """Returns True if a part of ``record`` is JSON without a schema whose spelling Kafka changes."""
     converter = KafkaConverter(case.get("converter") or {})
     for datum in (record["key"], record["value"], *(header["value"] for header in record["headers"])):
         _coerced(converter, datum)
@@ -227,14 +230,14 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
-    """Returns True if a datum has the name of a logical type, but not its type."""
+    """Returns True if ``datum`` has a schema with the name of a logical type, but without its type."""
     converter = KafkaConverter(case.get("converter") or {})
     _coerced(converter, datum)
     return converter.by_name
 
 
 def runs(case: Case) -> Iterator[tuple[str, Results]]:
-    """Yields the results of a case with intended differences switched off: first each difference alone, then several
+    """Yields the results of ``case`` with intended differences switched off: first each difference alone, then several
     together.
 
     Yields:
@@ -281,7 +284,7 @@ def _defective(stage: Stage, class_: type[ReplaceField]) -> Stage:
 
 
 def _without_ignored(case: Case) -> Case | None:
-    """D1: returns the case without the options that Kafka ignores; None if the case has no such options."""
+    """D1: returns ``case`` without the options that Kafka ignores; None if the case has no such options."""
     heads = []
     for k, v in case["config"].items():
         if k.endswith(".type") and _ignores(str(v)):
@@ -300,7 +303,7 @@ def _ignores(type_: str) -> bool:
 
 
 def _with_defects(case: Case) -> Case | None:
-    """D2: returns the case with Kafka's ReplaceField, which mixes up fields; None if the case renames nothing."""
+    """D2: returns ``case`` with Kafka's ReplaceField, which mixes up fields; None if the case renames nothing."""
     renames = any(key.endswith(".renames") for key in case["config"])
     if renames:
         return {"renames": KafkaReplaceField, **case}
@@ -308,14 +311,14 @@ def _with_defects(case: Case) -> Case | None:
 
 
 def _with_kafkas_reader(case: Case) -> Case | None:
-    """D5: returns the case with Jackson's coercions in JSON; None if the case needs no coercion."""
+    """D5: returns ``case`` with Jackson's coercions in JSON; None if the case needs no coercion."""
     if any(any(coerced(case, r).values()) for r in case["records"]):
         return {**case, "reader": True}
     return None
 
 
 def _one_schema(case: Case) -> Case | None:
-    """D2: returns the case with one schema for schemas that differ only in the scale of a default.
+    """D2: returns ``case`` with one schema in place of schemas that differ only in the scale of a default.
 
     Kafka's cache keeps the first of these schemas.
     """
@@ -344,7 +347,7 @@ def _one_schema(case: Case) -> Case | None:
 
 
 def _by_value(tree: Any) -> Any:
-    """Returns a tree in which equal fractions are the same object."""
+    """Returns ``tree`` with one object for all fractions that are equal."""
     if isinstance(tree, dict):
         members = {}
         for k, v in tree.items():
@@ -358,7 +361,7 @@ def _by_value(tree: Any) -> Any:
 
 
 def _hashed(case: Case) -> Case | None:
-    """D4: orders the keys of objects as Java's hash maps do."""
+    """D4: returns ``case`` with the keys of objects in the order of Java's hash maps."""
     records = []
     for record in case["records"]:
         records.append(_with_sides(record, _hashed_datum))
@@ -394,8 +397,9 @@ def _hashed_text(text: msgspec.Raw) -> bytes:
 
 
 def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
-    """Returns the keys in the order in which a ``java.util.HashMap`` iterates over them, if they were added in the
-    given order."""
+    """Returns ``keys`` in the order in which a ``java.util.HashMap`` iterates over them, if they were added in the
+    given order.
+    """
     size = 1
     while size < capacity:
         size *= 2
@@ -405,7 +409,7 @@ def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
 
 
 def _spread(key: str) -> int:
-    """Returns ``String.hashCode``, with its high bits mixed into the low bits."""
+    """Returns Java's ``String.hashCode`` of ``key``, with the high bits mixed into the low bits."""
     code = 0
     data = key.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(data), 2):
@@ -423,4 +427,6 @@ _MODES: tuple[tuple[str, Callable[[Case], Case | None]], ...] = (
     ("D2", _one_schema),
     ("D4", _hashed),
 )
-"""The differences that can be switched off, each with a function that does so. It returns None for unrelated cases."""
+"""The differences that can be switched off, each with a function that does so. The function returns None for a case
+without the difference.
+"""

@@ -1,4 +1,4 @@
-"""Contains rules that explain the difference between two results for one record without a second run."""
+"""Explains the difference between two results for one record by rules, without a second run."""
 
 import math
 import re
@@ -30,9 +30,9 @@ from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.numbers import float_text, to_float32
 
 SPARK = "spark"
-"""Key of a result that marks it as the Spark evaluator's."""
+"""The key that marks a result as the Spark evaluator's."""
 BYTES = "bytes"
-"""Key of a header that a stage has set on Spark: its bytes."""
+"""The key of a header's bytes, for a header that a stage has set on Spark."""
 
 Result = dict[str, Any]
 _LOGICAL = "org.apache.kafka.connect.data."
@@ -46,7 +46,7 @@ _GROUPS = (
         "SMT406",
     ),
 )
-"""Java's messages about a replacement that refers to a group that the expression does not have."""
+"""Java's messages about a replacement that refers to a group that is not in the expression."""
 CRASHES = (
     ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),
     *((name, *group) for name in ("RegexRouter", "ByLogicalTableRouter", "EventRouter") for group in _GROUPS),
@@ -56,7 +56,9 @@ CRASHES = (
     ("TimestampRouter", "java.lang.NullPointerException", r"", "SMT407"),
     ("TimestampConverter", "java.lang.NullPointerException", r'"config\.format" is null', "SMT421"),
 )
-"""Java exceptions that Kafka throws: transform, class, and message; with the code of the problem in this package."""
+"""The Java exceptions with which Kafka crashes on a record: transform, class and message, and the code of the problem
+in this package.
+"""
 CONFIG_CRASHES = (
     ("ExtractField", "java.lang.IllegalArgumentException", r"fromIndex\(0\) > toIndex\(-1\)", "SMT014"),
     (
@@ -66,7 +68,7 @@ CONFIG_CRASHES = (
         "SMT013",
     ),
 )
-"""The same for exceptions where this package rejects the configuration."""
+"""The Java exceptions with which Kafka crashes on a record where this package rejects the configuration."""
 _MISLABELLED = (
     (
         "org.apache.kafka.connect.errors.DataException",
@@ -86,7 +88,7 @@ _MISLABELLED = (
 
 
 class Bridge:
-    """Compares two results of a case's record."""
+    """The rules for comparing two results of a record of one case."""
 
     def __init__(self, case: dict[str, Any], chain: Chain | None):
         self.case, self.chain = case, chain
@@ -94,7 +96,9 @@ class Bridge:
         self.written = WrittenConverter(case.get("converter") or {})
 
     def __call__(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the decisions that explain a difference; empty without a difference, None without an explanation."""
+        """Returns the decisions that explain the difference between ``want`` and ``got``; empty without a difference,
+        None without an explanation.
+        """
         if not result_difference(want, got):
             return []
         if kind_of_result(want) == "error":
@@ -132,7 +136,9 @@ class Bridge:
         return False
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Returns True if Kafka crashes on a record because of an option that this package rejects with this code."""
+        """Returns True if Kafka's result ``want`` is a crash because of an option that this package rejects with
+        ``code``.
+        """
         if "error" not in want:
             return False
         for *crash, known in CONFIG_CRASHES:
@@ -166,8 +172,9 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Returns True if two strings are the spellings that Java 17 and Java 19 have for the same float, and the chain
-        prints floats."""
+        """Returns a function that compares two values: True if they are spellings that Java 17 and Java 19 have for the
+        same float, and the chain prints floats.
+        """
         text_of_record = repr(self.case["records"][number])
 
         def same(want: Any, got: Any) -> bool:
@@ -198,7 +205,7 @@ class Bridge:
         return False
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
-        """Returns True if a value that JSON cannot express equals a value that JSON can express.
+        """Returns True if ``want``, a value that JSON cannot express, equals ``got``, a value that JSON can express.
 
         The values must be the same; scale and name may differ.
         """
@@ -217,7 +224,7 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns D2 if the result has the same value, with a schema that fits the value.
+        """Returns D2 if ``got`` has the same value as ``want``, but a schema that fits the value.
 
         The original's schema does not fit the value, so nothing can write its result.
         """
@@ -231,14 +238,15 @@ class Bridge:
         return None
 
     def _java(self, datum: Any) -> tuple[str | None, Any]:
-        """Returns schema and value of a datum in the form for values that JSON cannot carry."""
+        """Returns the schema and the value of ``datum``, as the cases write values that JSON cannot express."""
         if datum is not None and "unserialisable" in datum:
             return datum.get("schema"), datum.get("java")
         schema, value = self.written.read(datum)
         return None if schema is None else java_schema(schema), java_form(schema, whole(value))
 
     def _same_bytes(self, want: Any, header: dict[str, Any]) -> bool:
-        """Returns True if a header's bytes are equivalent to the bytes that Connect's converter would have written.
+        """Returns True if the bytes of ``header`` are equivalent to the bytes that Connect's converter would have
+        written for ``want``.
 
         The order of a map's entries is ignored.
         """
@@ -252,9 +260,7 @@ class Bridge:
         return same or (data is not None and header[BYTES] is not None and unordered(data) == unordered(header[BYTES]))
 
     def _scale(self, number: int, want: Any, got: Any) -> list[str] | None:
-        """Explains decimals that differ in trailing zeros, and strings of such decimals in a chain that prints
-        decimals.
-        """
+        """Explains a difference only in the trailing zeros of decimals, or of strings if the chain prints decimals."""
         text_of_record = str(self.case["records"][number])
         if "connect.data.Decimal" not in text_of_record:
             return None
@@ -272,8 +278,9 @@ class Bridge:
         return None
 
     def mislabelled(self, number: int, want: Result) -> bool:
-        """Returns True if Kafka fails on the name of a date type that a Cast of the whole key or value left in the
-        schema."""
+        """Returns True if Kafka fails because a Cast of the whole key or value left the name of a date type in the
+        schema.
+        """
         if "error" not in want or self.chain is None:
             return False
         error = want["error"]
@@ -303,7 +310,7 @@ _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^"{}\[\],]+')
 
 
 def unordered(data: bytes) -> list[Any]:
-    """Returns a header as nested lists, with the entries of maps sorted."""
+    """Returns the header in ``data`` as nested lists, with the entries of maps sorted."""
     stack: list[list[Any]] = [[[]]]
     opened = ""
     for piece in _PIECE.findall(data.decode(errors="replace")):
@@ -321,7 +328,9 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Returns True if Connect, unlike us, gives null the schema of a struct without fields (ExtractNewRecordState)."""
+    """Returns True if Connect, unlike this package, gives null the schema of a struct without fields
+    (ExtractNewRecordState).
+    """
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
         return False
@@ -329,7 +338,7 @@ def _fieldless(want: Any, got: Any) -> bool:
 
 
 def fits(schema: dict[str, Any], java: Any) -> bool:
-    """Returns True if a value has the type of its schema.
+    """Returns True if the value ``java`` has the type of ``schema``.
 
     The value is in the cases' form for values that JSON cannot hold.
     """
@@ -357,7 +366,7 @@ def fits(schema: dict[str, Any], java: Any) -> bool:
 
 
 def _plain(java: Any) -> Any:
-    """Returns the value in JSON without a schema."""
+    """Returns the value ``java`` as JSON without a schema."""
     if not isinstance(java, dict):
         return java
     kind, value = next(iter(java.items()))
@@ -376,7 +385,7 @@ def _plain(java: Any) -> Any:
 
 
 def _drop_names(schema: Any, java: Any) -> Any:
-    """Returns a schema in which date types have no names if their values are not dates."""
+    """Returns ``schema`` without the names of date types whose values are not dates."""
     if not isinstance(schema, dict):
         return schema
     kind = next(iter(java)) if isinstance(java, dict) else ""
@@ -402,7 +411,7 @@ def _drop_names(schema: Any, java: Any) -> Any:
 
 
 def _same_number(want: Any, got: Any) -> bool:
-    """Returns True if two decimals have the same value."""
+    """Returns True if two decimals, ``want`` and ``got``, have the same value."""
 
     def same(a: Any, b: Any) -> bool:
         both = isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) == 2

@@ -23,8 +23,9 @@ class _Fraction(str):
 
 
 def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
-    """Returns the reason why an answer equals none of the expected alternatives; empty if the answer equals one of
-    them."""
+    """Returns the reason why ``answer`` equals none of the expected alternatives of ``case``; empty if it equals one of
+    them.
+    """
     reason = _differs(case["expect"], answer)
     if reason and any(not _differs(other, answer) for other in case.get("alternatives", ())):
         return ""
@@ -52,12 +53,12 @@ def _differs(want: dict[str, Any], got: dict[str, Any]) -> str:
 
 
 def kind_of_result(result: dict[str, Any]) -> str:
-    """Returns ``record``, ``dropped`` or ``error``."""
+    """Returns the kind of ``result``: ``record``, ``dropped`` or ``error``."""
     return next(kind for kind in ("record", "dropped", "error") if kind in result)
 
 
 def result_difference(want: dict[str, Any], got: dict[str, Any]) -> str:
-    """Returns the reason why the result for one record differs; empty if the results are equal."""
+    """Returns the reason why ``got``, the result for one record, differs from ``want``; empty if they are equal."""
     kind = kind_of_result(want)
     if kind not in got:
         if "error" in got:
@@ -88,7 +89,7 @@ def _error(want: dict[str, Any], got: dict[str, Any]) -> str:
 
 
 def canonical_record(record: dict[str, Any]) -> dict[str, Any]:
-    """Returns a record as comparable values."""
+    """Returns ``record`` as comparable values: results are equal if these values are."""
     parts: dict[str, Any] = {}
     for name in COORDINATES:
         parts[name] = _scalar(record.get(name))
@@ -101,7 +102,7 @@ def canonical_record(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def canonical_datum(datum: dict[str, Any] | None) -> Any:
-    """Returns a datum as a comparable value."""
+    """Returns ``datum`` as a comparable value."""
     if datum is None:
         return None
     if "schemaless" in datum:
@@ -117,7 +118,9 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """Returns the schema of a value that JSON cannot express. The schema's defaults have the form of such values."""
+    """Returns the schema in ``text``, of a value that JSON cannot express. The schema's defaults are spelled like such
+    values.
+    """
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 
 
@@ -133,11 +136,11 @@ def _whole(text: str) -> int | str:
 
 
 class _Long(str):
-    """A whole number of very many digits."""
+    """A whole number with so many digits that it stays a string."""
 
 
 def free(value: Any) -> Any:
-    """Returns a comparable value without a schema. 1 and 1.0 differ; the order of keys is ignored."""
+    """Returns ``value``, which has no schema, as a comparable value. 1 and 1.0 differ; the order of keys is ignored."""
     if isinstance(value, _Fraction):
         return ("double", repr(float(value)))
     if isinstance(value, dict):
@@ -157,7 +160,7 @@ def _scalar(value: Any) -> Any:
 
 
 def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
-    """Returns a payload as a comparable value."""
+    """Returns the payload ``value`` of ``schema`` as a comparable value."""
     if schema is None or value is None:
         return free(value)
     kind = schema["type"]
@@ -189,7 +192,7 @@ def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
 
 
 def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_of) -> Any:
-    """Returns a schema as a comparable value, in which the order of struct fields matters.
+    """Returns ``schema`` as a comparable value, in which the order of struct fields matters.
 
     ``default`` converts the schema's defaults into comparable values.
     """
@@ -214,7 +217,7 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
 
 
 def canonical_java(java: Any) -> Any:
-    """Returns a comparable form of a value that JSON cannot express."""
+    """Returns ``java``, a value that JSON cannot express, as a comparable value."""
     if not isinstance(java, dict):
         return java
     kind, value = next(iter(java.items()))
@@ -234,12 +237,12 @@ def canonical_java(java: Any) -> Any:
 
 
 def _is_leaf(value: Any) -> bool:
-    """Returns True if a comparable value is a tagged scalar, such as ``("int", "7")``."""
+    """Returns True if ``value``, a comparable value, is a tagged scalar such as ``("int", "7")``."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], str)
 
 
 def alike(want: Any, got: Any, leaf: Alike) -> bool:
-    """Returns True if two comparable values are equal, except for leaves that a rule treats as equal."""
+    """Returns True if two comparable values are equal, apart from leaves that the rule ``leaf`` treats as equal."""
     if type(want) is type(got) and isinstance(want, dict):
         return want.keys() == got.keys() and all(alike(want[k], got[k], leaf) for k in want)
     if type(want) is type(got) and isinstance(want, list | tuple) and len(want) == len(got) and not _is_leaf(want):

@@ -27,7 +27,7 @@ _SYNTAX = ".field.syntax.version"
 
 
 class Converter:
-    """The JSON converter of a case: reads and writes datums."""
+    """The JSON converter of a case, which reads and writes datums."""
 
     def __init__(self, settings: dict[str, str]):
         form = Format(
@@ -41,7 +41,7 @@ class Converter:
         self.plain: SideCodec = side_codec(replace(form, kind="json"))
 
     def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:
-        """Returns (schema, value) of a datum. Raises ``DataError``."""
+        """Returns the (schema, value) of ``datum``. Raises ``DataError``."""
         if datum is None:
             return None, None
         if "envelope" in datum:
@@ -49,7 +49,7 @@ class Converter:
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
     def write(self, schema: Schema | None, value: Any) -> dict[str, Any] | None:
-        """Returns the datum of a value; ``unserialisable`` for a value that JSON cannot express."""
+        """Returns ``value`` as a datum; ``unserialisable`` if JSON cannot express the value."""
         if isinstance(value, OwnStruct):
             datum = {"unserialisable": "the struct has another schema", "java": java_form(value.schema, value)}
             return datum if schema is None else {**datum, "schema": java_schema(schema)}
@@ -71,12 +71,12 @@ class Converter:
 
 
 def java_schema(schema: Schema) -> str:
-    """Returns the JSON of a schema with its defaults in the form of ``java_form``."""
+    """Returns ``schema`` as JSON, with its defaults spelled as by ``java_form``."""
     return json.dumps(schema_to_json(schema, lambda s: java_form(s.with_(default=None), s.default)))
 
 
 def java_form(schema: Schema | None, value: Any) -> Any:
-    """Returns a value in the form that the cases use for values that JSON cannot express."""
+    """Returns ``value`` as the cases spell values that JSON cannot express."""
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if value is None or isinstance(value, str | bool):
@@ -101,7 +101,7 @@ def java_form(schema: Schema | None, value: Any) -> Any:
 
 
 def case_chain(case: dict[str, Any]) -> Chain:
-    """Returns the chain of a case.
+    """Returns the chain of ``case``.
 
     The chain accepts options that Kafka ignores, and is as strict about paths and class names as Kafka (decisions 4 and
     8).
@@ -120,7 +120,9 @@ def case_chain(case: dict[str, Any]) -> Chain:
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:
-    """Runs the records of a case through its chain, in the Python evaluator. The answer has the shape of ``expect``."""
+    """Runs the records of ``case`` through its chain, in the Python evaluator. The answer has the shape of
+    ``expect``.
+    """
     interpreter, converter = Interpreter(chain), converter or Converter(case.get("converter") or {})
     return {"results": [_run(r, interpreter, converter) for r in case["records"]]}
 
@@ -134,7 +136,7 @@ def _run(data: dict[str, Any], interpreter: Interpreter, converter: Converter) -
 
 
 def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, converter: Converter) -> dict[str, Any]:
-    """Returns the answer for a record that has been read."""
+    """Runs one record through the chain, and returns the answer. ``record`` has been read from ``data``."""
     outcome: Outcome = interpreter.run(record)
     if outcome.status == FAILED and outcome.problem is not None:
         return failure(outcome.problem, interpreter.chain.stages[outcome.stage].alias)
@@ -144,13 +146,13 @@ def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, c
 
 
 def failure(problem: Problem, stage: str) -> dict[str, Any]:
-    """Returns the answer for a record that failed."""
+    """Returns the answer for a record that failed with ``problem`` in ``stage``."""
     error = {"class": problem.connect_class, "message": problem.statement, "stage": stage, "code": problem.code}
     return {"error": error}
 
 
 def read_record(data: dict[str, Any], converter: Converter) -> Record:
-    """Reads a record. Raises a ``DataError`` whose location is the converter that rejected the record."""
+    """Reads the record in ``data``. Raises a ``DataError`` whose location is the converter that rejected the record."""
     record = Record(
         data["topic"], data["partition"], data["offset"], data["timestamp"], data["timestampType"], kind=data["kind"]
     )
@@ -171,7 +173,7 @@ def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tup
 
 
 def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns the answer for a record that passed through the chain."""
+    """Returns the answer for ``record``, which has passed through the chain."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         **data,
@@ -188,7 +190,7 @@ def write_record(data: dict[str, Any], record: Record, converter: Converter) -> 
 
 
 def parse_cases(lines: bytes) -> list[dict[str, Any]]:
-    """Reads a file of cases, which may be compressed by gzip."""
+    """Reads the cases in ``lines``, the content of a file that may be compressed by gzip."""
     if lines.startswith(_PACKED):
         lines = gzip.decompress(lines)
     cases = []

@@ -1,4 +1,4 @@
-"""Judges differences from Kafka Connect: an intended difference has a rule, D1 to D12.
+"""Judges differences from Kafka Connect. An intended difference has a rule, D1 to D12.
 
 A difference is intended if a rule explains the part of the record that differs, and nothing else differs. There are two
 kinds of rules:
@@ -49,7 +49,7 @@ Result = dict[str, Any]
 
 
 def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
-    """Returns the explanation of an answer that is not exactly equal.
+    """Explains an ``answer`` that does not equal Kafka's result exactly.
 
     Returns:
         The id of the intended difference; an empty string if only the spelling of numbers differs; None if nothing
@@ -77,7 +77,7 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
 
 
 def _is_right(case: dict[str, Any]) -> bool:
-    """Returns True if the Python evaluator agrees with Kafka on a case, or differs on purpose."""
+    """Returns True if the Python evaluator agrees with Kafka on ``case``, or differs on purpose."""
     try:
         chain = case_chain(case)
     except ConfigError:
@@ -88,7 +88,7 @@ def _is_right(case: dict[str, Any]) -> bool:
 
 @dataclass
 class Judge:
-    """The judge of the records of one case.
+    """The judge of the results for one case.
 
     Attributes:
         case: The case, with Kafka's results.
@@ -105,7 +105,7 @@ class Judge:
 
     @cached_property
     def ours(self) -> list[Result]:
-        """Returns the Python evaluator's result of the case."""
+        """Returns the Python evaluator's results for the case; empty if the case has no valid chain."""
         if self.chain:
             return run_case(self.case, self.chain)["results"]
         return []
@@ -119,7 +119,7 @@ class Judge:
         return Bridge(self.case, self.chain)
 
     def refusal(self, problem: dict[str, Any]) -> str:
-        """Returns the reason for rejecting a chain that Kafka runs."""
+        """Returns the id of the difference that explains why ``problem`` rejects a chain that Kafka runs."""
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
             return "D2"
@@ -134,9 +134,9 @@ class Judge:
         return ""
 
     def explain(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain a result.
+        """Returns the ids of the differences that explain the result ``got`` of the record ``number``.
 
-        The list is empty if the result is equal. The result is None if nothing explains the difference.
+        The list is empty if the results are equal, and None stands for a difference that nothing explains.
         """
         direct = self.bridge(number, want, got)
         if direct is not None:
@@ -152,7 +152,7 @@ class Judge:
         return None
 
     def _way(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reasons why a result of the Python evaluator differs from Kafka's."""
+        """Returns the reasons why ``got``, a result of the Python evaluator, differs from Kafka's result."""
         ways = (self._taken_back, self._by_name, self._leak, self._cast_name, self._vendor)
         for way in ways:
             if reasons := way(number, want, got):
@@ -160,7 +160,7 @@ class Judge:
         return None
 
     def _vendor(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reasons for a difference from a vendor's class."""
+        """Returns the reasons why ``got`` differs from the result of a vendor's class."""
         for result in vendor_differences.uncrashed(self.case, number, want):
             reasons = self.bridge(number, result, got)
             if reasons is not None:
@@ -176,14 +176,14 @@ class Judge:
         return None
 
     def _as_ours(self, number: int, got: Result) -> list[str] | None:
-        """Returns the reasons why a result differs from the Python evaluator's; None without a reason."""
+        """Returns the reasons why ``got`` differs from the Python evaluator's result; None without a reason."""
         ours = self.ours[number]
         if "error" in ours and "error" in got and ours["error"]["code"] != got["error"]["code"]:
             return None
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reason for a value that Kafka read by the name of a logical type.
+        """Returns the reason for a difference in a value that Kafka read by the name of a logical type.
 
         The value does not exist here.
         """
@@ -209,7 +209,9 @@ class Judge:
         return None
 
     def _from_coerced(self, number: int, got: Result) -> bool:
-        """Returns True if Kafka coerces a part of the record: a part without a schema, or the part with the error."""
+        """Returns True if Kafka coerces a part of the record ``number``: a part without a schema, or the part with the
+        error.
+        """
         if "error" not in got:
             return kept_spelling(self.case, self.case["records"][number])
         parts = coerced(self.case, self.case["records"][number])
@@ -225,7 +227,7 @@ class Judge:
         return None
 
     def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reason for a Cast of a whole date.
+        """Returns the reason for a difference after a Cast of a whole date.
 
         The Cast leaves the date's name in the schema, and Kafka fails later.
         """
@@ -234,7 +236,9 @@ class Judge:
         return None
 
     def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reasons for the Spark evaluator's result, if the Python evaluator agrees with Kafka."""
+        """Returns the reasons why the Spark evaluator's result ``got`` differs, if the Python evaluator agrees with
+        Kafka.
+        """
         ours = self.ours[number]
         python = self.bridge(number, want, ours)
         python = self._way(number, want, ours) if python is None else python

@@ -27,16 +27,16 @@ _MOST_DIGITS = 1000
 
 @dataclass
 class JacksonReader:
-    """Reads one datum. ``coerced`` is true if the reader converted a part of the datum to another type."""
+    """A reader of one datum. ``coerced`` is true if the reader converted a part of the datum to another type."""
 
     default_for_null: bool = True
     coerced: bool = field(default=False)
     by_name: bool = False
     clean: str = ""
-    """The JSON that was read, in strict form: without the parts that Jackson skips."""
+    """The JSON that was read, without the parts that Jackson skips, so that a strict parser accepts it."""
 
     def parse(self, data: str) -> Any:
-        """Returns the parsed JSON, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""
+        """Parses the JSON in ``data``, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""
         check_depth(data.encode(errors="surrogatepass"))
         text = data.lstrip("\ufeff")
         plain = _ZEROS.sub(lambda m: m[0] if m[1] is None else m[1], text)
@@ -78,7 +78,9 @@ class JacksonReader:
         return value
 
     def free(self, tree: Any) -> Any:
-        """Returns the value of parsed JSON without a schema: whole numbers have 64 bits, other numbers are doubles."""
+        """Returns the value of ``tree``, parsed JSON without a schema: whole numbers have 64 bits, other numbers are
+        doubles.
+        """
         if isinstance(tree, str):
             self._surrogates(tree)
             return tree
@@ -106,7 +108,9 @@ class JacksonReader:
             self.coerced = True
 
     def _integer(self, tree: Any, bits: int) -> int:
-        """Returns Jackson's ``intValue`` or ``longValue``: the low bits of a number, 0 for everything else."""
+        """Returns Jackson's ``intValue`` or ``longValue`` of ``tree``: the low bits of a number, 0 for everything
+        else.
+        """
         if type(tree) is int:
             narrow = wrap(wrap(tree, max(bits, 32)), bits)
             self.coerced |= narrow != tree
@@ -119,7 +123,7 @@ class JacksonReader:
         return wrap(wrap(int(tree), max(bits, 32)), bits)
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
-        """Returns the value that parsed JSON has according to a schema."""
+        """Returns the value of ``tree``, parsed JSON, according to ``schema``."""
         if schema is None:
             return self.free(tree)
         if tree is None:
@@ -226,7 +230,9 @@ class JacksonReader:
 
 
 class WrittenReader(JacksonReader):
-    """Reads the output of a converter: infinities as strings, and types that have the name of a different type."""
+    """A reader of a converter's output, which has infinities as strings, and types with the name of a different
+    type.
+    """
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
         bare = schema.with_(name=None) if schema is not None and schema.mislabelled else schema

@@ -47,7 +47,7 @@ RECORD_FRAME = pa.schema(
         ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
     ]
 )
-"""Records in the form of Spark's Kafka source."""
+"""The schema of records as Spark's Kafka source returns them."""
 _FRAME = RECORD_FRAME.append(pa.field("in_row", pa.int32()))
 _THREADS = 4  # most of the time goes into calls from Python to the driver and back
 _TYPES = {"CreateTime": 0, "LogAppendTime": 1}
@@ -56,7 +56,7 @@ _SIDES = ("key", "value")
 
 @dataclass
 class SparkAnswers:
-    """Answers cases with a Spark session. Also counts which evaluator processed the records.
+    """A runner of cases in a Spark session, which also counts which evaluator processed the records.
 
     Attributes:
         session: The Spark session.
@@ -98,7 +98,9 @@ class SparkAnswers:
         return [a.broken or {"results": a.results} for a in answers]
 
     def _attempt(self, answer: "_Answers") -> int:
-        """Answers as ``_typed`` does. An exception becomes the answer of its case, and the other cases continue."""
+        """Answers the case like ``_typed``. An exception becomes the answer of the case, so that the other cases
+        continue.
+        """
         try:
             return self._typed(answer)
         except Exception as error:  # noqa: BLE001 - whatever Spark raises, it belongs to this case
@@ -106,7 +108,7 @@ class SparkAnswers:
             return 0
 
     def _typed(self, answer: "_Answers") -> int:
-        """Answers the records that the Spark evaluator supports. Returns their number."""
+        """Answers the records of a case that the Spark evaluator supports. Returns the number of these records."""
         done = 0
         for batch in answer.batches():
             try:
@@ -133,7 +135,7 @@ class SparkAnswers:
 
 
 def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
-    """Runs cases on Spark, with the existing session or a local one."""
+    """Runs ``cases`` on Spark, with the existing session or a local one."""
     session = SparkSession.getActiveSession()
     if session is not None:
         return SparkAnswers(session)(cases)
@@ -150,7 +152,7 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
 
 
 def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields the results of the Python evaluator for the cases of a partition."""
+    """Yields the Python evaluator's results for the cases in ``batches``, one partition."""
     for batch in batches:
         cases = []
         for text in batch.column("text").to_pylist():
@@ -162,7 +164,7 @@ def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _Answers:
-    """A case with its results so far."""
+    """A case with the results that it has so far."""
 
     def __init__(self, case: Case, chain: Chain):
         self.case, self.chain = case, chain
@@ -179,7 +181,7 @@ class _Answers:
         return results
 
     def take(self, answer: Answer) -> None:
-        """Takes the results of the records that have no result yet."""
+        """Takes from ``answer`` the results of the records that have no result yet."""
         if "results" not in answer:
             self.broken = answer
             return
@@ -187,7 +189,7 @@ class _Answers:
             self.results[number] = result
 
     def batches(self) -> list["_Batch"]:
-        """Returns the records with schemas, by schemas and kind.
+        """Groups the records with schemas into batches, by schemas and kind.
 
         A null key or value has the schema that its case shows.
         """
@@ -245,7 +247,7 @@ class _SideText:
 
 @dataclass
 class _Batch:
-    """Records of one case with the same schemas."""
+    """Records of one case that have the same schemas."""
 
     key: Schema | None
     value: Schema
@@ -255,7 +257,7 @@ class _Batch:
     def run(
         self, session: SparkSession, answer: _Answers, lanes: tuple[bool, ...] | None = None
     ) -> Iterator[tuple[int, Answer | None]]:
-        """Yields the results by record number.
+        """Runs the batch in the Spark evaluator, and yields the results by record number.
 
         Args:
             session: The Spark session.
@@ -319,14 +321,16 @@ class _Batch:
 
 
 def _micros(millis: int | None) -> int | None:
-    """Returns a timestamp in Spark's form. Spark has 64 bits of microseconds, and ``datetime`` ends much earlier."""
+    """Returns ``millis`` in Spark's microseconds. Spark has 64 bits of microseconds, and ``datetime`` ends much
+    earlier.
+    """
     if millis is None or abs(millis) > MAX_MILLIS:
         return None
     return millis * 1000
 
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
-    """Returns one column per variant, with key, value and metadata in the plain form."""
+    """Returns ``frame`` with one column per variant, which holds key, value and metadata as plain types."""
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
     variants = []
     for n, state in evaluator.states.items():
@@ -352,7 +356,7 @@ def _plain(layout: Layout) -> Column:
 
 
 def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | None:
-    """Returns the result of a row.
+    """Returns the result in a row of Spark.
 
     The result is None for a null key or value before a stage that rejects all nulls, because there is no plan for it.
     """
@@ -390,7 +394,9 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
 
 
 def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
-    """Returns the timestamp column in milliseconds. A chain that does not use the timestamp has no such column."""
+    """Returns the timestamp among ``values``, in milliseconds. A chain that does not use the timestamp has no such
+    column.
+    """
     if "timestamp" not in values and not chain.writes_timestamp:
         return _read_back(_micros(before["timestamp"]))
     return _read_back(values["timestamp"])
@@ -403,7 +409,7 @@ def _read_back(micros: int | None) -> int | None:
 
 
 def _header(row: Any, known: dict[bytes, Any], converter: Converter) -> dict[str, Any]:
-    """Returns the datum of a header. A header from a stage is decoded from its bytes."""
+    """Returns the datum of a header in ``row``. A header from a stage is decoded from its bytes."""
     data = None if row["value"] is None else bytes(row["value"])
     if data in known:
         return {"key": row["key"], "value": known[data]}

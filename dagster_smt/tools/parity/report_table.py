@@ -1,4 +1,4 @@
-"""The parity report for a terminal: a row per transform and mode, then the differences."""
+"""Formats the parity report for a terminal: a row per transform and mode, then the differences."""
 
 from dagster_smt.tools.parity.judge import REASONS
 from dagster_smt.tools.parity.runner import DELIBERATE, DIFFERENT, EQUAL, UNSUPPORTED, ParityReport
@@ -7,7 +7,7 @@ COLUMNS = ("cases", EQUAL, DELIBERATE, DIFFERENT, UNSUPPORTED)
 
 
 def matrix(report: ParityReport) -> list[tuple[str, str, tuple[int, ...]]]:
-    """Returns rows of (transform, mode, counts as in ``COLUMNS``)."""
+    """Returns the rows of ``report``: (transform, mode, counts as in ``COLUMNS``)."""
     results = []
     for name, modes in report.by_transform().items():
         for mode, counts in sorted(modes.items()):
@@ -16,7 +16,7 @@ def matrix(report: ParityReport) -> list[tuple[str, str, tuple[int, ...]]]:
 
 
 def report_table(report: ParityReport) -> str:
-    """Returns the whole report for a terminal."""
+    """Returns ``report`` as text for a terminal."""
     lines = [f"{'transform':22}{'mode':12}" + "".join(f"{c:>13}" for c in COLUMNS)]
     for name, mode, counts in matrix(report):
         lines.append(f"{name:22}{mode:12}" + "".join(f"{c:13}" for c in counts))

@@ -19,7 +19,7 @@ EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", 
 
 @dataclass
 class Verdict:
-    """The verdict on one case: one of the four names above, and the id of an intended difference."""
+    """The verdict on one case: one of the four names above, and the id of the intended difference."""
 
     id: str
     verdict: str
@@ -65,12 +65,14 @@ class ParityReport:
 
 
 def on_python(cases: list[tuple[dict[str, Any], Chain]]) -> list[dict[str, Any] | None]:
-    """Runs cases in the Python evaluator."""
+    """Runs ``cases`` in the Python evaluator."""
     return [answer_to(case, chain) for case, chain in cases]
 
 
 def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
-    """Returns the answer of the Python evaluator. An exception becomes an answer, and the run continues."""
+    """Runs ``case`` in the Python evaluator, and returns the answer. An exception becomes an answer, and the run
+    continues.
+    """
     try:
         return run_case(case, chain)
     except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to this case
@@ -78,12 +80,12 @@ def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
 
 
 def broken(error: Exception) -> dict[str, Any]:
-    """Returns the answer for an exception that an evaluator raised."""
+    """Returns the answer for ``error``, an exception that an evaluator raised."""
     return {"broken": type(error).__name__}
 
 
 def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityReport:
-    """Runs all cases of the given files."""
+    """Runs all cases in the files ``paths``, and returns the report."""
     cases = []
     for path in paths:
         cases.extend(parse_cases(path.read_bytes()))
@@ -91,7 +93,9 @@ def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityRe
 
 
 def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -> ParityReport:
-    """Runs cases. If ``evaluate`` returns None for a case, the case is counted as unsupported."""
+    """Runs ``cases``, and returns the report. If ``evaluate`` returns None for a case, the case is counted as
+    unsupported.
+    """
     make_room()  # cases may be nested as deeply as Connect allows
     cases = list(cases)
     parsed: list[Chain | dict[str, Any]] = [_parse(case) for case in cases]
@@ -116,7 +120,7 @@ def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
 
 
 def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
-    """Returns the verdict on the answer to a case. None means that the case has no answer."""
+    """Returns the verdict on ``answer``. None as the answer means that the case is unsupported."""
     verdict = Verdict(case["id"], UNSUPPORTED, transforms_of(case), mode_of(case))
     if answer is None or _unknown_class(case, answer):
         return verdict
@@ -135,7 +139,9 @@ def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
 
 
 def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> str | None:
-    """Returns the id of the intended difference; empty if there is none, None if the answer is wrong."""
+    """Returns the id of the intended difference between ``answer`` and ``case``; empty if there is none, None if the
+    answer is wrong.
+    """
     if "broken" in answer:
         verdict.reason = f"the evaluator broke off: {answer['broken']}"
         return None
@@ -146,12 +152,12 @@ def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> s
 
 
 def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:
-    """Returns True if the case has a class that Kafka has and this package does not."""
+    """Returns True if ``case`` uses a class that Kafka has and this package does not have."""
     return "configError" not in case["expect"] and answer.get("configError", {}).get("code") == "SMT010"
 
 
 def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
-    """Returns the short names of a case's transforms and predicates."""
+    """Returns the short names of the transforms and predicates in ``case``."""
     config = case["config"]
     keys = []
     for kind in ("transforms", "predicates"):
@@ -168,7 +174,7 @@ def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
 
 
 def mode_of(case: dict[str, Any]) -> str:
-    """Returns the mode of a case's records: ``schema``, ``schemaless``, ``mixed`` or ``config``."""
+    """Returns the mode of the records in ``case``: ``schema``, ``schemaless``, ``mixed`` or ``config``."""
     if "configError" in case["expect"]:
         return "config"
     sides = []

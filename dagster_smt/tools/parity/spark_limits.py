@@ -1,4 +1,4 @@
-"""The distinctions that the Spark evaluator cannot make, and the results that it may return instead of Connect's.
+"""Lists what the Spark evaluator cannot distinguish, and the results that it may therefore return instead of Connect's.
 
 These are the differences D6 and D8.
 """
@@ -18,14 +18,14 @@ from dagster_smt.values.cast import DAY
 from dagster_smt.values.json.lazy import whole
 
 MAX_MILLIS = (2**63 - 1) // 1000
-"""The limit of Spark's timestamps, which are microseconds in 64 bits, in milliseconds."""
+"""The latest timestamp of Spark, in milliseconds. Spark counts microseconds in 64 bits."""
 MAX_DAYS = 2**31 - 1
 _CODES = {"SMT414", "SMT422", "SMT426"}
 Result = dict[str, Any]
 
 
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D6: yields the possible results for a null key or value, which has the case's schema or no schema.
+    """D6: yields the possible results for a record with a null key or value, which has the case's schema or no schema.
 
     Yields:
         The results of the record, first with the schema on every null key or value, then without a schema on any of
@@ -48,7 +48,7 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
 
 
 def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if a HoistField receives a null that has a different schema in Connect.
+    """Returns True if a HoistField receives a null whose schema in Connect is different from ours.
 
     Here the null has the common schema.
     """
@@ -60,7 +60,7 @@ def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) ->
 
 
 def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | None:
-    """Returns the first schema of the keys or values in a case."""
+    """Returns the first schema of the keys or values in ``case``. ``side`` is ``key`` or ``value``."""
     for record in case["records"]:
         if record[side] is not None and "envelope" in record[side]:
             with suppress(DataError):
@@ -69,7 +69,7 @@ def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | No
 
 
 def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D8: yields the results for an instant beyond Spark's range. The record is rejected here, or has no timestamp.
+    """D8: yields the possible results for an instant beyond Spark's range: the record is rejected, or has no timestamp.
 
     Yields:
         The results that are correct for Spark.
@@ -83,7 +83,9 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
 
 
 def _reaches(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if the record contains such an instant after the stage or converter."""
+    """Returns True if the record ``number`` contains an instant beyond Spark's range after the stage or converter
+    ``stage``.
+    """
     names = [s.alias for s in chain.stages]
     part = replace(chain, stages=chain.stages[: names.index(stage) + 1] if stage in names else ())
     try:

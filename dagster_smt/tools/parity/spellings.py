@@ -1,4 +1,4 @@
-"""The spelling of floating-point numbers before Java 19 (JDK-4511638), which is not always the shortest.
+"""Spells floating-point numbers as Java did before Java 19 (JDK-4511638), which is not always the shortest spelling.
 
 The recorded results come from Java 17. Its ``Double.toString`` produces digits of the exact value one by one, and stops
 as soon as the rest is within the rounding error of the number. ``toString`` compares whole numbers, but with a unit in
@@ -26,7 +26,9 @@ _SINGLE, _DOUBLE = _Width(23, 127, ("<f", "<I")), _Width(52, 1023, ("<d", "<Q"))
 
 
 def java17_text(value: float, single: bool = False) -> str:
-    """Returns ``Double.toString`` of Java 17, or ``Float.toString`` for a 32-bit value."""
+    """Returns ``value`` as ``Double.toString`` of Java 17 spells it, or as ``Float.toString`` does for a 32-bit
+    value.
+    """
     if not math.isfinite(value) or value == 0:
         return float_text(value, single)
     mantissa, exponent, bits = _parts(abs(value), _SINGLE if single else _DOUBLE)
@@ -49,7 +51,9 @@ def spellings(text: str) -> set[str]:
 
 
 def _parts(value: float, width: _Width) -> tuple[int, int, int]:
-    """Returns an odd mantissa and exponent with ``value = mantissa * 2 ** exponent``, and the bits of the number."""
+    """Splits ``value`` into an odd mantissa and an exponent, with ``value = mantissa * 2 ** exponent``. Also returns
+    the number of bits before trailing zeros were removed.
+    """
     raw: int = struct.unpack(width.codes[1], struct.pack(width.codes[0], value))[0]
     biased, fraction = raw >> width.fraction, raw & ((1 << width.fraction) - 1)
     bits = width.fraction + 1 if biased else fraction.bit_length()
@@ -60,7 +64,7 @@ def _parts(value: float, width: _Width) -> tuple[int, int, int]:
 
 
 def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
-    """Returns the digits and the position of the decimal point."""
+    """Returns the digits of the number, and the position of the decimal point."""
     size = mantissa.bit_length()
     top = size - 1 + exponent  # the position of the highest bit
     if exponent >= 0 and top <= 62:
@@ -83,7 +87,7 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
 
 
 def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[list[int], int]:
-    """Takes digits from the number until the rest is within the error."""
+    """Returns the digits of the number until the rest is within the error."""
     digits: list[int] = []
     low = high = False
     first = True
@@ -113,7 +117,7 @@ def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
 
 
 def _round_up(digits: list[int]) -> int:
-    """Adds one to the last digit. Returns True if the number has one more digit than before."""
+    """Adds one to the last digit of ``digits``. Returns True if the number then has one more digit."""
     while digits and digits[-1] == 9:
         digits.pop()
     if not digits:
@@ -124,7 +128,9 @@ def _round_up(digits: list[int]) -> int:
 
 
 def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
-    """Returns a whole number of at most 63 bits. Digits beyond the number's bits are rounded off."""
+    """Returns the digits of ``value``, a whole number of at most 63 bits. Digits beyond the number's bits are rounded
+    off.
+    """
     if beyond > 1:
         drop = max(0, math.floor((beyond - 1) * math.log10(2)))
     else:

@@ -1,4 +1,4 @@
-"""Deliberate differences from the vendors' own classes, switched off if possible.
+"""Defines the deliberate differences from the vendors' own classes, and switches them off where possible.
 
 Each rule names the transform, the original's result, and this package's result. If the original crashes, the record or
 the chain is changed so that the original would not crash, and the results must then be equal.
@@ -31,19 +31,19 @@ _DATA = "org.apache.kafka.connect.errors."
 
 
 def type_of(case: Case, alias: str) -> str:
-    """Returns the short name of a stage's class."""
+    """Returns the short class name of the stage ``alias``."""
     return str(case["config"].get(f"transforms.{alias}.type", "")).strip().rsplit(".", 1)[-1].split("$")[0]
 
 
 def _options(case: Case, name: str) -> Iterator[tuple[str, str]]:
-    """Yields (key, value) of an option of all stages."""
+    """Yields (key, value) of the option ``name`` in all stages of ``case``."""
     for key, value in case["config"].items():
         if key.startswith("transforms.") and key.endswith(f".{name}") and value is not None:
             yield key, str(value)
 
 
 def _configured(case: Case, changes: Mapping[str, str | None]) -> Case:
-    """Returns a case with the given options changed or left out."""
+    """Returns ``case`` with the options in ``changes`` set, or removed if their value is None."""
     config = {**case["config"], **changes}
     options = {}
     for key, value in config.items():
@@ -59,7 +59,7 @@ _ADJUSTMENTS = ("none", "avro", "avro_unicode")
 
 
 def without_ignored_values(case: Case) -> Case | None:
-    """D1: returns the case without the option values that the vendors' classes ignore."""
+    """D1: returns ``case`` without the option values that the vendors' classes ignore."""
     changes: dict[str, str | None] = {}
     for key, value in _options(case, "field.name.adjustment.mode"):
         known = value.strip().lower() in _ADJUSTMENTS
@@ -77,7 +77,7 @@ _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is inv
 
 
 def takes_more(case: Case, answer: Result) -> bool:
-    """D1: returns True if TimezoneConverter accepts a list that the original rejects because of its characters.
+    """D1: returns True if our TimezoneConverter accepts a list that the original rejects because of its characters.
 
     With other names in the list and in the records, the results must be the same.
     """
@@ -134,7 +134,7 @@ def _renamed_back(result: Result, odd: Mapping[str, str]) -> Result:
 
 
 def _without_schemas(results: list[Result]) -> list[Result]:
-    """Returns the results in Spark's form: a null key or value has no schema (D6)."""
+    """Returns ``results`` as Spark returns them: a null key or value has no schema (D6)."""
     without_schemas = []
     for result in results:
         without_schemas.append({"record": _nulls(result["record"])} if "record" in result else result)
@@ -165,17 +165,19 @@ UNKNOWN_ZONE = "SMT014"
 
 
 _NO_RULE = "nothing:nothing"
-"""A rule for a topic or table that no case contains."""
+"""The rule for a topic or table that no case contains."""
 
 
 def _is_rule(item: str) -> bool:
-    """Returns True if an item has at most two parts besides its prefix."""
+    """Returns True if ``item`` has at most two parts after its prefix."""
     parts = item.strip().split(":")
     return len(parts) - (parts[0].lower() in ("source", "topic")) <= 2
 
 
 def _known_zone(zone: str) -> str:
-    """Returns a zone that the machine has. Java has some more zones, each with a single offset."""
+    """Returns a zone that this machine has in place of ``zone``. Java has some more zones, each with a single
+    offset.
+    """
     hours = re.fullmatch(r"SystemV/[A-Z]{2,3}(\d+)", zone)
     if hours is not None:
         return f"-{int(hours[1]):02}:00"
@@ -185,7 +187,8 @@ def _known_zone(zone: str) -> str:
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
-    """D1: returns True if a chain is rejected for a time zone or rule on which Debezium fails only at a conversion.
+    """D1: returns True if this package rejects a chain at once, for a time zone or rule on which Debezium fails only at
+    a conversion.
 
     In a different zone and without the rule, the records that pass in the original must have the original's results.
     """
@@ -233,17 +236,17 @@ class Crash:
 
 
 def _as_source(case: Case, alias: str) -> Case:
-    """Returns the case with records of a source connector, which may lack a partition."""
+    """Returns ``case`` with records of a source connector, which may lack a partition."""
     return {**case, "records": [{**record, "kind": "source"} for record in case["records"]]}
 
 
 def _texts_stay(case: Case, alias: str) -> Case:
-    """Returns the case without the expansion of JSON strings."""
+    """Returns ``case`` without the expansion of JSON strings in the stage ``alias``."""
     return _configured(case, {f"transforms.{alias}.table.expand.json.payload": "false"})
 
 
 def _named_in_capitals(case: Case, alias: str) -> Case | None:
-    """Returns the case with column names in capitals, as in the row."""
+    """Returns ``case`` with column names in capitals, as they are in the row."""
     changes: dict[str, str | None] = {}
     for name in ("id", "aggregateid", "payload", "aggregatetype"):
         option = {"id": "table.field.event.id", "aggregateid": "table.field.event.key"}.get(name)
@@ -257,7 +260,7 @@ def _named_in_capitals(case: Case, alias: str) -> Case | None:
 
 
 def _empty_source(case: Case, alias: str) -> Case | None:
-    """Returns the case with events whose source does not name a table."""
+    """Returns ``case`` with events whose source does not name a table."""
     records = []
     for record in case["records"]:
         records.append({**record, "value": _with_text(record["value"], _TABLE, _OTHER_TABLE)})
@@ -268,7 +271,7 @@ _TABLE, _OTHER_TABLE = '"field":"table"', '"field":"another table"'
 
 
 def _with_text(datum: Any, old: str, new: str) -> Any:
-    """Returns a datum with a string of its envelope replaced."""
+    """Returns ``datum`` with the string ``old`` of its envelope replaced by ``new``."""
     if not datum or "envelope" not in datum:
         return datum
     return {"envelope": datum["envelope"].replace(old, new)}
@@ -286,7 +289,7 @@ CRASHES = (
 
 
 def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
-    """Yields the correct results for a case in which the original crashes."""
+    """Yields the correct results for a record of ``case`` on which the original crashes."""
     if "error" not in want:
         return
     error = want["error"]
@@ -309,7 +312,9 @@ def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
 
 
 class _LossyJson(ExpandJson):
-    """Looks for values by the new field names, and joins the structs in an array only at the top level."""
+    """An expansion of JSON that looks for values by the new field names, and joins the structs in an array only at the
+    top level.
+    """
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
         members = {}
@@ -335,7 +340,9 @@ class _LossyRouter(EventRouter):
 
 
 def loses(case: Case) -> Case | None:
-    """D2: returns the case with routers that lose values of expanded JSON, as Debezium's do; None without expansion."""
+    """D2: returns ``case`` with routers that lose values of expanded JSON, as Debezium's do; None if the case expands
+    no JSON.
+    """
     expands = any(value.strip().lower() == "true" for _, value in _options(case, "table.expand.json.payload"))
     if expands:
         return {"lossy": True, **case}
@@ -343,12 +350,12 @@ def loses(case: Case) -> Case | None:
 
 
 def with_losses(chain: Chain) -> Chain:
-    """Returns a chain whose routers lose the values that Debezium's routers lose."""
+    """Returns ``chain`` with routers that lose the same values as Debezium's routers."""
     return _exchanged(chain, EventRouter, lambda: _LossyRouter)
 
 
 def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transform]]) -> Chain:
-    """Returns a chain in which one class is replaced with another."""
+    """Returns ``chain`` with the class ``new`` in place of the class ``old``."""
     stages = []
     for stage in chain.stages:
         if type(stage.transform) is old:
@@ -387,7 +394,7 @@ def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Resul
 
 
 class _Remembering(ByLogicalTableRouter):
-    """Names a new schema after the first topic that had the old schema."""
+    """A router that names a new schema after the first topic that had the old schema."""
 
     def _with_name(self, group: Group, topic: str | None, suffix: str) -> Schema:
         first = self.first_topics().setdefault((suffix, repr(group.schema)), topic)
@@ -399,7 +406,7 @@ class _Remembering(ByLogicalTableRouter):
 
 
 def with_memory(chain: Chain) -> Chain:
-    """Returns a chain whose routers remember the schemas of earlier records, as Debezium's routers do."""
+    """Returns ``chain`` with routers that remember the schemas of earlier records, as Debezium's routers do."""
 
     def remembering() -> type[Transform]:
         known: dict[Any, str | None] = {}
@@ -409,8 +416,9 @@ def with_memory(chain: Chain) -> Chain:
 
 
 def remembers(case: Case) -> Case | None:
-    """D9: returns the case with routers that cache new schemas by the old schemas, as Debezium's do; None without such
-    a router."""
+    """D9: returns ``case`` with routers that cache new schemas by the old schemas, as Debezium's do; None without such
+    a router.
+    """
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:
         return {"memory": True, **case}
@@ -425,7 +433,7 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """D10: returns True if, for columns, a stage rejects all records of a schema with the same problem."""
+    """D10: returns True if a stage rejects all records of a schema with the same problem, because rows have columns."""
     if "error" not in got or got["error"]["code"] not in _BY_RECORD | _BY_SCHEMA:
         return False
     error = got["error"]
@@ -451,8 +459,9 @@ def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> b
 
 
 def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[Schema | None, Schema | None]]:
-    """Yields the schemas that a record may be planned with: its own, and for a null key or value the schemas of the
-    case."""
+    """Yields the schemas with which ``record`` may be planned: its own, and for a null key or value the schemas of the
+    case.
+    """
     sides: dict[str, list[Schema | None]] = {}
     for side in ("key", "value"):
         datums = [record[side], *(other[side] for other in case["records"])]
@@ -470,7 +479,7 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 
 
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
-    """D10: returns a result without the names of schemas that depend on data.
+    """D10: returns ``got`` without the names of schemas that depend on data.
 
     The result is None if the key or the value differs in anything else.
     """
@@ -529,18 +538,20 @@ _FAULTS = {
     "HeaderToValue": {"SMT111", "SMT201", "SMT479", "SMT480", "SMT481"},
     "ByLogicalTableRouter": {"SMT111", "SMT201", "SMT470", "SMT472"},
 }
-"""The problems that the vendors' transforms have with the data. A record can have several of them."""
+"""The codes of problems that each vendor's transform can have with a record. A record can have several of them."""
 
 
 def another_fault(case: Case, want: Result, got: Result) -> bool:
-    """D11: returns True if Connect and this package reject a record at the same stage, for different faults."""
+    """D11: returns True if Connect and this package reject a record at the same stage, but for different faults."""
     if "error" not in want or "error" not in got or want["error"]["stage"] != got["error"]["stage"]:
         return False
     return got["error"]["code"] in _FAULTS.get(type_of(case, got["error"]["stage"]), ())
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: returns True if the original creates an impossible value or loses one; this package rejects the record."""
+    """D12: returns True if the original creates an impossible value or loses a value, and this package rejects the
+    record.
+    """
     if "record" not in want or "error" not in got:
         return False
     code, transform = got["error"]["code"], type_of(case, got["error"]["stage"])

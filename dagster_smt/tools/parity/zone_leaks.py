@@ -1,4 +1,6 @@
-"""Time zones that leak (D2): Kafka's date format keeps the zone of the last string that it read, and prints in it."""
+"""Explains time zones that leak (D2): Kafka's date format keeps the zone of the last string that it read, and prints in
+this zone.
+"""
 
 import re
 from typing import Any
@@ -24,7 +26,7 @@ _QUOTED = re.compile(r"'[^']*'?")
 
 
 def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, Any], got: dict[str, Any]) -> bool:
-    """Returns True if two results differ only in the zone of instants from a TimestampConverter.
+    """Returns True if ``want`` and ``got`` differ only in the zone of instants from a TimestampConverter.
 
     The format must read zones. An earlier string, or the record's own string, must have a zone. The instants must
     differ by a possible difference of two zones.
@@ -55,7 +57,9 @@ def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
 
 
 def _unit(transform: TimestampConverter) -> int:
-    """Returns the length, in milliseconds, of a time span in which the format prints all instants alike."""
+    """Returns the length, in milliseconds, of the time spans in which the format of ``transform`` prints all instants
+    alike.
+    """
     if transform.target_type == "string":
         letters = set(_QUOTED.sub("", transform.format))
     else:
@@ -64,7 +68,7 @@ def _unit(transform: TimestampConverter) -> int:
 
 
 def _instant(transform: TimestampConverter, value: Any) -> int | None:
-    """Returns the milliseconds in a string or number of the converter's target type, without the zone."""
+    """Returns the milliseconds in ``value``, a string or number of the converter's target type, without the zone."""
     if transform.target_type == "string":
         text = _ZONE.sub("UTC", value, count=1) if isinstance(value, str) else ""
         if text:

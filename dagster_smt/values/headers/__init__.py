@@ -1,1 +1,1 @@
-"""Values of headers, and Connect's header literals."""
+"""Reads and writes the values of headers, including Connect's header literals."""

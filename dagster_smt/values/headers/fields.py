@@ -1,4 +1,4 @@
-"""Rules that append a record's headers, drop them, or search them by name.
+"""Rules that append headers, drop headers, or search headers by name.
 
 In Python, headers are ``list[Header]``. In Spark, headers are ``array<struct<key, value>>``, and null means no headers.
 A rule never changes the list in its argument. Connect's ``SimpleHeaderConverter`` defines the bytes of a header that a
@@ -22,19 +22,21 @@ _CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
 
 
 def no_headers(F: Any) -> Any:
-    """Returns an array without headers. Unlike ``array()``, its type does not depend on the session."""
+    """Returns a column with an empty array of headers. Unlike ``array()``, its type does not depend on the session."""
     return F.array_repeat(F.lit(None).cast(_HEADER_DDL), F.lit(0))
 
 
 def header_as_read(key: str, raw: bytes | None) -> Header:
-    """Returns a header of a record in Kafka, with the value that Connect's ``SimpleHeaderConverter`` reads."""
+    """Returns the header ``key`` of a record in Kafka. Its value is what Connect's ``SimpleHeaderConverter`` reads from
+    ``raw``.
+    """
     schema, value = parse_simple_header(raw)
     return Header(key, schema, value, raw, from_stage=False)
 
 
 def header_bytes(header: Header) -> bytes | None:
-    """Returns the bytes of a header. For a header that was read, these are the original bytes; for a header that a
-    stage has set, the bytes to write.
+    """Returns the bytes of ``header``. A header that was read has its original bytes. For a header that a stage has
+    set, these are the bytes to write.
     """
     if header.from_stage:
         return simple_header_bytes(header.schema, header.value)
@@ -43,13 +45,15 @@ def header_bytes(header: Header) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class HeaderBytes(ValueRule):
-    """Returns the bytes of a header for a value: ``Values.convertToString`` in UTF-8; null stays null."""
+    """A rule that returns the bytes of a header for a value (``Values.convertToString`` in UTF-8). A null stays
+    null.
+    """
 
     schema: Schema | None
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value as Java does. Catalyst can do this for strings, whole numbers and
+        """True unless Catalyst can write the value as Java does. Catalyst can do so for strings, whole numbers and
         booleans.
         """
         return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
@@ -63,7 +67,7 @@ class HeaderBytes(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AppendHeader(ValueRule):
-    """Appends a header whose value is the second argument.
+    """A rule that appends a header, whose value is the second argument.
 
     ``schema`` is the value's schema, or None if the value is schemaless.
     """
@@ -73,7 +77,9 @@ class AppendHeader(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if ``HeaderBytes`` needs Python. Only the bytes need it: ``appended`` also accepts bytes from Python."""
+        """True if ``HeaderBytes`` needs Python. Only the bytes have to come from Python, because ``appended`` accepts
+        such bytes.
+        """
         return HeaderBytes(self.schema).needs_python
 
     def python(self, headers: list[Header], value: Any) -> list[Header]:
@@ -83,7 +89,7 @@ class AppendHeader(ValueRule):
         return self.appended(F, headers, HeaderBytes(self.schema).column(F, value))
 
     def appended(self, F: Any, headers: Any, data: Any) -> Any:
-        """Returns the Spark form of the rule, for the header's bytes."""
+        """Returns the Spark form of the rule, which appends a header with the bytes ``data`` to ``headers``."""
         none = no_headers(F)
         header = F.struct(F.lit(self.key).alias("key"), data.alias("value"))
         return F.concat(F.coalesce(headers, none), F.array(header))
@@ -91,7 +97,7 @@ class AppendHeader(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AppendLiteral(ValueRule):
-    """Appends a header with a fixed value."""
+    """A rule that appends a header with a fixed value."""
 
     key: str
     schema: Schema | None
@@ -111,7 +117,7 @@ class AppendLiteral(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DropNamed(ValueRule):
-    """Drops all headers with the listed names. The other headers keep their order."""
+    """A rule that drops all headers with the listed names. The other headers keep their order."""
 
     names: tuple[str, ...]
 
@@ -124,7 +130,7 @@ class DropNamed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class KeepNamed(ValueRule):
-    """Drops all headers except those with the listed names. The remaining headers keep their order."""
+    """A rule that drops all headers except those with the listed names. The remaining headers keep their order."""
 
     names: tuple[str, ...]
 
@@ -137,7 +143,7 @@ class KeepNamed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HasOtherHeaderOrNull(ValueRule):
-    """Returns True if the record has a header of a different name, else null.
+    """A rule that returns True if the record has a header with a name that is not listed, else null.
 
     Ledger entries count values that are not null.
     """
@@ -159,7 +165,7 @@ def _is_named(F: Any, header: Any, names: tuple[str, ...]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class HeaderValueRule(PythonRule):
-    """Returns the value of the header at a position."""
+    """A rule that returns the value of the header at a position."""
 
     number: int
 
@@ -169,7 +175,7 @@ class HeaderValueRule(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HasHeaderRule(ValueRule):
-    """Returns True if the record has a header of exactly this name."""
+    """A rule that returns True if the record has a header of exactly this name."""
 
     name: str
 
@@ -182,7 +188,7 @@ class HasHeaderRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HasHeaderOrNull(ValueRule):
-    """Returns True if the record has a header of exactly this name, else null.
+    """A rule that returns True if the record has a header of exactly this name, else null.
 
     Ledger entries count values that are not null.
     """
@@ -198,8 +204,8 @@ class HasHeaderOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LastHeader(ValueRule):
-    """Returns the bytes of the last header with the given name, as read or as written; null if the record has no such
-    header.
+    """A rule that returns the bytes of the last header with the given name, as read or as written. If the record has no
+    such header, the result is null.
     """
 
     name: str
@@ -218,7 +224,7 @@ class LastHeader(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderText(ValueRule):
-    """Converts the bytes of a header to a string; null stays null. ``name`` is the header's name."""
+    """A rule that converts the bytes of the header ``name`` to a string. A null stays null."""
 
     name: str
     may_fail = True

@@ -1,4 +1,5 @@
-"""Header values as strings: Connect's ``Values.parseString`` and ``Values.convertToString``.
+"""Converts header values from strings and to strings, as Connect's ``Values.parseString`` and
+``Values.convertToString`` do.
 
 Connect's default header converter ``SimpleHeaderConverter`` uses both. The spelling determines the type: the narrowest
 integer, else a float, a decimal, a boolean, null, a date of ISO 8601 in UTC, an array or a map. Anything else is a
@@ -49,14 +50,14 @@ _TEMPORAL = {
 
 
 def parse_literal(text: str) -> Parsed:
-    """Returns the schema and value of a string; for the string ``null``, returns (None, None)."""
+    """Returns the schema and the value of the string ``text``. For the string ``null``, both are None."""
     if not text:
         return STRING, text
     return _LiteralParser(text).parse(embedded=False)
 
 
 def parse_simple_header(data: bytes | None) -> Parsed:
-    """Returns the schema and value of a header's bytes; null stays null."""
+    """Returns the schema and the value of ``data``, the bytes of a header. A null stays null."""
     if data is None:
         return NULL
     try:
@@ -66,18 +67,18 @@ def parse_simple_header(data: bytes | None) -> Parsed:
 
 
 def simple_header_bytes(schema: Schema | None, value: Any) -> bytes | None:
-    """Returns the bytes of a header's value; None for null."""
+    """Returns the bytes of a header with the value ``value``; None for null."""
     if value is None:
         return None
     return literal_text(schema, value).encode()
 
 
 class _NotParsable(Exception):
-    """Raised if a string is not an array, map or element, and is therefore an ordinary string."""
+    """Raised if a string is not an array, a map or an element. Such a string is an ordinary string."""
 
 
 class _LiteralParser:
-    """A parser of one string.
+    """A parser for one string, which consists of tokens.
 
     A delimiter is a token, unless a backslash precedes it. ``at`` is the next token.
     """
@@ -103,7 +104,7 @@ class _LiteralParser:
         return self.text[start : self.at]
 
     def _take(self, expected: str) -> bool:
-        """Moves past the expected token if this token comes next, and returns True in this case.
+        """Skips blank tokens. If the next token is ``expected``, also skips this token and returns True.
 
         Blank tokens before the expected token are skipped in any case.
         """
@@ -127,7 +128,7 @@ class _LiteralParser:
         return False
 
     def parse(self, *, embedded: bool) -> Parsed:
-        """Returns the next value: the whole string, or an element of an array or map."""
+        """Returns the next value, which is the whole string or, with ``embedded``, an element of an array or map."""
         if not self._more:
             return NULL
         if embedded and self._take('"'):
@@ -161,7 +162,9 @@ class _LiteralParser:
         return parsed or (STRING, self.text)
 
     def _split_temporal(self, token: str) -> Parsed | None:
-        """Returns a time or timestamp of five tokens: two colons and the parts around them."""
+        """Returns a time or a timestamp. The tokenizer splits both into five tokens: two colons and the parts around
+        them.
+        """
         start = self.at
         for _ in range(4):
             if not self._more:
@@ -233,14 +236,18 @@ def _map_of(keys: "_Common", values: "_Common", entries: dict[Any, Any]) -> Pars
 
 
 class _Common:
-    """The common schema of all elements. ``schema`` is None if there is no element yet, or no common schema."""
+    """The common schema of all elements. ``schema`` is None if there is no element yet, or if the elements have no
+    common schema.
+    """
 
     def __init__(self) -> None:
         self.schema: Schema | None = None
         self._clash = False
 
     def merge(self, latest: Schema | None) -> None:
-        """Widens the common schema so that it also fits one more element. Null has no schema."""
+        """Widens the common schema so that it also fits ``latest``, the schema of one more element. A null has no
+        schema.
+        """
         if latest is None or self._clash:
             return
         if self.schema is None:
@@ -258,8 +265,8 @@ class _Common:
 
 
 def _wider(one: Schema, other: Schema) -> Schema | None:
-    """Returns the wider of two number types. For two schemas of the same type, returns the later schema, whatever the
-    schemas contain.
+    """Returns the wider of two number types. For two schemas of the same type, returns ``other``, the later schema,
+    whatever the schemas contain.
     """
     if one.type is other.type:
         return other
@@ -269,7 +276,9 @@ def _wider(one: Schema, other: Schema) -> Schema | None:
 
 
 def _aligned(schema: Schema, value: Any) -> Any:
-    """Returns a value converted as by ``Values.convertTo``, between the types that ``_wider`` combines."""
+    """Returns ``value`` converted to ``schema``, as ``Values.convertTo`` does. Only conversions between types that
+    ``_wider`` combines occur.
+    """
     if value is None:
         raise _NotParsable
     is_date, to_date = type(value) is JavaDate, schema.logical in ("Date", "Time", "Timestamp")
@@ -307,7 +316,9 @@ def _temporal(token: str) -> Parsed | None:
 
 
 def _number(token: str) -> Parsed | None:
-    """Returns a number with its narrowest type. Fractions are 32-bit floats if finite, even if digits get lost."""
+    """Returns the number in ``token`` with its narrowest type. A fraction is a 32-bit float if it is finite, even if
+    digits get lost.
+    """
     value = parse_big_decimal(token)
     if value is None:
         return None
@@ -329,8 +340,8 @@ def _number(token: str) -> Parsed | None:
 
 
 def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -> str:
-    """Converts a value to a string, as ``Values.convertToString`` does. Inside arrays and maps (``embedded``), strings
-    are quoted, but dates are not.
+    """Converts ``value`` to a string, as ``Values.convertToString`` does. Inside arrays and maps (``embedded``),
+    strings are quoted, but dates are not.
     """
     if value is None:
         return "null"

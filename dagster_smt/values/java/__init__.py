@@ -1,1 +1,1 @@
-"""Java's calendar, date formats and regular expressions."""
+"""Implements Java's calendar, date formats and regular expressions."""

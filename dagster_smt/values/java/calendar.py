@@ -1,4 +1,4 @@
-"""``java.util.GregorianCalendar`` in UTC, lenient, with the week rules of the locale ``en``.
+"""Implements ``java.util.GregorianCalendar`` in UTC: lenient, and with the week rules of the locale ``en``.
 
 Days before 15 October 1582 are counted in the Julian calendar. Weeks start on Sunday, and the week of 1 January is the
 first of its year. Days are numbered from 1970-01-01; years are astronomical (year 0 is 1 BC), without limits.
@@ -17,7 +17,9 @@ _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
-    """Returns the number of the day that a date denotes, in one of the two calendars."""
+    """Returns the day number of a date, in the Julian calendar if ``julian`` is true, else in the Gregorian
+    calendar.
+    """
     shifted = year - (month <= 2)  # years are counted to the end of February, so that the leap day is their last day
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     if julian:
@@ -27,7 +29,9 @@ def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
 
 @lru_cache(maxsize=4096)
 def civil(day: int) -> tuple[int, int, int]:
-    """Returns (year, month, day of month) of a day. Days before the cutover are in the Julian calendar."""
+    """Returns the year, month and day of month of the day number ``day``. Days before the cutover are in the Julian
+    calendar.
+    """
     if day >= CUTOVER:
         cycle, rest = divmod(day + 719_468, 146_097)
         years = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
@@ -48,12 +52,12 @@ def _year_start(year: int) -> int:
 
 
 def _on_or_before(day: int, weekday: int) -> int:
-    """Returns the last day that falls on the given weekday (1 is Sunday) and is not after ``day``."""
+    """Returns the last day up to ``day`` that falls on ``weekday`` (1 is Sunday)."""
     return day - (day + 5 - weekday) % 7
 
 
 def _week_start(first: int) -> int:
-    """Returns the Sunday with which the first week of a period begins."""
+    """Returns the Sunday on which the first week of a period begins. ``first`` is the first day of the period."""
     return _on_or_before(first, SUNDAY)
 
 
@@ -112,7 +116,7 @@ class Moment:
 
 
 class Fields:
-    """Calendar fields as a parser sets them, and their instant.
+    """Calendar fields in the order in which a parser sets them. The fields determine an instant.
 
     Fields have the letters of SimpleDateFormat: ``G`` (0 is BC), ``y Y M`` (0 is January) ``d D w W F E`` (1 is Sunday)
     ``H h a m s S``. If fields contradict each other, the most recently set fields win, as documented for ``Calendar``.
@@ -128,18 +132,20 @@ class Fields:
         """The number of milliseconds by which the local time is ahead of UTC."""
 
     def set(self, field: str, value: int) -> None:
-        """Sets a field, which is then the most recently set field."""
+        """Sets ``field`` to ``value``. The field is then the most recently set field."""
         self._values[field] = value
         self._count += 1
         self._order[field] = self._count
 
     def add_years(self, years: int) -> None:
-        """Adds years to the calendar year and to the week year, if these are set."""
+        """Adds ``years`` to the calendar year and to the week year, if these are set."""
         for field in self._values.keys() & {"y", "Y"}:
             self._values[field] += years
 
     def milliseconds(self) -> int:
-        """Returns the instant in milliseconds since 1970-01-01T00:00Z, truncated to 64 bits."""
+        """Returns the instant that the fields determine, in milliseconds since 1970-01-01T00:00Z, truncated to 64
+        bits.
+        """
         days, of_day = divmod(self._time(), DAY)
         return wrap(self._date(days) * DAY + of_day - self.offset, 64)
 
@@ -156,7 +162,9 @@ class Fields:
         return ((hours * 60 + values("m", 0)) * 60 + values("s", 0)) * 1000 + values("S", 0)
 
     def _date(self, extra: int) -> int:
-        """Returns the day, ``extra`` days later. The later day determines which calendar applies."""
+        """Returns the number of the day that is ``extra`` days after the date of the fields. The later day determines
+        which calendar applies.
+        """
         year = self._values.get("y", 1970)
         if self._values.get("G") == 0:
             year = 1 - year
@@ -170,7 +178,8 @@ class Fields:
         return _resolved(year, {"M": month - 1, "d": day}, "d", extra)
 
     def _kind(self) -> str:
-        """Returns the field that determines the day of the year: ``d W F`` together with the month, or ``D w``.
+        """Returns a letter for the field that determines the day of the year: ``d W F`` together with the month, or
+        ``D w``.
 
         This follows ``Calendar.selectFields``: the group of fields with the most recently set field wins.
         """
@@ -203,7 +212,7 @@ class Fields:
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
-    """Returns a valid week and weekday for a week and an ISO weekday that may be outside 1 to 7."""
+    """Returns a valid week and weekday for ``week`` and an ISO weekday, which may be outside 1 to 7."""
     if 1 <= weekday <= 7:
         return week, weekday
     weeks, iso = divmod(weekday - 1, 7)
@@ -211,7 +220,9 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
-    """Returns the day that the given fields determine, in the calendar that applies to that day."""
+    """Returns the number of the day that the fields in ``values`` determine, in the calendar that applies to that
+    day.
+    """
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)
         if gregorian >= CUTOVER:
@@ -238,5 +249,7 @@ def _day_in(year: int, values: Mapping[str, int], kind: str, *, julian: bool) ->
 
 
 def _in_week(first: int, weekday: int, week: int) -> int:
-    """Returns the day that falls on the given weekday, in the given week of the period that begins at ``first``."""
+    """Returns the day that falls on ``weekday`` in the given week. The weeks are counted from the period that begins at
+    ``first``.
+    """
     return _on_or_before(_week_start(first) + 6, weekday) + 7 * (week - 1)

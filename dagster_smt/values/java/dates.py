@@ -1,4 +1,4 @@
-"""``java.text.SimpleDateFormat`` in UTC and the locale ``en``: patterns, parsing, formatting.
+"""Implements ``java.text.SimpleDateFormat`` in UTC and the locale ``en``: patterns, parsing and formatting.
 
 Parsing is lenient, as in Java: fields overflow into the next field, text after the last field is ignored, and spaces
 may precede a field. In Java, a formatter keeps the zone of a string for later strings; here it does not (difference
@@ -35,9 +35,11 @@ _CLOCK: dict[str, Callable[[int], Any]] = {
     "s": lambda of_day: of_day // 1000 % 60,
     "S": lambda of_day: of_day % 1000,
 }
-"""The letters of the time of day, as functions of the milliseconds since midnight."""
+"""Maps each letter of a time of day to a function of the milliseconds since midnight."""
 _DIGITS = {"y": 4, "M": 2, "d": 2, "H": 2, "m": 2, "s": 2, "S": 3}
-"""The number of digits of fields for which one regular expression can read the whole string."""
+"""Maps the letter of a field to its number of digits. For these fields, a single regular expression can read the whole
+string.
+"""
 _MOST_DAYS = 10_000
 _MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month",
                   "F": "weekday_in_month"}  # fmt: skip
@@ -108,7 +110,7 @@ _ISO_8601 = {
 
 @dataclass(frozen=True, slots=True)
 class _DatePart:
-    """A part of a pattern: literal text (without a letter), or a letter that is repeated ``count`` times.
+    """A part of a date pattern. It is literal text (without a letter), or a letter that is repeated ``count`` times.
 
     ``abuts`` is True if a number follows directly, so that ``count`` limits the number of digits.
     """
@@ -125,26 +127,26 @@ class _DatePart:
 
 @dataclass(frozen=True)
 class DateFormat:
-    """A compiled pattern."""
+    """A compiled date pattern."""
 
     pattern: str
     parts: tuple[_DatePart, ...]
 
     def format(self, milliseconds: int) -> str:
-        """Returns an instant as a string."""
+        """Returns the instant ``milliseconds`` as a string."""
         day, of_day = divmod(milliseconds, DAY)
         text = self._days.get(day) or self._of_day(day)
         return text % tuple([number(of_day) for number in self._clock])
 
     def format_all(self, instants: list[int]) -> list[str]:
-        """Returns many instants as strings, faster than ``format`` for each of them."""
+        """Returns all ``instants`` as strings. This is faster than a call of ``format`` for each instant."""
         texts = texts_of(instants, lambda day: self._days.get(day) or self._of_day(day), self._letters, _CLOCK)
         if texts is None:
             return list(map(self.format, instants))
         return texts
 
     def _of_day(self, day: int) -> str:
-        """Returns the string that all instants of a day share, with ``%`` for the time of day.
+        """Returns the string that all instants of the day ``day`` share, with ``%`` formats for the time of day.
 
         The string is cached, because most records fall on a few days.
         """
@@ -170,7 +172,9 @@ class DateFormat:
         return [part.letter for part in self.parts if part.letter in _CLOCK]
 
     def parse(self, text: str) -> int | None:
-        """Returns the instant at the beginning of a string, in milliseconds since the epoch; None without a match."""
+        """Returns the instant at the beginning of ``text``, in milliseconds since 1970. If the text does not match the
+        pattern, returns None.
+        """
         match = self._digits.match(text) if self._digits is not None else None
         instant = None if match is None else _usual(match.groupdict())
         if instant is None:
@@ -203,7 +207,7 @@ class DateFormat:
 
     @cached_property
     def century_start(self) -> int:
-        """The beginning of the hundred years in which two-digit years lie: 80 years before the first parsing."""
+        """The beginning of the hundred years to which two-digit years belong: 80 years before the first parsing."""
         now = Moment(int(time.time() * 1000))
         day = day_number(now.year - 80, now.month, now.day, julian=False)
         return day * 86_400_000 + now.of_day
@@ -211,7 +215,7 @@ class DateFormat:
 
 @lru_cache(maxsize=256)
 def date_format(pattern: str) -> DateFormat:
-    """Compiles a pattern.
+    """Compiles the date pattern ``pattern``.
 
     Raises:
         ConfigError: SMT022 for unknown letters, too many ``X``, or an unclosed quote.
@@ -243,7 +247,9 @@ def date_format(pattern: str) -> DateFormat:
 
 
 def _quoted(pattern: str, start: int) -> tuple[str, int]:
-    """Returns the text in the quotes that open at ``start``, and the position after it. Two quotes stand for one."""
+    """Returns the text inside the quotes that open at ``start``, and the position after the closing quote. Two quotes
+    in the text represent one.
+    """
     if pattern.startswith("''", start):
         return "'", start + 2
     text, at = "", start + 1
@@ -264,14 +270,18 @@ def _refuse(pattern: str, what: str) -> ConfigError:
 
 
 def _fixed(part: _DatePart) -> str:
-    """Returns a part as a regular expression. Neither a further digit of any script nor an exponent may follow."""
+    """Returns a regular expression that reads ``part``. Neither a further digit of any script nor an exponent may
+    follow.
+    """
     if not part.letter:
         return re.escape(part.text)
     return f"(?P<{part.letter}>[0-9]{{{part.count}}})" + ("" if part.abuts else r"(?![\dE])")
 
 
 def _usual(fields: Mapping[str, str]) -> int | None:
-    """Returns the instant of fields that are all in their ranges and after the Julian calendar; else None."""
+    """Returns the instant of ``fields`` if every field is in a range that needs no further check, and if the date is
+    after the Julian calendar. Otherwise returns None.
+    """
     year, month, day = int(fields["y"]), int(fields["M"]), int(fields["d"])
     hour, minute, second = int(fields.get("H", 0)), int(fields.get("m", 0)), int(fields.get("s", 0))
     if not (year > 1582 and 0 < month < 13 and 0 < day < 29 and hour < 24 and minute < 60 and second < 60):
@@ -281,7 +291,7 @@ def _usual(fields: Mapping[str, str]) -> int | None:
 
 
 def _percent(part: _DatePart) -> str:
-    """Returns the ``%`` format of a part of the time of day; empty for other parts."""
+    """Returns the ``%`` format of ``part``, a part of the time of day; empty for other parts."""
     if part.letter not in _CLOCK:
         return ""
     if part.letter == "a":
@@ -290,7 +300,7 @@ def _percent(part: _DatePart) -> str:
 
 
 def _text(moment: Moment, part: _DatePart) -> str:
-    """Returns a part that only depends on the day, as a string."""
+    """Returns ``part``, which depends only on the day, as a string."""
     letter, count = part.letter, part.count
     if not letter:
         return part.text
@@ -325,7 +335,7 @@ def _number(moment: Moment, letter: str) -> int:
 
 
 class _DateReader:
-    """A reader of one string. ``at`` is the position of the next part."""
+    """A reader of one string. ``at`` is the position at which the next part begins."""
 
     def __init__(self, text: str, form: DateFormat):
         self.text, self.form, self.at = text, form, 0
@@ -333,7 +343,7 @@ class _DateReader:
         self.ambiguous = False
 
     def read(self, part: _DatePart) -> bool:
-        """Reads one part of the pattern. Returns False if the string does not match."""
+        """Reads ``part`` of the pattern from the string. Returns False if the string does not match."""
         if not part.letter:
             fits = self.text.startswith(part.text, self.at)
             self.at += len(part.text)
@@ -403,7 +413,9 @@ class _DateReader:
         return True
 
     def _offset(self, match: re.Match[str] | None) -> bool:
-        """Sets the offset from the sign, hours and minutes of a match. Without a sign, the offset is UTC."""
+        """Sets the offset according to the sign, the hours and the minutes in ``match``. Without a sign, the offset is
+        UTC.
+        """
         if match is None:
             return False
         minutes = 60 * int(match[2]) + int(match[3] or 0) if match[1] else 0
@@ -413,8 +425,8 @@ class _DateReader:
 
 
 def _int(text: str) -> int:
-    """Converts a number to an int as Java does, by ``Number.intValue`` of a number from ``DecimalFormat``: 64-bit
-    integers wrap, larger integers saturate.
+    """Converts ``text`` to an int as Java does, by ``Number.intValue`` of a number from ``DecimalFormat``. 64-bit
+    integers wrap around, and larger integers saturate.
     """
     if text in _NO_NUMBERS:
         return _NO_NUMBERS[text]

@@ -1,4 +1,5 @@
-"""Java regular expressions, translated to the ``regex`` library, with the meaning of Java 17 (Unicode 13).
+"""Translates Java regular expressions to the ``regex`` library, with the meaning that they have in Java 17 (Unicode
+13).
 
 The translator reads a pattern as ``java.util.regex.Pattern`` does: quantifiers, flags, classes, intersections, quotes,
 escapes, properties, scripts and blocks are allowed in the same places, and a pattern that Java rejects is rejected.
@@ -42,7 +43,7 @@ from dagster_smt.values.java.regex_scanner import RefusedPattern
 from dagster_smt.values.value_rule import PythonRule
 
 _unsure: dict[str, frozenset[int]] = {}
-"""The groups that a replacement cannot use, by translated pattern."""
+"""Maps a translated pattern to the groups that a replacement cannot use."""
 
 
 def _refuse(pattern: str, what: str) -> ConfigError:
@@ -52,7 +53,7 @@ def _refuse(pattern: str, what: str) -> ConfigError:
 
 
 SECONDS = 5.0
-"""The maximum time for one string, in seconds.
+"""The longest time for one string, in seconds.
 
 Without a limit, a producer could stop a run with a string that makes a pattern backtrack: ``(a+)+b`` needs years for
 sixty letters.
@@ -62,7 +63,7 @@ _REPEATED_GROUP = regex.compile(r"\)[*+?{]")
 
 
 class JavaPattern:
-    """A compiled pattern. A string that takes too long fails its record."""
+    """A compiled Java pattern. If a string takes too long, its record fails."""
 
     def __init__(self, compiled: Any):
         self.compiled, text = compiled, compiled.pattern
@@ -74,13 +75,13 @@ class JavaPattern:
             self.harmless = int(_WORK ** (1 / (repeats + 1)))
 
     def search(self, text: str) -> Any:
-        """Returns the first match in a string, or None."""
+        """Returns the first match in ``text``, or None."""
         if len(text) <= self.harmless:
             return self.compiled.search(text)
         return self._timed(self.compiled.search, text)
 
     def fullmatch(self, text: str) -> Any:
-        """Returns the match of a whole string, or None."""
+        """Returns the match of the whole string ``text``, or None."""
         if len(text) <= self.harmless:
             return self.compiled.fullmatch(text)
         return self._timed(self.compiled.fullmatch, text)
@@ -94,14 +95,14 @@ class JavaPattern:
 
 
 def too_long() -> DataError:
-    """Returns the error of a string for which a pattern needs more than ``SECONDS``."""
+    """Returns the error for a string on which a pattern needs more than ``SECONDS``."""
     statement = f"a regular expression needs more than {SECONDS:.0f} seconds for the text"
     hint = "rewrite the expression without nested repetitions; the dead letter contains the text"
     return data_error("SMT445", statement, hint, "")
 
 
 def may_take_long(pattern: str) -> bool:
-    """Returns True if a Java pattern repeats anything, so that its work may grow faster than the string.
+    """Returns True if the Java pattern ``pattern`` repeats anything, so that its work may grow faster than the string.
 
     Such a pattern runs in Python, because Java has no time limit, and its stack overflows in long repetitions of
     groups.
@@ -111,7 +112,7 @@ def may_take_long(pattern: str) -> bool:
 
 @lru_cache(maxsize=256)
 def compile_java(pattern: str) -> JavaPattern:
-    """Compiles a Java pattern.
+    """Compiles the Java pattern ``pattern``.
 
     Raises:
         ConfigError: SMT021 if the pattern is not a Java regular expression, or cannot be translated exactly.
@@ -131,7 +132,9 @@ def compile_java(pattern: str) -> JavaPattern:
 
 
 def expand(replacement: str, match: Any) -> str:
-    """Returns a replacement with its groups and escapes filled in, as ``Matcher.appendReplacement`` does."""
+    """Returns ``replacement`` with its groups and escapes filled in from ``match``, as ``Matcher.appendReplacement``
+    does.
+    """
     out, at = [], 0
     while at < len(replacement):
         char = replacement[at]
@@ -168,7 +171,7 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
 
 
 def group_missing() -> DataError:
-    """Returns the one error that Spark reports for every unusable replacement."""
+    """Returns the error that Spark reports for every replacement that cannot be used."""
     return _bad_replacement("it uses a group that the pattern does not have")
 
 
@@ -179,7 +182,7 @@ def _bad_replacement(what: str) -> DataError:
 
 @dataclass(frozen=True, slots=True)
 class Matches(PythonRule):
-    """Returns True if the whole string matches (``Matcher.matches``); null does not match."""
+    """A rule that returns True if a pattern matches the whole string (``Matcher.matches``). A null does not match."""
 
     pattern: str
 
@@ -192,7 +195,7 @@ class Matches(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class MatchesOrNull(Matches):
-    """Returns True if the whole string matches, else null."""
+    """A rule that returns True if a pattern matches the whole string, else null."""
 
     def python(self, text: str | None) -> bool | None:  # type: ignore[override]
         return Matches.python(self, text) or None
@@ -200,7 +203,7 @@ class MatchesOrNull(Matches):
 
 @dataclass(frozen=True, slots=True)
 class ReplaceIfMatches(PythonRule):
-    """If the whole string matches, replaces the first match, as RegexRouter does.
+    """A rule that replaces the first match of a pattern if the pattern matches the whole string, as RegexRouter does.
 
     The first match may be shorter than the string: ``a|ab`` in ``ab``.
     """

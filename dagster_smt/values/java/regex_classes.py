@@ -1,8 +1,8 @@
-"""Sets of characters in Java's regular expressions: classes, properties, scripts, blocks, variants of case.
+"""Sets of characters in Java's regular expressions: classes, properties, scripts, blocks, and variants of case.
 
 Literal characters become ranges. A property stays a property of ``regex``, which tests properties faster than lists of
-ranges. Java 17 has Unicode 13, and ``regex`` a newer version: characters that were assigned or reclassified after
-Unicode 13 may differ, all others agree. Blocks and scripts are those of Unicode 13.
+ranges. Java 17 has Unicode 13, and ``regex`` has a newer version. Characters that were assigned or reclassified after
+Unicode 13 may therefore differ, but all others agree. Blocks and scripts are those of Unicode 13.
 """
 
 import re
@@ -18,13 +18,15 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """A set of characters: sorted ranges of code points, or the part of a ``regex`` class between its brackets."""
+    """A set of characters. It consists of sorted ranges of code points, or of the part of a ``regex`` class between its
+    brackets.
+    """
 
     spans: tuple[Span, ...] = ()
     rule: str = ""
 
     def inside(self) -> str:
-        """Returns the part of a class between its brackets."""
+        """Returns the text between the brackets of a class that matches the set."""
         return self.rule or "".join(_escaped(a) if a == b else f"{_escaped(a)}-{_escaped(b)}" for a, b in self.spans)
 
     def text(self) -> str:
@@ -65,7 +67,7 @@ def _literal(code: int) -> str:
 
 
 def of_spans(spans: Iterable[Span]) -> Chars:
-    """Returns the set of the characters in the given ranges, which may overlap."""
+    """Returns the set of the characters in ``spans``, which may overlap."""
     merged: list[Span] = []
     for low, high in sorted(spans):
         if merged and low <= merged[-1][1] + 1:
@@ -76,27 +78,25 @@ def of_spans(spans: Iterable[Span]) -> Chars:
 
 
 def of(text: str) -> Chars:
-    """Returns the set of the characters in a string. ``a-z`` in the string is a range."""
+    """Returns the set of the characters in ``text``, in which ``a-z`` is a range."""
     parts = re.findall(r"(.)-(.)|(.)", text, re.DOTALL)
     return of_spans((ord(low or one), ord(high or one)) for low, high, one in parts)
 
 
 def rule(*names: str, also: str = "") -> Chars:
-    """Returns a set of two kinds of characters: those with one of the given properties of ``regex``, and those in
-    ``also``.
-    """
+    """Returns the set of characters that have one of the properties ``names`` of ``regex``, or are in ``also``."""
     return union(Chars(rule="".join(rf"\p{{{name}}}" for name in names)), of(also))
 
 
 def union(one: Chars, two: Chars) -> Chars:
-    """Returns the union of two sets."""
+    """Returns the set of characters that are in ``one`` or ``two``."""
     if not (one.rule or two.rule):
         return of_spans(one.spans + two.spans)
     return Chars(rule=one.inside() + two.inside())
 
 
 def negate(one: Chars) -> Chars:
-    """Returns the complement of a set."""
+    """Returns the set of characters that are not in ``one``."""
     if re.fullmatch(r"\\[pP]\{\w+\}", one.rule):
         return Chars(rule=one.rule.swapcase()[:2] + one.rule[2:])
     if one.rule:  # [^\P{L}\p{L}] matches every character in ``regex``, so ^ only negates positive properties
@@ -112,7 +112,7 @@ def negate(one: Chars) -> Chars:
 
 
 def intersect(one: Chars, two: Chars) -> Chars:
-    """Returns the intersection of two sets."""
+    """Returns the set of characters that are in both ``one`` and ``two``."""
     if not (one.rule or two.rule):
         return negate(union(negate(one), negate(two)))
     if not (one.inside() and two.inside()):
@@ -121,8 +121,8 @@ def intersect(one: Chars, two: Chars) -> Chars:
 
 
 def upper(code: int) -> int:
-    """Returns the upper case of a code point, as ``Character.toUpperCase`` does. That method maps one character to one
-    character, so ß stays.
+    """Returns the upper case of the character ``code``, as ``Character.toUpperCase`` does. This method maps one
+    character to one character, so ß stays.
     """
     for text in (chr(code).upper(), chr(code).title()):
         if len(text) == 1:
@@ -131,8 +131,8 @@ def upper(code: int) -> int:
 
 
 def lower(code: int) -> int:
-    """Returns the lower case of a code point, as ``Character.toLowerCase`` does. That method maps one character to one
-    character. Only İ has a longer lower case.
+    """Returns the lower case of the character ``code``, as ``Character.toLowerCase`` does. This method maps one
+    character to one character. Only İ has a longer lower case.
     """
     text = chr(code).lower()
     if len(text) == 1:
@@ -142,7 +142,7 @@ def lower(code: int) -> int:
 
 @cache
 def _cased() -> dict[int, int]:
-    """Returns every character that has another case, with the character that Java compares instead."""
+    """Maps each character that has another case to the character that Java compares instead."""
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
     codes = {}
@@ -160,7 +160,7 @@ def _same() -> dict[int, list[int]]:
 
 
 def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
-    """Returns the characters that a literal character matches with the flag i set.
+    """Returns the characters that the literal character ``code`` matches if the flag i is set.
 
     Args:
         code: The literal character.
@@ -177,7 +177,7 @@ def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
 
 
 def any_case_range(low: int, high: int, *, unicode: bool) -> Chars:
-    """Returns the characters that a range of a class matches with the flag i set."""
+    """Returns the characters that the range from ``low`` to ``high`` in a class matches if the flag i is set."""
     if unicode:
         also = []
         for c, folded in _cased().items():
@@ -192,7 +192,9 @@ def any_case_range(low: int, high: int, *, unicode: bool) -> Chars:
 
 
 def named_char(name: str) -> str | None:
-    r"""Returns the character of ``\N{...}``; None if Java does not know the name (it has no aliases or sequences)."""
+    r"""Returns the character of ``\N{name}``. Returns None if Java does not know the name, because Java has no aliases
+    or sequences.
+    """
     name = name.strip().upper()
     try:
         char = unicodedata.lookup(name)
@@ -325,7 +327,9 @@ XPEO=OLD_PERSIAN XSUX=CUNEIFORM YEZI=YEZIDI YIII=YI ZANB=ZANABAZAR_SQUARE ZINH=I
 
 @cache
 def _blocks() -> dict[str, Chars]:
-    """Returns blocks by all their names: with spaces, without spaces, or with underscores for spaces and hyphens."""
+    """Maps all names of blocks to their sets. A name has spaces, no spaces, or underscores in place of spaces and
+    hyphens.
+    """
     blocks = {}
     for entry in " ".join(_BLOCKS.split()).split("; "):
         name, _, ends = entry.rpartition(" ")
@@ -348,14 +352,14 @@ def _scripts() -> dict[str, str]:
 
 
 def block(name: str) -> Chars | None:
-    r"""Returns the set of ``\p{InGreek}``. Blocks never change."""
+    r"""Returns the set of a block, such as ``\p{InGreek}``. Blocks are the same in all versions of Unicode."""
     if name.isascii():
         return _blocks().get(name.upper())
     return None
 
 
 def script(name: str) -> Chars | None:
-    r"""Returns the set of ``\p{IsLatin}``."""
+    r"""Returns the set of a script, such as ``\p{IsLatin}``."""
     short = _scripts().get(name.upper()) if name.isascii() else None
     if short == "ZZZZ":
         return rule("Script=Zzzz", "Co", "Cn", "Cs")
@@ -428,7 +432,7 @@ def _of_unicode(name: str, cases: bool, names: dict[str, Chars]) -> Chars | None
 
 
 def prop(name: str, *, cases: bool, unicode: bool) -> Chars | None:
-    r"""Returns the set of ``\p{name}``; None if Java has no such property.
+    r"""Returns the set of the property ``\p{name}``. Returns None if Java has no such property.
 
     Args:
         name: The text between the braces.
@@ -459,7 +463,7 @@ _UNICODE_ESCAPES = _ESCAPES | {"d": rule("Nd"), "w": WORD, "s": _SPACE}
 
 
 def escape(letter: str, *, unicode: bool) -> Chars:
-    r"""Returns the set of ``\d``, ``\D`` and similar escapes; ``unicode`` is the flag U."""
+    r"""Returns the set of an escape such as ``\d`` or ``\D``. ``unicode`` is the flag U."""
     chars = (_UNICODE_ESCAPES if unicode else _ESCAPES)[letter.lower()]
     if letter.isupper():
         return negate(chars)

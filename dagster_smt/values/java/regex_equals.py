@@ -1,6 +1,6 @@
-"""Java's ``Object.equals`` between a value and the value that ``Values.parseString`` reads from a string.
+"""Tests whether a value equals, in Java's sense, the value that ``Values.parseString`` reads from a string.
 
-In Java the class matters: a Long is never equal to an Integer.
+``Object.equals`` also compares classes. For example, a Long is never equal to an Integer.
 """
 
 import math
@@ -21,7 +21,7 @@ _DATES = ("Date", "Time", "Timestamp")
 
 
 def identity(schema: Schema | None, value: Any) -> Any:
-    """Returns a key for a value. Two keys are equal exactly if their values are equal in Java.
+    """Returns a key for ``value``. Two keys are equal if and only if their values are equal in Java.
 
     Args:
         schema: The value's schema; None if the value has no schema.
@@ -49,13 +49,15 @@ def identity(schema: Schema | None, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def expected(text: str) -> Any:
-    """Returns the identity of the value that a string describes; None for the string ``null``."""
+    """Returns the key of the value that the string ``text`` describes. For the string ``null``, returns None."""
     schema, value = parse_literal(text)
     return identity(schema, _boxed(schema, value))
 
 
 def _boxed(schema: Schema | None, value: Any) -> Any:
-    """Returns a literal in which each number has a class, inside arrays and maps whose elements have no common type."""
+    """Returns ``value``, a literal, with a class for each number. Arrays and maps whose elements have no common type
+    also contain such numbers.
+    """
     inner = schema.values if schema else None
     if isinstance(value, list):
         return [_boxed(inner, item) for item in value]
@@ -72,7 +74,7 @@ def _boxed(schema: Schema | None, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class EqualsLiteral(ValueRule):
-    """Returns True if a value equals the value that a string describes; null equals nothing.
+    """A rule that returns True if a value equals the value that a string describes. A null equals nothing.
 
     Attributes:
         schema: The value's schema; None if the value has no schema.
@@ -85,7 +87,7 @@ class EqualsLiteral(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if the Java classes may be the same, but Catalyst compares the values differently."""
+        """True if two values may have the same Java class, but Catalyst compares them differently."""
         return self._kind not in _CATALYST and self._same_class
 
     @property
@@ -110,7 +112,7 @@ class EqualsLiteral(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsLiteral:
-    """``EqualsLiteral`` for values of any schema: a test of ``model.keeps``."""
+    """The test of ``EqualsLiteral`` for values of any schema, for use in ``model.keeps``."""
 
     text: str
 

@@ -1,9 +1,10 @@
-"""The parts of a Java regular expression in the syntax of ``regex``, with the properties that Java derives for them.
+"""The parts of a Java regular expression, written in the syntax of ``regex``. A part also has the properties that Java
+derives for it.
 
-Both engines try the same alternatives in the same order. The engines differ in the contents of groups after a failed
-attempt. Some parts are matched without backtracking: look-arounds, atomic and possessive parts, and repeated groups
-that can match in only one way. If an attempt fails, Java keeps the match that a group got inside such a part, while
-``regex`` restores the former match. The content of such a group is reliable only if every match sets the group again.
+Both engines try the same alternatives in the same order, but the contents of groups after a failed attempt may differ.
+Some parts are matched without backtracking: look-arounds, atomic and possessive parts, and repeated groups that can
+match in only one way. If an attempt fails, Java keeps the match that a group got inside such a part, while ``regex``
+restores the former match. The content of such a group is reliable only if every match sets the group again.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ class CapturingGroup:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of a pattern.
+    """A part of a pattern, which ``regex`` can match.
 
     Attributes:
         text: The part as an expression of ``regex``.
@@ -57,7 +58,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """A range of repetitions; ``mode`` is empty, ``?`` or ``+``."""
+    """The quantifier of a part: a range of repetitions. ``mode`` is empty, ``?`` or ``+``."""
 
     low: int
     high: int
@@ -75,12 +76,12 @@ class Quantifier:
 
 
 def of_chars(chars: Chars) -> Node:
-    """Returns a part that matches one character of a set."""
+    """Returns a part that matches one character of the set ``chars``."""
     return Node(chars.text(), unit=True, least=1, most=1)
 
 
 def chain(nodes: list[Node]) -> Node:
-    """Returns the parts one after the other."""
+    """Returns a part that matches ``nodes`` one after the other."""
     if len(nodes) == 1:
         return nodes[0]
     known = [node.most for node in nodes if node.most is not None]
@@ -96,7 +97,7 @@ def chain(nodes: list[Node]) -> Node:
 
 
 def branch(nodes: list[Node]) -> Node:
-    """Returns the parts as alternatives, inside a group or at the top level."""
+    """Returns a part with ``nodes`` as alternatives, inside a group or at the top level."""
     if len(nodes) == 1:
         return nodes[0]
     known = [node.most for node in nodes if node.most is not None]
@@ -119,7 +120,7 @@ def _held(groups: Mapping[int, CapturingGroup], always: bool = True, stale: bool
 
 
 def repeat(node: Node, times: Quantifier) -> Node:
-    """Returns a part with a quantifier, for parts that are not groups.
+    """Returns ``node``, which is not a group, with the quantifier ``times``.
 
     Java matches each repetition without backtracking.
     """
@@ -157,7 +158,9 @@ def repeat(node: Node, times: Quantifier) -> Node:
 
 
 def group(opening: str, body: Node, number: int | None, times: Quantifier | None) -> Node:
-    """Returns a group, capturing or not, with its quantifier if there is one."""
+    """Returns a group with the content ``body``, and with the quantifier ``times`` if it has one. A group with a number
+    captures its match.
+    """
     own = {} if number is None else {number: CapturingGroup()}
     if times is None:
         if number is None and body.unit:
@@ -205,13 +208,15 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
 
 
 def atomic(body: Node) -> Node:
-    """Returns ``(?>...)``."""
+    """Returns the atomic group ``(?>...)`` with the content ``body``."""
     groups = _held(body.groups, stale=True)
     return replace(body, text=f"(?>{body.text})", unit=True, final=True, breaks=False, groups=groups)
 
 
 def look(opening: str, body: Node) -> Node:
-    """Returns a look-around; ``opening`` is one of ``(?=``, ``(?!``, ``(?<=`` and ``(?<!``."""
+    """Returns a look-around with the content ``body``. ``opening`` is one of ``(?=``, ``(?!``, ``(?<=`` and
+    ``(?<!``.
+    """
     behind, negative = "<" in opening, "!" in opening
     if behind:
         if body.most is None:
@@ -226,14 +231,18 @@ def look(opening: str, body: Node) -> Node:
 
 
 def caret(many: bool, unix: bool) -> Node:
-    """Returns ``^``: with the flag m also after a line end, but never at the end of the text."""
+    """Returns a part for ``^``. With the flag m (``many``), it also matches after a line end, but never at the end of
+    the text.
+    """
     if not many:
         return Node(r"\A")
     return Node(r"(?!\Z)(?<![^\n])" if unix else r"(?!\Z)(?:\A|(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n))")
 
 
 def dollar(many: bool, unix: bool) -> Node:
-    r"""Returns ``$`` or ``\Z``: at the end and before the last line end, or with the flag m before each line end."""
+    r"""Returns a part for ``$`` or ``\Z``. It matches at the end and before the last line end or, with the flag m
+    (``many``), before each line end.
+    """
     if unix:
         return Node(r"(?=\n|\Z)" if many else r"(?=\n?\Z)")
     if many:
@@ -242,12 +251,14 @@ def dollar(many: bool, unix: bool) -> Node:
 
 
 def line_break() -> Node:
-    r"""Returns ``\R``."""
+    r"""Returns a part for ``\R``, a line break."""
     return Node(r"(?:\r\n|[\n\x0B\f\r\x85\u2028\u2029])", unit=True, least=1, most=2, breaks=True)
 
 
 def boundary(negative: bool, unicode: bool) -> Node:
-    r"""Returns ``\b`` or ``\B``: a combining mark belongs to a word if its base does."""
+    r"""Returns a part for ``\b`` or, with ``negative``, for ``\B``. A combining mark belongs to a word if its base
+    character does.
+    """
     word = WORD.text() if unicode else r"[\p{L}\p{Nd}_]"
     before, after = f"(?<={word})", f"(?={word})"
     if not unicode:
@@ -262,7 +273,7 @@ def boundary(negative: bool, unicode: bool) -> Node:
 
 
 def cluster() -> Node:
-    r"""Returns ``\X``: the extended grapheme clusters of Unicode 12, as in Java 17."""
+    r"""Returns a part for ``\X``, an extended grapheme cluster. As in Java 17, the clusters are those of Unicode 12."""
     picture, joiner = _pictures(), r"\u200d"
     extend = union(rule("Mn", "Me"), of("\u200c\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"))
     spacing = union(intersect(rule("Mc"), negate(of(_NO_SPACING_MARKS))), of("\u0e33\u0eb3"))
@@ -301,6 +312,8 @@ A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 2388 23CF 23E9-23F3
 
 
 def _pictures() -> Chars:
-    """Returns ``Extended_Pictographic`` of Unicode 13, which has more characters than in later versions."""
+    """Returns the set ``Extended_Pictographic`` of Unicode 13, which has more characters than the set of later
+    versions.
+    """
     ends = (span.split("-") for span in _PICTURES.split())
     return of_spans((int(pair[0], 16), int(pair[-1], 16)) for pair in ends)

@@ -1,4 +1,4 @@
-"""Parses a regular expression as Java 17 does, and writes it in the syntax of ``regex``.
+"""Parses a regular expression as Java 17 does, and translates it into the syntax of ``regex``.
 
 The expression for ``regex`` contains the effect of every flag. The flags of ``regex``, which differ from Java's,
 therefore stay off.
@@ -15,7 +15,7 @@ from dagster_smt.values.java.regex_scanner import DECIMAL, CharReader, RefusedPa
 
 _SPECIAL = set("$.^([|)")
 _LONE = re.compile(r"\[\^(\w|\\x..|\\u.{4}|\\U.{8})\]")
-"""A class of all characters except one.
+"""Matches a class of all characters except one.
 
 ``regex`` has a fast path for such a class. If two alternatives of a branch are such classes, the fast path wrongly
 matches nothing. Doubling the character avoids it.
@@ -26,7 +26,7 @@ _LONGEST = 50_000  # ``regex`` expands counted repetitions
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A pattern of ``regex``.
+    """The result of translating a Java pattern into a pattern of ``regex``.
 
     Attributes:
         text: The pattern.
@@ -40,7 +40,7 @@ class Translation:
 
 
 def translate(pattern: str) -> Translation:
-    """Translates a Java pattern.
+    """Translates the Java pattern ``pattern`` into the syntax of ``regex``.
 
     Raises:
         RefusedPattern: Java rejects the pattern, or it cannot be translated exactly.
@@ -77,14 +77,14 @@ class _PatternReader(CharReader):
         self.ascii_references = False
 
     def read_all(self) -> Node:
-        """Returns the whole pattern."""
+        """Returns the translation of the whole pattern."""
         node = self.expression()
         if self.at != self.end:
             raise RefusedPattern("unbalanced parenthesis")
         return node
 
     def expression(self) -> Node:
-        """Returns the alternatives up to the end of the group or pattern."""
+        """Reads alternatives up to the end of the group or pattern, and returns them as one part."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise RefusedPattern("too many nested groups")
@@ -96,7 +96,7 @@ class _PatternReader(CharReader):
         return nodes.branch(ways)
 
     def sequence(self) -> Node:
-        """Returns one alternative: the parts up to the next bar."""
+        """Reads one alternative, up to the next bar, and returns it as one part."""
         parts: list[Node] = []
         while True:
             char = self.peek()
@@ -111,7 +111,7 @@ class _PatternReader(CharReader):
             parts.append(self.quantified(self.part(char)))
 
     def part(self, char: str) -> Node:
-        """Returns the next part that a quantifier may follow."""
+        """Reads the next part, which begins with ``char``. A quantifier may follow the part."""
         if char == "[":
             return nodes.of_chars(self.clazz(True)())
         if char not in "^$.":
@@ -126,7 +126,7 @@ class _PatternReader(CharReader):
         return nodes.dollar(many, unix)
 
     def literals(self) -> Node:
-        """Returns literal characters up to another part, or one escape.
+        """Reads literal characters up to a different part, or one escape.
 
         A quantifier applies to the last character only.
         """
@@ -155,7 +155,7 @@ class _PatternReader(CharReader):
         return nodes.chain([nodes.of_chars(self.literal(char, alone=single)) for char in run])
 
     def escape(self, run: list[str]) -> str | Node:
-        """Returns a literal character or another part. The next character is the backslash."""
+        """Reads an escape, and returns a literal character or another part. The next character is the backslash."""
         letter = self.chars[self.at + 1]
         if letter in "pP":
             if run:
@@ -176,7 +176,7 @@ class _PatternReader(CharReader):
         return char
 
     def assertion(self, letter: str) -> Node:
-        """Returns an escape that does not match exactly one character."""
+        """Returns the part for ``letter``, an escape that does not match exactly one character."""
         if letter in "AG":  # \G is \A, because this package never continues a search
             return Node(r"\A")
         if letter == "z":
@@ -194,7 +194,7 @@ class _PatternReader(CharReader):
         raise RefusedPattern(f"the escape '\\{letter}'")
 
     def numbered(self, number: int) -> int:
-        """Returns the number of a reference.
+        """Returns the number of a reference that begins with the digit ``number``.
 
         A further digit is part of the number only if the pattern already has that many groups.
         """
@@ -203,7 +203,7 @@ class _PatternReader(CharReader):
         return number
 
     def number_of_name(self) -> int:
-        """Returns the number of the group that a reference names."""
+        """Reads the name of a group in a reference, and returns the group's number."""
         name = self.name() if self.read() == "<" else None
         if name is None:
             raise RefusedPattern("a reference without the name of a group")
@@ -212,7 +212,7 @@ class _PatternReader(CharReader):
         return self.names[name]
 
     def name(self) -> str | None:
-        """Returns the name of a group, and moves past the bracket after it; None if there is no valid name."""
+        """Reads the name of a group and the bracket after it. If there is no valid name, returns None."""
         name = self.read()
         if not (name.isascii() and name.isalpha()):
             return None
@@ -223,7 +223,9 @@ class _PatternReader(CharReader):
         return None
 
     def reference(self, number: int) -> Node:
-        """Returns a reference to the match of a group. A group without a match never matches."""
+        """Returns a reference to the match of the group ``number``. If the group has no match, the reference never
+        matches.
+        """
         if number > self.groups or number in self.open:
             self.early.add(number)
             return Node("(?!)", unit=True, most=None)
@@ -236,14 +238,14 @@ class _PatternReader(CharReader):
         return Node(rf"(?i:\g<{number}>)", unit=True, most=None)
 
     def quantified(self, node: Node) -> Node:
-        """Returns a part with the quantifier that follows it, if any."""
+        """Returns ``node`` with the quantifier that follows, if there is one."""
         times = self.quantifier()
         if times is None:
             return node
         return nodes.repeat(node, times)
 
     def quantifier(self) -> Quantifier | None:
-        """Returns the next quantifier; None if the next part is not a quantifier."""
+        """Reads the next quantifier. Returns None if a different part comes next."""
         char = self.peek()
         if char not in "?*+{":
             return None
@@ -255,7 +257,7 @@ class _PatternReader(CharReader):
         return Quantifier(low, high, mode)
 
     def counts(self) -> tuple[int, int]:
-        """Returns the counts between braces, and stops at the closing brace."""
+        """Reads the two counts between braces, and stops at the closing brace."""
         self.at += 1
         if self.chars[self.at] not in DECIMAL:
             raise RefusedPattern("a '{' that does not begin a repetition")
@@ -274,7 +276,7 @@ class _PatternReader(CharReader):
         return low, high
 
     def group(self) -> Node | None:
-        """Returns a group; None for ``(?i)``, whose flags hold up to the end of the surrounding group."""
+        """Reads a group. Returns None for ``(?i)``, whose flags apply up to the end of the surrounding group."""
         flags, start = self.flags, self.at
         opening, number = self.opening()
         if not opening:
@@ -293,7 +295,7 @@ class _PatternReader(CharReader):
         return nodes.group(opening, body, number, self.quantifier())
 
     def _check_look_behind(self, opening: str, body: Node, start: int) -> None:
-        """Rejects a look-behind in which Java steps by halves of characters.
+        """Rejects a look-behind in which Java would step by halves of characters.
 
         Java does so unless the pattern itself contains, unescaped, a character beyond ``\\uFFFF``.
         """
@@ -307,7 +309,8 @@ class _PatternReader(CharReader):
             raise RefusedPattern("a look-behind for an escaped character beyond \\uFFFF")
 
     def opening(self) -> tuple[str, int | None]:
-        """Returns the beginning of a group, and its number if it captures.
+        """Reads the beginning of a group, and returns it with the group's number. The number is None if the group does
+        not capture.
 
         For ``(?i)``, the beginning is an empty string.
         """
@@ -335,13 +338,15 @@ class _PatternReader(CharReader):
         return f"the group '{''.join(self.chars[start : min(start + 4, self.end)])}'"
 
     def capturing(self) -> int:
-        """Returns the number of the capturing group that begins here."""
+        """Registers the capturing group that begins here, and returns its number."""
         self.groups += 1
         self.open.add(self.groups)
         return self.groups
 
     def inline_flags(self, start: int) -> str:
-        """Reads flags, and returns the beginning of their group, or an empty string if they have no group."""
+        """Reads flags, and returns the beginning of their group. If the flags have no group, returns an empty
+        string.
+        """
         change: Callable[[frozenset[str], set[str]], frozenset[str]] = frozenset.union
         char = self.peek()
         while char in "imsdxuUc-":

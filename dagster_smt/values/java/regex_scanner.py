@@ -1,4 +1,6 @@
-"""Reads the characters of a Java pattern, and its escapes, properties and classes, which denote characters."""
+"""Reads the characters of a Java pattern. This module also reads escapes, properties and classes, which represent
+characters.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,7 +9,9 @@ from dagster_smt.values.java import regex_classes as classes
 from dagster_smt.values.java.regex_classes import Chars
 
 Lazy = Callable[[], Chars]
-"""An incomplete class. In Java, literals after an intersection still add to the set before the intersection."""
+"""A function that returns a class when the pattern is complete. In Java, literals after an intersection still extend
+the set before the intersection.
+"""
 
 DECIMAL = set("0123456789")
 _OCTAL, _HEX = set("01234567"), set("0123456789abcdefABCDEF")
@@ -21,7 +25,9 @@ class RefusedPattern(Exception):
 
 
 def _unquoted(pattern: str) -> list[str]:
-    r"""Returns the characters with ``\Q...\E`` replaced by a backslash before each quoted character, as in Java."""
+    r"""Returns the characters of ``pattern`` without ``\Q...\E``. As in Java, a backslash precedes each character that
+    was quoted.
+    """
     start = _first_quote(pattern)
     if start < 0:
         return list(pattern)
@@ -62,7 +68,7 @@ def _first_quote(pattern: str) -> int:
 
 
 class Scanner:
-    """The characters of a pattern. If the flag x is set, whitespace and comments are left out."""
+    """A scanner over the characters of a pattern. If the flag x is set, the scanner skips whitespace and comments."""
 
     def __init__(self, pattern: str):
         self.chars = _unquoted(pattern)
@@ -71,11 +77,11 @@ class Scanner:
         self.flags: frozenset[str] = frozenset()
 
     def ended(self, char: str) -> bool:
-        """Returns True if a character is the end mark, and not a character of the pattern."""
+        """Returns True if ``char`` marks the end of the pattern, and is not one of its characters."""
         return char == "\0" and self.at >= self.end
 
     def peek(self) -> str:
-        """Returns the next character."""
+        """Returns the next character without skipping it."""
         while "x" in self.flags and (self.chars[self.at] in _BLANKS or self.chars[self.at] == "#"):
             if self.chars[self.at] != "#":
                 self.at += 1
@@ -89,18 +95,20 @@ class Scanner:
         return self.chars[self.at]
 
     def next(self) -> str:
-        """Skips the next character, and returns the character after it."""
+        """Skips the next character, and returns the character that follows."""
         self.at += 1
         return self.peek()
 
     def read(self) -> str:
-        """Returns the next character, and moves past it."""
+        """Returns the next character and skips it."""
         char = self.peek()
         self.at += 1
         return char
 
     def number(self, base: int, digits: set[str], least: int, most: int) -> int | None:
-        """Reads between ``least`` and ``most`` digits. Returns None if there are fewer."""
+        """Reads between ``least`` and ``most`` digits of the base ``base``, and returns their number. Returns None if
+        there are fewer digits.
+        """
         number, count = 0, 0
         while count < most and self.peek() in digits:
             number, count = number * base + int(self.read(), base), count + 1
@@ -110,10 +118,10 @@ class Scanner:
 
 
 class CharReader(Scanner):
-    """A reader of escapes of single characters, properties and classes."""
+    """A reader of escapes of single characters, of properties and of classes."""
 
     def escaped_char(self, char: str) -> str | None:
-        r"""Returns the character of ``\x41`` and similar escapes; None for other kinds of escapes."""
+        r"""Returns the character of an escape such as ``\x41``. For other kinds of escapes, returns None."""
         if char in _CONTROLS:
             return _CONTROLS[char]
         if char == "0":
@@ -180,7 +188,7 @@ class CharReader(Scanner):
         return char
 
     def property(self) -> Chars:
-        r"""Returns the set of ``\p`` or ``\P``; the next character is the backslash."""
+        r"""Reads a property, ``\p`` or ``\P``, and returns its set. The next character is the backslash."""
         self.at += 1
         negated = self.chars[self.at] == "P"
         braces = self.next() == "{"
@@ -207,8 +215,8 @@ class CharReader(Scanner):
         return chars
 
     def clazz(self, consume: bool) -> Lazy:
-        """Returns a character class of the pattern. The next character is the bracket of the class, or the last
-        character of ``&&``.
+        """Reads a character class of the pattern. The next character is the bracket of the class, or the last character
+        of ``&&``.
         """
         known: Lazy | None = None
         last: Lazy | None = None
@@ -259,7 +267,9 @@ class CharReader(Scanner):
         return right
 
     def _range(self, literals: list[classes.Span]) -> Lazy | None:
-        """Returns a character, range, escape or property in a class; None if it has been added to the literals."""
+        """Reads a character, range, escape or property in a class. Returns None if it has been added to
+        ``literals``.
+        """
         low = self._class_char()
         if isinstance(low, Chars):
             return partial(_same, low)
@@ -298,7 +308,7 @@ class CharReader(Scanner):
         return char_or_none
 
     def literal(self, char: str, alone: bool) -> Chars:
-        """Returns the characters that a literal character matches."""
+        """Returns the characters that the literal character ``char`` matches under the current flags."""
         if "i" not in self.flags:
             return classes.of_spans([(ord(char), ord(char))])
         return classes.any_case(ord(char), unicode="u" in self.flags, alone=alone)
@@ -319,7 +329,9 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """Returns the intersection and its right part. If there is no right part, Java uses the last part before ``&&``."""
+    """Returns the intersection of ``one`` and ``two``, and its right part. Without a right part, Java uses the last
+    part before ``&&``.
+    """
     if one is None:
         if two is None:
             raise RefusedPattern("an intersection of nothing")

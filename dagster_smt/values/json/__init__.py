@@ -1,1 +1,1 @@
-"""JSON: lazy decoding, and search by JSONPath."""
+"""Decodes JSON lazily, and searches JSON by JSONPath."""

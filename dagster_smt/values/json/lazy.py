@@ -1,4 +1,4 @@
-"""JSON without a schema, decoded lazily: only the parts that a chain reads are decoded.
+"""Decodes JSON without a schema lazily. Only the parts that a chain reads are decoded.
 
 For example, ``{"a": 1, "b": {"c": 2}}`` becomes a ``dict`` with two ``msgspec.Raw`` values. ``look(value, "b")``
 decodes one more level, and replaces the raw value with the decoded object. Unread values are written back byte for byte
@@ -33,7 +33,7 @@ _NOT_ZERO = re.compile(rb"-[0.]*[1-9]")
 _BLANKS = b" \t\r\n"
 _FRAMES = 10_000  # the caller's frames, and several for each of 1,000 levels
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The errors of the JSON parser. ``not_json`` turns them into the record's error."""
+"""The errors that the JSON parser raises. ``not_json`` converts them into the error of the record."""
 _KINDS = {
     ord('"'): "string",
     _OPEN_OBJECT: "map",
@@ -45,7 +45,7 @@ _KINDS = {
 
 
 def decode(text: bytes | msgspec.Raw) -> Any:
-    """Decodes one level of JSON.
+    """Decodes one level of the JSON ``text``.
 
     Raises:
         DataError: SMT411 if it is not JSON; SMT412 if a number does not fit its type.
@@ -81,13 +81,14 @@ def _checked(value: Any, text: memoryview) -> Any:
 
 
 MAX_DEPTH = 1000
-"""The maximum number of nesting levels in JSON: the limit of Jackson, Connect's JSON reader."""
+"""The largest number of nested levels in JSON: the limit of Jackson, Connect's JSON reader."""
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKETS = re.compile(rb"[^\[\]{}]+")
 
 
 def check_depth(text: bytes) -> None:
-    """Rejects JSON beyond Connect's nesting limit, if it fits into Python's stack. (Otherwise ``deeper`` rejects it.)
+    """Raises an error if ``text``, which fits into Python's stack, exceeds Connect's nesting limit. For larger JSON,
+    ``deeper`` raises this error.
 
     Raises:
         DataError: SMT411.
@@ -97,7 +98,7 @@ def check_depth(text: bytes) -> None:
 
 
 def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any:
-    """Decodes JSON again with a larger stack, after a first attempt has failed.
+    """Calls ``decode`` again with a larger stack, after a first attempt has failed with ``error``.
 
     Raises:
         DataError: SMT411 or SMT412 if the attempt failed for another reason, or if the JSON exceeds Connect's limit.
@@ -113,13 +114,13 @@ def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any
 
 
 def make_room() -> None:
-    """Raises Python's recursion limit, so that the stack is large enough for every nesting that Connect allows."""
+    """Raises Python's recursion limit, so that the stack can hold every nesting that Connect allows."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
 
 def with_room(function: Callable[[Any], Any], value: Any) -> Any:
-    """Calls a function with a nested value, and returns its result. If necessary, calls the function again with a
-    larger stack.
+    """Calls ``function`` with ``value``, which may be nested, and returns the result. If the stack is too small, calls
+    the function again with a larger stack.
     """
     try:
         return function(value)
@@ -137,7 +138,9 @@ def _refuse_depth(text: bytes) -> None:
 
 
 def kind_at(container: Any, key: Any) -> str:
-    """Returns the kind of the value of a key (``null`` for null), without decoding strings, objects and arrays."""
+    """Returns the kind of the value at ``key`` in ``container``. Strings, objects and arrays are not decoded for this
+    purpose. The kind of null is ``null``.
+    """
     value = container[key]
     if type(value) is Raw:
         first = memoryview(value)[0]
@@ -153,11 +156,11 @@ def kind_at(container: Any, key: Any) -> str:
 
 
 TOO_LARGE = "SMT412"
-"""The problem code of a number that does not fit its type."""
+"""The code of the problem of a number that does not fit its type."""
 
 
 def not_json(error: Exception | None = None) -> DataError:
-    """Returns the error of JSON that the parser rejected."""
+    """Returns the error for JSON that the parser has rejected with ``error``."""
     if isinstance(error, msgspec.ValidationError):
         return data_error(TOO_LARGE, "a number that a double cannot hold")
     if isinstance(error, RecursionError):
@@ -166,7 +169,9 @@ def not_json(error: Exception | None = None) -> DataError:
 
 
 def decode_whole(text: bytes) -> Any:
-    """Decodes the first level of a record's JSON, and checks that all of it is UTF-8. Empty bytes are null."""
+    """Decodes the first level of ``text``, the JSON of a whole record, and checks that all of it is UTF-8. Empty bytes
+    are null.
+    """
     if not text:
         return None
     check_depth(text)
@@ -184,7 +189,7 @@ def decode_whole(text: bytes) -> Any:
 
 
 def look(container: Any, key: Any) -> Any:
-    """Returns the value of an existing key or index, decoded one level.
+    """Returns the value at ``key``, an existing key or index of ``container``, after decoding one level.
 
     A decoded object or array replaces the raw value in the container, because a stage may change it in place. Other raw
     values stay, so that a value that is only read is written back with its original bytes.
@@ -203,7 +208,9 @@ def look(container: Any, key: Any) -> Any:
 
 
 def at(value: Any, steps: tuple[str, ...]) -> Any:
-    """Returns the value at a path of keys; None if a step is missing or its container is not an object."""
+    """Returns the value at the path ``steps``. Returns None if a step is missing, or if its container is not an
+    object.
+    """
     for step in steps:
         if type(value) is not dict or step not in value:
             return None
@@ -212,17 +219,17 @@ def at(value: Any, steps: tuple[str, ...]) -> Any:
 
 
 def is_raw(value: Any) -> bool:
-    """Returns True if a value has not been decoded yet."""
+    """Returns True if ``value`` has not been decoded yet."""
     return type(value) is Raw
 
 
 def is_object(value: Any) -> bool:
-    """Returns True if a value is an object, decoded or not."""
+    """Returns True if ``value`` is an object, decoded or not."""
     return type(value) is dict or (type(value) is Raw and memoryview(value)[0] == _OPEN_OBJECT)
 
 
 def whole(value: Any) -> Any:
-    """Returns a copy that is decoded at every level."""
+    """Returns a copy of ``value`` that is decoded at every level."""
     return with_room(_whole, value)
 
 
@@ -237,7 +244,7 @@ def _whole(value: Any) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """Returns a copy of the decoded objects and arrays.
+    """Returns ``value`` with copies of its decoded objects and arrays.
 
     Raw slices and scalars are shared, because they never change.
     """
@@ -272,7 +279,7 @@ encoder = msgspec.json.Encoder(enc_hook=_encode_special)
 
 
 def encode(value: Any) -> bytes | None:
-    """Returns a value as JSON; None for null, as in Connect's JsonConverter without schemas."""
+    """Returns ``value`` as JSON. Returns None for null, as Connect's JsonConverter does without schemas."""
     if value is None:
         return None
     return with_room(encoder.encode, value)

@@ -1,4 +1,4 @@
-"""Evaluates JSONPath on a key or value, by the rules of Jayway's json-path 2.9.
+"""Evaluates a JSONPath on a key or value, by the rules of Jayway's json-path 2.9.
 
 A missing field is not equal to any value, so it passes ``!=``, ``!==`` and ``nin``. Numbers are compared by value. A
 number and a string are compared as numbers if the field is a number, and as strings if the field is a string. For
@@ -38,12 +38,14 @@ from dagster_smt.values.value_rule import PythonRule
 PATH_NOT_FOUND = "com.jayway.jsonpath.PathNotFoundException"
 INVALID_PATH = "com.jayway.jsonpath.InvalidPathException"
 MATCH, NOTHING, MISSING, NO_OBJECT = "found", "nothing", "missing", "no object"
-"""The results of a path: a match; no value that passes the filters; a missing name; a value that no filter can test."""
+"""The possible results of a path: a match; no value that passes the filters; a missing name; a value that no filter can
+test.
+"""
 _UNDEFINED = object()
 
 
 def answer(path: JsonPath, document: Any) -> str:
-    """Returns the result of a path in an object without a schema, lazily decoded or not."""
+    """Returns the result of ``path`` in ``document``, an object without a schema. The object may be lazily decoded."""
     try:
         if any(True for _ in _results(document, path.steps, True)):
             return MATCH
@@ -53,14 +55,16 @@ def answer(path: JsonPath, document: Any) -> str:
 
 
 class _Stop(Exception):
-    """Raised if a path cannot be followed; ``why`` is the result."""
+    """Raised if a path cannot be followed to its end. ``why`` is the result."""
 
     def __init__(self, why: str):
         self.why = why
 
 
 def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
-    """Yields the values at the end of the steps. ``sure``: no filter precedes the steps, so every step must exist."""
+    """Yields the values to which ``steps`` lead from ``value``. ``sure`` is True if no filter precedes the steps, so
+    that every step must exist.
+    """
     if not steps:
         yield value
         return
@@ -86,7 +90,7 @@ def _elements(value: list[Any]) -> Iterable[Any]:
 
 
 def passes(test: Test, item: Any) -> bool:
-    """Returns True if an object, or an element of an array, passes the test of a filter."""
+    """Returns True if ``item``, an object or an element of an array, passes ``test``, the test of a filter."""
     if isinstance(test, NotTest):
         return not passes(test.test, item)
     if isinstance(test, AllTests):
@@ -105,7 +109,7 @@ def passes(test: Test, item: Any) -> bool:
 
 
 def not_comparable(names: Names) -> DataError:
-    """Returns the error for a comparison with bytes or a date."""
+    """Returns the error for a comparison of the field at ``names`` with bytes or a date."""
     statement = f"{'.'.join(('@', *names))} holds bytes or a date, which a condition cannot compare"
     hint = "convert the field in an earlier stage, with TimestampConverter or Cast"
     return data_error("SMT458", statement, hint, "com.jayway.jsonpath.JsonPathException")
@@ -120,7 +124,7 @@ def _field(item: Any, names: Names) -> Any:
 
 
 def _number(value: Any) -> Decimal | None:
-    """Converts a number to the ``BigDecimal`` that has the same spelling. Returns None for other values."""
+    """Converts ``value`` to the ``BigDecimal`` with the same spelling. If ``value`` is not a number, returns None."""
     if isinstance(value, float):
         if math.isfinite(value):
             return Decimal(float_text(value, isinstance(value, JavaFloat)))
@@ -182,9 +186,10 @@ def _same_kind(value: Any, literal: Literal) -> bool:
 
 
 def _order(value: Any, literal: Literal) -> int | None:
-    """Returns a negative number, 0 or a positive number for a field below, equal to or above a literal.
+    """Compares ``value``, the value of a field, with ``literal``. The result is negative, 0 or positive if the field is
+    below, equal to or above the literal.
 
-    The result is None if the two have no order.
+    If the two values have no order, the result is None.
     """
     number = _number(value)
     if number is not None and isinstance(literal, Decimal):
@@ -196,7 +201,7 @@ def _order(value: Any, literal: Literal) -> int | None:
 
 
 def _units(text: str) -> bytes:
-    """Returns a string's 16-bit units as bytes, which have the order of Java's strings."""
+    """Returns the 16-bit units of ``text`` as bytes. The bytes have the same order as Java's strings."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
@@ -225,7 +230,9 @@ class StructShape:
 
 
 def plain(schema: Schema, value: Any) -> Any:
-    """Returns a value with a schema as a value without one: objects, arrays, and numbers that keep their class."""
+    """Returns ``value``, which has a schema, in the form of a value without a schema: objects, arrays, and numbers that
+    keep their class.
+    """
     if value is None:
         return None
     if schema.type is Type.STRUCT:
@@ -245,7 +252,7 @@ def plain(schema: Schema, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Answer(PythonRule):
-    """Returns the result of a path in a struct; null for a null struct.
+    """A rule that returns the result of a path in a struct. For a null struct, the result is null.
 
     The arguments are the fields that the path reads.
     """
@@ -266,7 +273,7 @@ class Answer(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Returns True if an object with a given field passes a test of this field: a test of ``model.keeps``."""
+    """A test for ``model.keeps`` that is true if an object with a certain field passes a test of this field."""
 
     test: Comparison | RegexMatch | Exists
 
@@ -276,7 +283,7 @@ class Passes:
 
 
 def cuts_of(test: Comparison | RegexMatch | Exists) -> tuple[int, ...] | None:
-    """Returns the whole numbers at which the answer of a test can change (``model.keeps.FieldTest``)."""
+    """Returns the whole numbers at which the result of ``test`` can change (``model.keeps.FieldTest``)."""
     if isinstance(test, RegexMatch):
         return None
     literals = test.literals if isinstance(test, Comparison) else ()

@@ -1,1 +1,1 @@
-"""Rules that hide, shorten, replace or encrypt values."""
+"""Rules that hide, shorten, replace or encrypt values, for privacy."""

@@ -1,4 +1,6 @@
-"""Makes values coarser: networks of addresses, beginnings of periods, multiples of numbers, beginnings of postcodes."""
+"""Rules that make values coarser. They return networks of addresses, beginnings of periods, multiples of numbers, and
+beginnings of postcodes.
+"""
 
 import ipaddress
 import math
@@ -20,14 +22,16 @@ _MOMENT = re.compile(
     "([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:([T ])([0-9]{2})(:[0-9]{2})(:[0-9]{2}(?:[.,][0-9]{1,9})?)?(.*))?)?)?",
     re.S,
 )
-"""Year, month, day, the separator before the time, hour, minute, second, zone."""
+"""Matches a date or time. The groups are year, month, day, the separator before the time, hour, minute, second, and
+zone.
+"""
 _ZONE = re.compile(r"(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?")
 _ZERO = re.compile("[0-9]")
 
 
 @dataclass(frozen=True, slots=True)
 class Network(TextRule):
-    """Replaces an IP address with the first address of its network.
+    """A rule that replaces an IP address with the first address of its network.
 
     Attributes:
         v4, v6: The numbers of bits that stay, for addresses of version 4 and 6.
@@ -57,7 +61,8 @@ class Network(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPeriod(TextRule):
-    """Replaces an ISO 8601 date or time with the beginning of its period. The form of the string and its zone stay.
+    """A rule that replaces an ISO 8601 date or time with the beginning of its period. The form of the string and its
+    zone stay.
 
     Attributes:
         period: A name in ``PERIODS``.
@@ -94,7 +99,7 @@ class TextPeriod(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class DatePeriod(PythonRule):
-    """Replaces a Date or Timestamp with the beginning of its period, in UTC.
+    """A rule that replaces a Date or Timestamp with the beginning of its period, in UTC.
 
     Attributes:
         period: A name in ``PERIODS``.
@@ -120,7 +125,9 @@ class DatePeriod(PythonRule):
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Returns year, month and day of a number of days since 1970, in the proleptic Gregorian calendar."""
+    """Returns the year, month and day that are ``days`` days after the beginning of 1970, in the proleptic Gregorian
+    calendar.
+    """
     shifted = days + 719_468
     era, day = divmod(shifted, 146_097)
     year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
@@ -131,7 +138,7 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 
 def _days(year: int, month: int) -> int:
-    """Returns the first day of a month, as a number of days since 1970."""
+    """Returns the number of days from 1970-01-01 to the first day of a month."""
     shifted = year - (month <= 2)
     era, of_era = divmod(shifted, 400)
     day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5
@@ -140,7 +147,7 @@ def _days(year: int, month: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WholeMultiple(PythonRule):
-    """Replaces a whole number with the next lower multiple of a step.
+    """A rule that replaces a whole number with the next lower multiple of a step.
 
     Attributes:
         step: The step.
@@ -167,7 +174,8 @@ class WholeMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class FloatMultiple(PythonRule):
-    """Replaces a number with the next lower multiple of a step, or of a negative power of ten. NaN and infinities stay.
+    """A rule that replaces a number with the next lower multiple of a step, or of a negative power of ten. NaN and
+    infinities stay.
 
     Attributes:
         step: The step, if it is at least 1.
@@ -197,7 +205,7 @@ class FloatMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class DecimalMultiple(PythonRule):
-    """Replaces a decimal with the next lower multiple of a step. Its scale stays.
+    """A rule that replaces a decimal with the next lower multiple of a step. The scale of the decimal stays.
 
     Attributes:
         step: The step, as a string.
@@ -217,7 +225,7 @@ class DecimalMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Beginning(TextRule):
-    """Keeps the first letters and digits of a postcode, and drops the rest. A shorter string becomes empty.
+    """A rule that keeps the first letters and digits of a postcode, and drops the rest. A shorter string becomes empty.
 
     Attributes:
         count: The number of letters and digits that stay.

@@ -1,4 +1,4 @@
-"""FF1: format-preserving encryption over AES (NIST SP 800-38G, March 2016, algorithms 7 and 8).
+"""Implements FF1, which is format-preserving encryption with AES (NIST SP 800-38G, March 2016, algorithms 7 and 8).
 
 Ten digits are encrypted to ten digits. The digits are numerals of any radix: a string of 16 letters consists of 16
 numerals of radix 26. The variables are named as in the standard.
@@ -10,15 +10,15 @@ from typing import Any
 from dagster_smt.errors import needs_extras
 
 LEAST_DOMAIN = 1_000_000
-"""The minimum number of different strings of a length (Draft of SP 800-38G, Revision 1). With fewer strings, an
-attacker could try all of them.
+"""The smallest permitted number of different strings of a length (Draft of SP 800-38G, Revision 1). With fewer strings,
+an attacker could try all of them.
 """
 _ROUNDS = 10
 _BLOCK = 16
 
 
 def least_length(radix: int) -> int:
-    """Returns the minimum length at which there are ``LEAST_DOMAIN`` different strings."""
+    """Returns the smallest length at which there are ``LEAST_DOMAIN`` different strings of the radix ``radix``."""
     length = 1
     while radix**length < LEAST_DOMAIN:
         length += 1
@@ -26,7 +26,7 @@ def least_length(radix: int) -> int:
 
 
 class FF1:
-    """FF1 with a key and a radix.
+    """The encryption FF1 with a certain key and radix.
 
     Attributes:
         radix: The number of numerals, 2 to 65,536.
@@ -42,7 +42,9 @@ class FF1:
         self._aes = Cipher(AES(key), ECB())
 
     def encrypt(self, numerals: Sequence[int], tweak: bytes) -> list[int]:
-        """Returns the encrypted numerals, as many as the argument has. A different tweak gives a different result."""
+        """Encrypts ``numerals``, and returns the same number of numerals. A different tweak leads to a different
+        result.
+        """
         u, v, round_number = self._prepared(len(numerals), tweak)
         a, b = self._number(numerals[:u]), self._number(numerals[u:])
         for i in range(_ROUNDS):
@@ -51,7 +53,7 @@ class FF1:
         return self._numerals(a, u) + self._numerals(b, v)
 
     def decrypt(self, numerals: Sequence[int], tweak: bytes) -> list[int]:
-        """Returns the numerals that were passed to ``encrypt``."""
+        """Decrypts ``numerals``, and returns the numerals that were passed to ``encrypt``."""
         u, v, round_number = self._prepared(len(numerals), tweak)
         a, b = self._number(numerals[:u]), self._number(numerals[u:])
         for i in reversed(range(_ROUNDS)):
@@ -60,7 +62,7 @@ class FF1:
         return self._numerals(a, u) + self._numerals(b, v)
 
     def _prepared(self, n: int, tweak: bytes) -> tuple[int, int, Callable[[int, int], int]]:
-        """Returns the lengths of both halves, and the function of a round.
+        """Returns the lengths of both halves of ``n`` numerals, and the function of a round.
 
         This function maps the round's number and one half to ``y``.
         """

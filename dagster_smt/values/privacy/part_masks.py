@@ -1,5 +1,5 @@
-"""Masks a string except for a part: its last or first characters, the domain of an e-mail address, or the groups of a
-pattern.
+"""Masks a string except for a part. The part that stays is the last or first characters, the domain of an e-mail
+address, or the groups of a pattern.
 
 A string that does not have the expected form is masked as a whole, so that nothing is shown by mistake.
 """
@@ -18,7 +18,7 @@ _ASCII = 0x80
 
 @dataclass(frozen=True, slots=True)
 class PartMask(TextRule):
-    """Masks a string except for a part.
+    """A rule that masks a string except for a part.
 
     Attributes:
         shows: ``last`` or ``first``: the last or first characters; ``domain``: everything from the last ``@`` on, and
@@ -55,7 +55,9 @@ class PartMask(TextRule):
         return text[:shown] + self._masked(text[shown:])
 
     def _shown(self, text: str) -> int:
-        """Returns the number of characters that stay at the beginning; 0 if all counted characters would stay."""
+        """Returns the number of characters that stay at the beginning of ``text``. If all counted characters would
+        stay, returns 0.
+        """
         if sum(map(self._counts, text)) <= self.count or not self.count:
             return 0
         shown = counted = 0
@@ -65,7 +67,7 @@ class PartMask(TextRule):
         return shown
 
     def _counts(self, character: str) -> bool:
-        """Returns True if a character is counted, and therefore masked."""
+        """Returns True if ``character`` is counted, and therefore masked."""
         return not self.keeps_punctuation or character in _LETTERS_AND_DIGITS or ord(character) >= _ASCII
 
     def _masked(self, text: str) -> str:

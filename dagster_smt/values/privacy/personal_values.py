@@ -14,27 +14,33 @@ from typing import Any
 from dagster_smt.values.privacy.text_rule import TextRule
 
 KINDS = ("iban", "card", "email", "phone")
-"""The kinds of values in the order of the search."""
+"""The kinds of values, in the order in which they are searched for."""
 LEAST_DIGITS = {"iban": 2, "card": 12, "email": 0, "phone": 7}
-"""Maps each kind to the minimum number of digits in a text that contains a value of this kind. A text with fewer digits
-need not be searched.
+"""Maps each kind to the smallest number of digits in a text with a value of this kind. A text with fewer digits need
+not be searched.
 """
 KIND = "<kind>"
-"""The placeholder for the kind in a replacement."""
+"""The placeholder that a replacement contains for the kind."""
 _LETTER = "A-Za-z\u0080-\U0010ffff"
 _LOCAL = "\\x00-\\x20\u0085\u00a0\u2028\u2029\u3000@<>()\\[\\],;:\"'"
 EMAIL = f"[^{_LOCAL}]{{1,64}}@(?:[{_LETTER}0-9-]{{1,63}}\\.){{1,8}}[{_LETTER}][{_LETTER}0-9-]{{1,62}}"
-"""An address whose domain contains a dot. The expression means the same in Python and Java."""
+"""A regular expression for an e-mail address whose domain contains a dot. The expression means the same in Python and
+Java.
+"""
 _GAP = "[ ()./-]{0,2}"
 PHONES = (
     f"(?<![0-9A-Za-z+])(?:\\+|00)[ (]{{0,2}}[0-9](?:{_GAP}[0-9]){{6,14}}(?![0-9])",
     "(?<![0-9A-Za-z.,:-])(?!0[0-9][/-][0-9]{2}[/-][0-9]{4}(?![0-9]))\\(?0[1-9](?:[ ()/-]{0,2}[0-9]){5,13}(?![0-9])",
     "(?<![0-9A-Za-z.-])\\(?[2-9][0-9]{2}\\)?[ .-]{1,2}[2-9][0-9]{2}[ .-][0-9]{4}(?![0-9])",
 )
-"""International numbers, national numbers that begin with 0, and North American numbers."""
+"""Regular expressions for international numbers, for national numbers that begin with 0, and for North American
+numbers.
+"""
 CARD_LENGTHS = range(12, 20)
 CARD_STARTS = "234568"
-"""The first digits of bank and merchandising cards. Times in milliseconds begin with 1."""
+"""The first digits of bank and merchandising cards. A time in milliseconds begins with 1, so it is not taken for a
+card.
+"""
 _DIGITS = re.compile("[0-9]+(?:[ -][0-9]+)*")
 _ACCOUNT = re.compile("[A-Za-z]{2}[0-9]{2}")
 _IBAN_LENGTHS_TEXT = (
@@ -45,12 +51,12 @@ _IBAN_LENGTHS_TEXT = (
     "YE30"
 )
 IBAN_LENGTHS = {word[:2]: int(word[2:]) for word in _IBAN_LENGTHS_TEXT.split()}
-"""Maps countries to the number of characters of an account, from SWIFT's registry."""
+"""Maps a country to the number of characters in its account numbers, from SWIFT's registry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction(TextRule):
-    """Replaces personal values of the given kinds inside a text.
+    """A rule that replaces personal values of certain kinds inside a text.
 
     Attributes:
         kinds: The kinds, in the order of ``KINDS``.
@@ -113,7 +119,9 @@ def _spans_replaced(text: str, spans: list[tuple[int, int]], replacement: str) -
 
 
 def cards_in(text: str) -> list[tuple[int, int]]:
-    """Returns the positions of cards: digit groups, separated by single spaces or hyphens, with a Luhn check digit."""
+    """Returns the start and end of each card in ``text``. A card consists of digit groups, separated by single spaces
+    or hyphens, and has a Luhn check digit.
+    """
     spans = []
     for match in _DIGITS.finditer(text):
         groups = [
@@ -131,7 +139,9 @@ def cards_in(text: str) -> list[tuple[int, int]]:
 
 
 def _last_group(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
-    """Returns the last group of the longest card that begins with a group; None if no card begins with the group."""
+    """Returns the number of the last group of the longest card that begins with the group ``first``. If no card begins
+    with this group, returns None.
+    """
     digits, best = "", None
     for number in range(first, len(groups)):
         start, end = groups[number]
@@ -144,7 +154,7 @@ def _last_group(text: str, groups: list[tuple[int, int]], first: int) -> int | N
 
 
 def luhn(digits: str) -> int:
-    """Returns the Luhn sum of digits, modulo 10. The sum is 0 for digits with a valid check digit."""
+    """Returns the Luhn sum of ``digits``, modulo 10. If the check digit is valid, the sum is 0."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         number = int(digit)
@@ -155,7 +165,9 @@ def luhn(digits: str) -> int:
 
 
 def accounts_in(text: str) -> list[tuple[int, int]]:
-    """Returns the positions of bank accounts (IBAN), with or without single spaces between their characters."""
+    """Returns the start and end of each bank account (IBAN) in ``text``. Single spaces may separate the characters of
+    an account.
+    """
     spans, at = [], 0
     while match := _ACCOUNT.search(text, at):
         end = _end_of_account(text, match.start())
@@ -184,8 +196,8 @@ def _end_of_account(text: str, start: int) -> int | None:
 
 
 def iban_remainder(account: str) -> int:
-    """Returns the remainder of an account number according to ISO 7064. The remainder is 1 for an account with valid
-    check digits.
+    """Returns the remainder of the account number ``account`` according to ISO 7064. If the check digits are valid, the
+    remainder is 1.
     """
     number = "".join(str(int(character, 36)) for character in account[4:] + account[:4])
     return int(number) % 97

@@ -1,4 +1,6 @@
-"""Pseudonyms: a keyed digest of a string, in a chosen alphabet and length (RFC 2104, HMAC-SHA-256)."""
+"""Computes pseudonyms. A pseudonym is a keyed digest of a string, in a chosen alphabet and length (RFC 2104,
+HMAC-SHA-256).
+"""
 
 import hmac
 import math
@@ -19,23 +21,23 @@ ALPHABETS = {
 }
 DIGEST_BITS = 256
 STANDARD_BITS = 128
-"""The number of bits of a pseudonym without a configured length."""
+"""The number of bits of a pseudonym whose length is not configured."""
 LEAST_BITS = 32
 
 
 def bits_of(alphabet: str, length: int) -> float:
-    """Returns the number of bits of information in a string of the given alphabet and length."""
+    """Returns the number of bits of information in a string of ``length`` characters of the alphabet ``alphabet``."""
     return length * math.log2(len(ALPHABETS[alphabet]))
 
 
 def standard_length(alphabet: str) -> int:
-    """Returns the shortest length with ``STANDARD_BITS``."""
+    """Returns the smallest length at which a string of ``alphabet`` has ``STANDARD_BITS``."""
     return math.ceil(STANDARD_BITS / math.log2(len(ALPHABETS[alphabet])))
 
 
 @dataclass(frozen=True, slots=True)
 class Pseudonym(TextRule):
-    """Replaces a string with a keyed digest.
+    """A rule that replaces a string with a keyed digest.
 
     The digest is read as a fraction between 0 and 1. The pseudonym consists of the fraction's first digits in the base
     of the alphabet. A pseudonym in ``hex`` is therefore the beginning of the digest as other tools print it.
@@ -79,7 +81,9 @@ class Pseudonym(TextRule):
 
 
 def _digits(digest: bytes, alphabet: str, length: int) -> str:
-    """Reads a digest as a fraction between 0 and 1, and returns its first digits in the base of the alphabet's size."""
+    """Reads ``digest`` as a fraction between 0 and 1, and returns its first digits in the base of the alphabet's
+    size.
+    """
     base = len(alphabet)
     if base == 16:
         return digest.hex()[:length]

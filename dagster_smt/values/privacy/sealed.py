@@ -1,4 +1,4 @@
-"""Encryption of strings: AES-GCM (NIST SP 800-38D) and AES-SIV (RFC 5297), with the key's id in the result.
+"""Encrypts strings with AES-GCM (NIST SP 800-38D) or AES-SIV (RFC 5297). The result contains the id of the key.
 
 An encrypted string is ``smt1:gcm:k1:…``: the version of this form, the mode, the id of the key, and URL-safe Base64
 without padding. The first three parts and the *context* are authenticated, so nobody can change them.
@@ -23,7 +23,7 @@ _NONCE = 12
 
 @dataclass(frozen=True, slots=True)
 class Sealing(TextRule):
-    """Encrypts a string.
+    """A rule that encrypts a string.
 
     Attributes:
         key: The key to write with.
@@ -47,7 +47,7 @@ class Sealing(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class Opening(TextRule):
-    """Decrypts a result of ``Sealing``, which names its key.
+    """A rule that decrypts a result of ``Sealing``. This result names its key.
 
     Attributes:
         ring: The keys.
@@ -103,7 +103,7 @@ def _not_authentic() -> DataError:
 
 
 def sealed(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
-    """Returns encrypted bytes: nonce, ciphertext and tag of AES-GCM, or vector and ciphertext of AES-SIV."""
+    """Returns ``data`` encrypted: nonce, ciphertext and tag of AES-GCM, or vector and ciphertext of AES-SIV."""
     if mode == "siv":
         encrypted: bytes = _siv(key).encrypt(data, [associated])
         return encrypted
@@ -112,7 +112,7 @@ def sealed(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
 
 
 def opened(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
-    """Returns decrypted bytes.
+    """Returns ``data`` decrypted.
 
     Raises:
         ValueError: The bytes do not belong to the key, the mode and the associated data.

@@ -1,4 +1,4 @@
-"""The base class of rules for strings."""
+"""The base class of rules that convert strings."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,14 +19,16 @@ class TextRule(PythonRule):
 
     returns: ClassVar[Schema | None] = STRING
     protection: ClassVar[str] = ""
-    """``seals``: a holder of the key can decrypt the result; ``opens``: the rule decrypts it; empty: neither."""
+    """``seals`` if a holder of the key can decrypt the result; ``opens`` if the rule decrypts values; otherwise
+    empty.
+    """
 
     def of_text(self, text: str) -> str:
-        """Returns the result for a string."""
+        """Returns the rule's result for ``text``."""
         raise NotImplementedError
 
     def program(self) -> dict[str, Any] | None:
-        """Returns the rule in the form that the JVM lane reads; None if only Python can run the rule."""
+        """Returns the rule as the JVM lane reads it. If only Python can run the rule, returns None."""
         return None
 
     def python(self, value: Any) -> str | None:
@@ -41,5 +43,5 @@ class TextRule(PythonRule):
 
 
 def utf8(text: str) -> bytes:
-    """Returns a string in UTF-8. As in Java, half of a surrogate pair becomes a question mark."""
+    """Returns ``text`` in UTF-8. As in Java, half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace")

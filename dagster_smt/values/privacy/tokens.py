@@ -1,4 +1,4 @@
-"""Tokens: strings that FF1 encrypts to strings of the same form, with check digits that stay valid."""
+"""Computes tokens. FF1 encrypts a string to a string of the same form, in which check digits stay valid."""
 
 import string
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ ALPHABETS = {
 }
 CHECKSUMS = ("none", "luhn", "iban")
 MOST = 1000
-"""The maximum number of characters of the alphabet in a string."""
+"""The largest number of characters of the alphabet that a string may contain."""
 _PUNCTUATION = frozenset(" " + string.punctuation)
 _ACCOUNT = frozenset(string.digits + string.ascii_letters)
 _MASK = PartMask("last", 0, "", "*", 0, True)
 _COUNTRY = 4
-"""The number of characters before the account itself in an IBAN: the country, and two check digits."""
+"""The number of characters in an IBAN before the account itself: the country, and two check digits."""
 
 
 @lru_cache
@@ -42,8 +42,8 @@ def _numerals_of(alphabet: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Token(TextRule):
-    """Replaces the characters of an alphabet with different characters of the same alphabet. All other characters stay
-    in their positions.
+    """A rule that replaces the characters of an alphabet with other characters of this alphabet. All other characters
+    stay in their positions.
 
     Attributes:
         key: The key.
@@ -69,7 +69,7 @@ class Token(TextRule):
 
     @property
     def protection(self) -> str:  # type: ignore[override]
-        """See ``TextRule``."""
+        """The protection that a token gives, as ``TextRule`` describes."""
         return "opens" if self.opens else "seals"
 
     def of_text(self, text: str) -> str:
@@ -91,7 +91,7 @@ class Token(TextRule):
         return _with_luhn(self._encrypted(text, places[:-1]), places)
 
     def _places(self, text: str) -> list[int]:
-        """Returns the positions of characters of the alphabet.
+        """Returns the positions of those characters in ``text`` that belong to the alphabet.
 
         Raises:
             DataError: SMT750 if a different character may not stay.
@@ -117,7 +117,7 @@ class Token(TextRule):
         return "".join(characters)
 
     def _account(self, text: str) -> str:
-        """Returns an IBAN whose digits are encrypted. Its country and its letters stay."""
+        """Returns the IBAN ``text`` with encrypted digits. Its country and its letters stay."""
         places = []
         for place, character in enumerate(text):
             if character in _ACCOUNT:
@@ -167,7 +167,9 @@ class Token(TextRule):
 
 
 def _with_luhn(text: str, places: Sequence[int]) -> str:
-    """Returns a string whose last digit is the check digit of the digits before it."""
+    """Returns ``text`` with a last digit that is the check digit of the digits before it. ``places`` are the positions
+    of all digits.
+    """
     digits = "".join(text[place] for place in places[:-1])
     check = -luhn(digits + "0") % 10
     last = places[-1]
@@ -175,5 +177,7 @@ def _with_luhn(text: str, places: Sequence[int]) -> str:
 
 
 def _check_digits(account: str) -> str:
-    """Returns the two check digits that an account should have, whatever its present check digits (ISO 7064, 97-10)."""
+    """Returns the two check digits that ``account`` should have, whatever its present check digits (ISO 7064,
+    97-10).
+    """
     return f"{98 - iban_remainder(account[:2] + '00' + account[_COUNTRY:]):02d}"

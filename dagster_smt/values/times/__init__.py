@@ -1,1 +1,1 @@
-"""Timestamps, dates and time zones: values and their spelling."""
+"""Handles timestamps, dates and time zones: their values and their spelling."""

@@ -1,4 +1,6 @@
-"""Formats many instants at once: one string for each day, and the time of day with numpy's arrays."""
+"""Formats many instants at once. Each day is formatted once as a string, and numpy's arrays provide the times of
+day.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,11 +11,13 @@ from dagster_smt.values.java.calendar import DAY
 _FIELD = re.compile(r"%(?:0(\d+)d|s|%)")
 _MOST_DAYS = 1000
 _MOST_DIGITS = {"H": 2, "K": 2, "m": 2, "s": 2, "S": 3}
-"""The maximum number of digits of the fields of the time of day."""
+"""Maps a field of the time of day to its largest number of digits."""
 
 
 class _Layout(NamedTuple):
-    """The string of a day with zeros for the time of day, and the positions of the zeros: (first character, digits)."""
+    """The layout of a formatted day: its string with zeros for the time of day, and the first position and the number
+    of the zeros of each field.
+    """
 
     text: str
     places: tuple[tuple[int, int], ...]
@@ -25,7 +29,7 @@ def texts_of(
     letters: Sequence[str],
     clock: dict[str, Callable[[Any], Any]],
 ) -> list[str] | None:
-    """Returns instants in milliseconds as strings.
+    """Returns ``instants``, which are in milliseconds, as strings.
 
     Args:
         instants: Whole numbers.

@@ -1,4 +1,4 @@
-"""Dates and times as strings, in the forms that people and databases write, in UTC."""
+"""Reads and writes dates and times as strings in UTC, in the forms that people and databases use."""
 
 import re
 from datetime import date
@@ -6,8 +6,8 @@ from datetime import date
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _CYCLE, _CYCLE_DAYS = 400, 146_097
-"""The number of years, and of days, after which the calendar repeats. Python supports only the years 1 to 9999, but
-Connect's values go far beyond these years.
+"""The number of years after which the calendar repeats, and the number of days in them. Python supports only the years
+1 to 9999, but Connect's values may be far outside of these years.
 """
 _DATE = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
 _DAYS = re.compile(_DATE, re.ASCII)
@@ -18,7 +18,9 @@ _MOMENT = re.compile(
 
 
 def days_of(text: str) -> int | None:
-    """Returns the number of a day such as ``2020-01-31``; None for other strings."""
+    """Returns the number of the day ``text``, such as ``2020-01-31``, counted from 1970. For other strings, returns
+    None.
+    """
     parts = _DAYS.fullmatch(text)
     if parts is None:
         return None
@@ -26,7 +28,8 @@ def days_of(text: str) -> int | None:
 
 
 def millis_of(text: str) -> int | None:
-    """Returns the milliseconds of ``2020-01-01 12:00:00.123``, in UTC if it has no zone. The time of day is optional.
+    """Returns the milliseconds since 1970 of ``text``, such as ``2020-01-01 12:00:00.123``. Without a zone, the time is
+    in UTC. The time of day is optional.
 
     The result is None for other strings, and for times with digits beyond milliseconds: a column cannot hold these
     digits, and this function does not truncate them.
@@ -47,13 +50,15 @@ def millis_of(text: str) -> int | None:
 
 
 def names_zone(text: str) -> bool:
-    """Returns True if a time has a zone, such as ``Z`` or ``+01:00``."""
+    """Returns True if the time ``text`` has a zone, such as ``Z`` or ``+01:00``."""
     parts = _MOMENT.fullmatch(text)
     return parts is not None and bool(parts[8] or parts[9])
 
 
 def clock_of(text: str) -> int | None:
-    """Returns the milliseconds of ``12:00:00.123``; None for other strings, and with digits beyond milliseconds."""
+    """Returns the milliseconds since midnight of ``text``, such as ``12:00:00.123``. Returns None for other strings,
+    and for digits beyond milliseconds.
+    """
     parts = _CLOCK.fullmatch(text)
     if parts is None or (parts[4] or "")[3:].strip("0"):
         return None
@@ -73,7 +78,8 @@ def _day_number(year: str, month: str, day: str) -> int | None:
 
 
 def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = False) -> str:
-    """Returns ``2020-01-01 12:00:00.123`` in UTC, or the day alone. Years beyond 0 to 9999 have a sign, as in Java.
+    """Returns ``millis`` as ``2020-01-01 12:00:00.123`` in UTC or, with ``day``, as the day alone. A year outside 0 to
+    9999 has a sign, as in Java.
 
     With ``zoned``, the string ends in ``Z``, which Flink writes and requires for types with a time zone.
     """
@@ -88,7 +94,7 @@ def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = Fal
 
 
 def clock_text(millis: int) -> str:
-    """Returns the milliseconds of a day as ``12:00:00.123``, or whole seconds as ``12:00:00``."""
+    """Returns ``millis``, the milliseconds of a day, as ``12:00:00.123``. Whole seconds are written as ``12:00:00``."""
     seconds, fraction = divmod(millis, 1000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if fraction:

@@ -1,4 +1,5 @@
-"""Rules of TimestampConverter: conversions between strings, numbers and dates, via the instant in milliseconds.
+"""Rules of TimestampConverter. They convert between strings, numbers and dates, by means of the instant in
+milliseconds.
 
 All zones are UTC (difference D3).
 """
@@ -16,7 +17,7 @@ from dagster_smt.values.value_rule import PythonRule, Refused, ValueRule
 
 TARGETS = {"string": STRING, "unix": Schema(Type.INT64), "Date": date(), "Time": time(), "Timestamp": timestamp()}
 PRECISIONS = {"nanoseconds": (1, 1_000_000), "microseconds": (1, 1000), "milliseconds": (1, 1), "seconds": (1000, 1)}
-"""The factors of a conversion to milliseconds: multiply, divide."""
+"""Maps a unit to the two factors of a conversion to milliseconds: multiply by the first, divide by the second."""
 _WIDER = ("Date", "Timestamp")
 _LONG = (-(2**63), 2**63 - 1)
 _SPARK_DAYS = (-(2**31), 2**31 - 1)
@@ -25,7 +26,7 @@ _SPARK_MILLIS = (-9_223_372_036_854_775, 9_223_372_036_854_775)
 
 @dataclass(frozen=True, slots=True)
 class ConvertTime(ValueRule):
-    """Converts a value of a kind (``string``, ``unix``, ``Date``, ``Time``, ``Timestamp``) to another kind.
+    """A rule that converts a value of a kind (``string``, ``unix``, ``Date``, ``Time``, ``Timestamp``) to another kind.
 
     Attributes:
         source, target: The kinds.
@@ -46,7 +47,7 @@ class ConvertTime(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True for strings: Catalyst has neither SimpleDateFormat nor the Julian calendar."""
+        """True for strings. Catalyst has neither SimpleDateFormat nor the Julian calendar."""
         return "string" in (self.source, self.target)
 
     def failure(self) -> DataError:
@@ -66,15 +67,17 @@ class ConvertTime(ValueRule):
         return self._to_target(self._millis(value))
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a faster function that converts whole milliseconds to strings. The pattern is looked up only once."""
+        """Returns a function that converts one value. If whole milliseconds become strings, the function looks up the
+        pattern only once and is faster.
+        """
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return self.python
         text = date_format(self.format).format
         return lambda value: None if value is None else text(int(value))
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a faster function that converts whole milliseconds to strings. All values are formatted in one
-        call.
+        """Returns a function that converts many values. If whole milliseconds become strings, the function formats all
+        of them in one call and is faster.
         """
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return ValueRule.bind_many(self)
@@ -150,7 +153,7 @@ def _scaled_column(F: Any, value: Any, multiply: int, divide: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoTimestamp(Refused):
-    """Rejects a struct with a field whose type cannot be converted to a timestamp."""
+    """A rule that rejects a struct if the type of a field cannot be converted to a timestamp."""
 
     def failure(self) -> DataError:
         return data_error(self.code, self.statement, self.hint, CONNECT_EXCEPTION)
@@ -158,7 +161,7 @@ class NoTimestamp(Refused):
 
 @dataclass(frozen=True, slots=True)
 class RouteByTime(PythonRule):
-    """Returns the new topic of TimestampRouter, from the topic and the record's timestamp."""
+    """A rule that returns the new topic of TimestampRouter. Its arguments are the topic and the record's timestamp."""
 
     topic_format: str
     timestamp_format: str
@@ -181,7 +184,9 @@ class RouteByTime(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class RecordTime(ConvertTime):
-    """Converts a value to the timestamp of a record. Both evaluators reject a timestamp that Spark cannot hold."""
+    """A rule that converts a value to the timestamp of a record. Both evaluators reject a timestamp that Spark cannot
+    hold.
+    """
 
     def python(self, value: Any) -> Any:
         instant = ConvertTime.python(self, value)

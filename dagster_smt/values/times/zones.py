@@ -1,4 +1,5 @@
-"""Offsets of time zones in seconds, as in ``java.time.zone.ZoneRules``, and times with an offset as strings.
+"""Computes the offsets of time zones in seconds, as ``java.time.zone.ZoneRules`` does. It also reads and writes times
+with an offset.
 
 The rules come from the machine's tz database, or from the package ``tzdata`` if the machine has no such database.
 """
@@ -12,7 +13,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from dagster_smt.values.java.calendar import day_number
 
 _NO_ZONES = frozenset({"EST", "Factory", "GMT+0", "GMT-0", "HST", "MST", "ROC", "localtime", "posixrules"})
-"""Names in the tz database that are not a ``ZoneId`` of Java 17."""
+"""Names in the tz database for which Java 17 has no ``ZoneId``."""
 _ALWAYS_UTC = frozenset({"UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich", "GMT0"})
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?")
 _MOST = 18 * 3600
@@ -30,8 +31,8 @@ _LOWEST, _HIGHEST = (day_number(year, 1, 1, julian=False) * _DAY for year in (-_
 
 
 def fixed_offset(text: str) -> int | None:
-    """Parses an offset such as ``+05:30`` or ``+05:30:00``, as ``ZoneOffset.of`` does. Returns None for other
-    strings.
+    """Parses ``text``, an offset such as ``+05:30`` or ``+05:30:00``, as ``ZoneOffset.of`` does. For other strings,
+    returns None.
     """
     match = _OFFSET.fullmatch(text)
     if match is None:
@@ -46,12 +47,14 @@ def fixed_offset(text: str) -> int | None:
 
 
 def has_one_offset(text: str) -> bool:
-    """Returns True if a time zone has one offset for all times, such as ``+05:30``, ``UTC`` or ``Etc/GMT+5``."""
+    """Returns True if the time zone ``text`` has the same offset at all times. Examples are ``+05:30``, ``UTC`` and
+    ``Etc/GMT+5``.
+    """
     return fixed_offset(text) is not None or text.removeprefix("Etc/") in _ALWAYS_UTC or text.startswith("Etc/GMT")
 
 
 def is_zone(text: str) -> bool:
-    """Returns True if Java has a time zone or an offset of this name."""
+    """Returns True if Java has a time zone or an offset called ``text``."""
     return fixed_offset(text) is not None or (text not in _NO_ZONES and text in available_timezones())
 
 
@@ -64,7 +67,7 @@ def _zone(name: str) -> ZoneInfo | timezone:
 
 
 def offset_of_local(zone: str, seconds: int) -> int:
-    """Returns the offset at a local time in seconds since 1970.
+    """Returns the offset of ``zone`` at the local time ``seconds``, in seconds since 1970.
 
     During a change of the clock, the result is the earlier offset.
     """
@@ -72,7 +75,7 @@ def offset_of_local(zone: str, seconds: int) -> int:
 
 
 def offset_at(zone: str, seconds: int) -> int:
-    """Returns the offset at an instant."""
+    """Returns the offset of ``zone`` at the instant ``seconds``."""
     return _seconds(_near(seconds).replace(tzinfo=timezone.utc).astimezone(_zone(zone)))
 
 
@@ -83,7 +86,7 @@ def _seconds(moment: datetime) -> int:
 
 
 def _near(seconds: int) -> datetime:
-    """Returns a time within Python's years at which every zone has the same offset."""
+    """Returns a time within Python's range of years at which every zone has the same offset as at ``seconds``."""
     if seconds > _LAST:
         seconds -= -((_LAST - seconds) // _CYCLE) * _CYCLE
     return _EPOCH + timedelta(seconds=max(seconds, _FIRST))
@@ -104,7 +107,9 @@ class OffsetTime:
     fraction: str
 
     def at(self, offset: int) -> "OffsetTime | None":
-        """Returns the same instant with a different offset; None if the local time is beyond Java's years."""
+        """Returns the same instant with the offset ``offset``. If the local time is outside of Java's range of years,
+        returns None.
+        """
         local = self.local - self.offset + offset
         if _LOWEST <= local < _HIGHEST:
             return OffsetTime(local, offset, self.fraction)
@@ -112,8 +117,8 @@ class OffsetTime:
 
 
 def parse_date_time(text: str) -> OffsetTime | None:
-    """Parses a date and time as ``OffsetDateTime.parse`` does with ``ISO_OFFSET_DATE_TIME``. Returns None for other
-    strings.
+    """Parses ``text``, a date and time, as ``OffsetDateTime.parse`` does with ``ISO_OFFSET_DATE_TIME``. For other
+    strings, returns None.
     """
     match = _DATE_TIME.fullmatch(text)
     if match is None:
@@ -126,7 +131,9 @@ def parse_date_time(text: str) -> OffsetTime | None:
 
 
 def parse_time(text: str) -> OffsetTime | None:
-    """Parses a time of day as ``OffsetTime.parse`` does with ``ISO_OFFSET_TIME``. Returns None for other strings."""
+    """Parses ``text``, a time of day, as ``OffsetTime.parse`` does with ``ISO_OFFSET_TIME``. For other strings, returns
+    None.
+    """
     match = _OF_DAY.fullmatch(text)
     if match is None:
         return None
@@ -151,7 +158,7 @@ def _length(year: int, month: int) -> int:
 
 
 def date_time_text(time: OffsetTime) -> str:
-    """Returns a time as a string, as ``ISO_OFFSET_DATE_TIME`` does."""
+    """Returns ``time``, a date and time, as ``ISO_OFFSET_DATE_TIME`` writes it."""
     day = time.local // _DAY
     cycle = (day + 719_468) // 146_097
     date = _EPOCH + timedelta(days=day - (cycle - 4) * 146_097)  # the same date, moved by multiples of 400 years
@@ -166,7 +173,7 @@ def date_time_text(time: OffsetTime) -> str:
 
 
 def time_text(time: OffsetTime) -> str:
-    """Returns a time as a string, as ``ISO_OFFSET_TIME`` does."""
+    """Returns ``time``, a time of day, as ``ISO_OFFSET_TIME`` writes it."""
     minutes, second = divmod(time.local % _DAY, 60)
     fraction = f".{time.fraction}" if time.fraction else ""
     return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}{fraction}{_offset_text(time.offset)}"

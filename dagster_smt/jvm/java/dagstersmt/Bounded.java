@@ -1,6 +1,6 @@
 package dagstersmt;
 
-/** A text that a pattern can look at only so often: some patterns would never come to an end. */
+/** A text for a pattern that may read only a limited number of characters, because some patterns would never end. */
 public final class Bounded implements CharSequence {
   private static final int MOST = 5_000_000;
 

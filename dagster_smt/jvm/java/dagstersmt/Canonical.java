@@ -4,7 +4,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Whether a text looks the same after it was decoded and written: no blanks, no name twice, no escapes in names. */
+/**
+ * Tells whether a JSON text stays the same if it is decoded and written again. Such a text has no blanks, no name twice
+ * in an object, and no escapes in names.
+ */
 final class Canonical {
   private Canonical() {}
 

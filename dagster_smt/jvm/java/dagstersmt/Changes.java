@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Puts values through rules: what is below before what is above. */
+/** Applies rules to values. Inner values change before the values around them. */
 final class Changes implements PathEffect {
   private static final class Change {
     final Path path;
@@ -21,15 +21,15 @@ final class Changes implements PathEffect {
 
   private final boolean onKey;
 
-  /** Whether a missing field of the top level becomes null, as in Kafka's own transforms. */
+  /** True if a missing field of the top level becomes null, as in Kafka's own transforms. */
   private final boolean fills;
 
-  /** Changes of a name at every level: they go first, one after the other. */
+  /** Changes of a name at every level. They are made first, one after the other. */
   private final List<Change> deep = new ArrayList<>();
 
   private final List<Splice> splices = new ArrayList<>();
 
-  /** The others, longer paths first. */
+  /** All other changes, longer paths first. */
   private final List<Change> rest = new ArrayList<>();
 
   private final List<Path> restPaths = new ArrayList<>();
@@ -86,7 +86,7 @@ final class Changes implements PathEffect {
     return names;
   }
 
-  /** Names, then any number of levels, then a name or a pattern. */
+  /** Returns true if the path consists of names, then any number of levels, then a name or a pattern. */
   private static boolean isSplice(Path path) {
     int last = path.length() - 1;
     if (last < 1 || !path.step(last - 1).deep || path.deepSteps() != 1) {
@@ -143,7 +143,7 @@ final class Changes implements PathEffect {
     }
   }
 
-  /** The object or array at the names before the deep step; null if there is none. */
+  /** Returns the object or array at the names before the deep step; null if there is none. */
   private static Members below(Members top, Path path) {
     Members node = top;
     for (int i = 0; i < path.length() - 2; i++) {

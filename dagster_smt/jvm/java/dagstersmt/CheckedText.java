@@ -1,10 +1,10 @@
 package dagstersmt;
 
-/** Passes over parts of a JSON text that {@link Json} has checked. */
+/** Skips parts of a JSON text that {@link Json} has already checked. */
 final class CheckedText {
   private CheckedText() {}
 
-  /** The position after a string; {@code at} is its opening quote. */
+  /** Returns the position after a string. {@code at} is the position of its opening quote. */
   static int afterString(byte[] text, int at) {
     at = Words.quoteOrBackslash(text, at + 1);
     while (text[at] != '"') {
@@ -13,7 +13,7 @@ final class CheckedText {
     return at + 1;
   }
 
-  /** The position after a number or a literal, or of the blank after it. */
+  /** Returns the position after a number or a literal. It may be the position of a blank. */
   static int afterWord(byte[] text, int at) {
     while (text[at] != ',' && text[at] != '}' && text[at] != ']' && text[at] > ' ') {
       at++;
@@ -21,7 +21,7 @@ final class CheckedText {
     return at;
   }
 
-  /** The position after an object or array. */
+  /** Returns the position after an object or array. */
   static int afterContainer(byte[] text, int at) {
     int depth = 0;
     while (true) {

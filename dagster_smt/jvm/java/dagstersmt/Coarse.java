@@ -2,11 +2,11 @@ package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Coarser values: {@code dagster_smt.values.privacy.coarse}. */
+/** Rules that make values coarser, as {@code dagster_smt.values.privacy.coarse} does. */
 final class Coarse {
   private Coarse() {}
 
-  /** The first address of the network of an address of version 4. Other texts are left to Python. */
+  /** Replaces an IPv4 address with the first address of its network. All other strings are left to Python. */
   static final class Network extends TextRule {
     private final int bits;
 
@@ -42,7 +42,7 @@ final class Coarse {
     }
   }
 
-  /** The first letters and digits of a postcode. */
+  /** Keeps only the first letters and digits of a postcode. */
   static final class Beginning extends TextRule {
     private final int count;
 

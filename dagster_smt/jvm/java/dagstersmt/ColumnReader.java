@@ -4,11 +4,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 
 /**
- * Reads the JSON of one declared type into a value as Spark has it. It takes what Connect takes, and no more: all else
- * is {@link Left} to Python.
+ * Reads the JSON of one declared type into a value of Spark. The reader accepts exactly what Connect accepts;
+ * everything else is {@link Left} to Python.
  */
 abstract class ColumnReader {
-  /** What was read last. */
+  /** The value that was read last. */
   Object value;
 
   private boolean takesNull;
@@ -42,22 +42,22 @@ abstract class ColumnReader {
     }
   }
 
-  /** Reads a value that is not null; returns the position after it. */
+  /** Reads a value that is not null, and returns the position after the value. */
   abstract int readValue(byte[] text, int at, int end, int depth);
 
-  /** Whether {@link #write} takes values of the type. */
+  /** Returns true if {@link #write} accepts values of the type. */
   boolean isWritten() {
     return false;
   }
 
-  /** Writes a value that is not null to a column of a row; returns the position after it. */
+  /** Writes a value that is not null to a column of a row, and returns the position after the value. */
   int writeValue(byte[] text, int at, int end, int depth, UnsafeRowWriter row, int column) {
     int after = readValue(text, at, end, depth);
     UnsafeRowReader.put(row, column, value);
     return after;
   }
 
-  /** The value that a constant of the program stands for. */
+  /** Converts a constant of the program into a value of the type. */
   Object constant(JsonNode constant) {
     throw new IllegalArgumentException("no constants of this type");
   }
@@ -65,8 +65,8 @@ abstract class ColumnReader {
   /**
    * Reads a value into {@link #value}.
    *
-   * @param depth how many objects and arrays the value is in
-   * @return the position after it
+   * @param depth the number of objects and arrays around the value
+   * @return the position after the value
    */
   final int read(byte[] text, int at, int end, int depth) {
     if (at >= end) {
@@ -83,7 +83,7 @@ abstract class ColumnReader {
     return after;
   }
 
-  /** As {@link #read}, to a column of a row. */
+  /** Reads a value as {@link #read} does, and writes it to a column of a row. */
   final int write(byte[] text, int at, int end, int depth, UnsafeRowWriter row, int column) {
     if (at >= end) {
       throw Left.LEFT;
@@ -96,7 +96,7 @@ abstract class ColumnReader {
     return after;
   }
 
-  /** What a null, or a field that is not there, is read as. */
+  /** Returns the value for a null, or for a field that is missing. */
   final Object ofNull() {
     if (!takesNull) {
       throw Left.LEFT;

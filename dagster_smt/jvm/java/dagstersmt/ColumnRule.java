@@ -3,12 +3,12 @@ package dagstersmt;
 import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** What a stage makes of the value of a column. */
+/** A rule of a stage for the value of a column. */
 interface ColumnRule {
   /**
-   * The result for a value that is not null; null where the rule fails.
+   * Returns the result for a value that is not null; null if the rule fails.
    *
-   * @throws Left Python has to say what the result is
+   * @throws Left only Python can determine the result
    */
   Object apply(Object value);
 
@@ -36,7 +36,7 @@ interface ColumnRule {
     return isPlain ? Decimal.value(bytes, 0, bytes.length) : parsed(text.toString(), "float64");
   }
 
-  /** {@code org.apache.kafka.connect.transforms.Cast} from texts to numbers. */
+  /** Converts a string to a number, as {@code org.apache.kafka.connect.transforms.Cast} does. */
   private static Object parsed(String text, String target) {
     try {
       switch (target) {
@@ -58,7 +58,7 @@ interface ColumnRule {
     }
   }
 
-  /** The same from floating point to texts. */
+  /** Converts a floating-point number to a string, as {@code Cast} does. */
   private static UTF8String text(Number value) {
     if (Double.isNaN(value.doubleValue()) || Double.isInfinite(value.doubleValue())) {
       return UTF8String.fromString(value.toString());
@@ -69,9 +69,10 @@ interface ColumnRule {
   }
 
   /**
-   * {@code org.apache.kafka.connect.transforms.TimestampConverter} from numbers to texts.
+   * Returns the rule that converts numbers to strings, as
+   * {@code org.apache.kafka.connect.transforms.TimestampConverter} does.
    *
-   * @param millis how many milliseconds the number 1 stands for
+   * @param millis the number of milliseconds that the number 1 means
    */
   private static ColumnRule timeToText(String format, long millis) {
     Dates dates = new Dates(format);

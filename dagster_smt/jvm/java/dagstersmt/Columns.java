@@ -11,14 +11,14 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * The function {@code columns}: reads a key or value of JSON with a declared schema into a row.
  *
- * <p>Arguments: the JSON text, the program ({@code dagster_smt.jvm.columns}), and a null of the row's type, which is
- * how Spark gets to know that type. The result: {@code status} ({@link #READ}, {@link #NULL} or {@link Program#LEFT})
- * and {@code value}, the row.
+ * <p>Arguments: the JSON text, the program ({@code dagster_smt.jvm.columns}), and a null of the row's type, from which
+ * Spark learns the type. The result has two fields: {@code status} ({@link #READ}, {@link #NULL} or
+ * {@link Program#LEFT}), and {@code value}, the row.
  */
 public final class Columns implements ScalarFunction<InternalRow> {
   static final byte READ = 0;
 
-  /** There is no key or value. */
+  /** The status of a key or value that is null. */
   static final byte NULL = 1;
 
   private static final long serialVersionUID = 1L;
@@ -56,7 +56,7 @@ public final class Columns implements ScalarFunction<InternalRow> {
     return false;
   }
 
-  /** Spark's "magic method"; {@code row} is always null. */
+  /** Runs the function; Spark finds this "magic method" by its name. {@code row} is always null. */
   public static InternalRow invoke(byte[] text, UTF8String program, InternalRow row) {
     if (text == null) {
       return result(NULL, null);

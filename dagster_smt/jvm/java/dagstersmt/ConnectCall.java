@@ -9,13 +9,13 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A call of the functions that send a record through the classes of jars. */
+/** A call of the functions that run a record through the classes of jars. */
 final class ConnectCall {
   private static final long MILLI = 1000;
 
   private ConnectCall() {}
 
-  /** The fields of a result beside those that {@link RecordFunction} has. */
+  /** Returns the fields that a result has in addition to those of {@link RecordFunction}. */
   static StructType fields() {
     return new StructType()
         .add("words", DataTypes.createArrayType(DataTypes.LongType, false))
@@ -24,7 +24,7 @@ final class ConnectCall {
         .add("partition", DataTypes.IntegerType);
   }
 
-  /** Runs a record; without stages it is left. */
+  /** Runs a record through the stages. Without stages, the record is left to Python. */
   static InternalRow run(
       ConnectStages stages,
       byte[] key,

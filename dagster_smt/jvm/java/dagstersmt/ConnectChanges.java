@@ -6,7 +6,10 @@ import java.util.zip.CRC32;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** What Kafka's own stages changed in a record: bits of the ledger, and a text or its mark, as {@code change_texts.py}. */
+/**
+ * The changes that Kafka's own stages made to a record: bits of the ledger, and a string or its mark, as in
+ * {@code change_texts.py}.
+ */
 final class ConnectChanges {
   static final UTF8String NONE = UTF8String.fromString("");
   final GenericArrayData words;
@@ -17,10 +20,10 @@ final class ConnectChanges {
   private long offset;
 
   /**
-   * Reads changes, each of them stage, action, side and path.
+   * Reads changes, each of which consists of stage, action, side and path.
    *
-   * @param bits by stage, the bit of the ledger; -1 for none
-   * @param count how many words the bits take
+   * @param bits the bit of the ledger for each stage; -1 for none
+   * @param count the number of words that the bits need
    */
   ConnectChanges(List<?> changes, int[] bits, int bitsOfWord, int count) {
     long[] numbers = new long[count];
@@ -43,8 +46,8 @@ final class ConnectChanges {
   }
 
   /**
-   * Returns the text for the first record of a task, and its mark for the others. Spark may call a function several
-   * times for one record, and that record has the text each time.
+   * Returns the whole string for the first record of a task, and its mark for all other records. Spark may call a
+   * function several times for one record; that record gets the whole string each time.
    */
   UTF8String text(long ofTask, long ofPartition, long ofOffset) {
     if (ofTask != task) {
@@ -62,7 +65,7 @@ final class ConnectChanges {
         String.format("#%08x%x", sum.getValue(), text.codePointCount(0, text.length())));
   }
 
-  /** Writes a text of JSON, with every character beyond ASCII escaped. */
+  /** Writes a JSON string in which every character beyond ASCII is escaped. */
   private static void quote(StringBuilder out, String text) {
     out.append('"');
     for (int n = 0; n < text.length(); n++) {

@@ -6,22 +6,22 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The function {@code connect_records}: a record goes through Kafka's own transforms, in this JVM.
+ * The function {@code connect_records}, which runs a record through Kafka's own transforms in this JVM.
  *
- * <p>Its own argument is the type of the timestamp as Spark has it; its text is a setup: see {@link ConnectStages}. A
- * record without a topic is left, and so is every record that a converter refuses.
+ * <p>Its own argument is the type of the timestamp, as in Spark. The text of its program is a setup: see
+ * {@link ConnectStages}. A record without a topic is left to Python, and so is every record that a converter rejects.
  */
 public final class ConnectRecords extends RecordFunction {
   private static final long serialVersionUID = 1L;
   private static final ThreadLocal<Programs<ConnectStages>> STAGES =
       ThreadLocal.withInitial(() -> new Programs<>(ConnectStages::new));
 
-  /** The function. */
+  /** Creates the function. */
   public ConnectRecords() {
     super("connect_records", ConnectCall.fields(), DataTypes.IntegerType);
   }
 
-  /** Spark's "magic method". */
+  /** Runs the function. Spark finds this "magic method" by its name. */
   public static InternalRow invoke(
       byte[] key,
       byte[] value,

@@ -1,8 +1,8 @@
 package dagstersmt;
 
 /**
- * A record on its way through the classes of jars, and what becomes of it. Connect's classes have a class loader of
- * their own, and this is the class that both sides share: it has Java's own types alone.
+ * A record while the classes of jars process it, and the result. Connect's classes have a class loader of their own, so
+ * this class, which both sides share, uses only Java's own types.
  */
 public final class ConnectRow {
   public static final int KEPT = 0;
@@ -13,35 +13,38 @@ public final class ConnectRow {
   public byte[] value;
   public String topic;
 
-  /** The partition: as read, then the one that a stage chose. */
+  /** The partition: first the one that was read, then the one that a stage chose. */
   public Integer partition;
 
   public long offset;
 
-  /** Milliseconds; null for none. */
+  /** The timestamp in milliseconds; null if there is none. */
   public Long timestamp;
 
   /** The ordinal of Kafka's {@code TimestampType}. */
   public int timestampType;
 
-  /** Names and values of headers, in turn, as read; then all headers if a stage changed any, else null. */
+  /**
+   * First the names and values of the headers that were read, alternating. Afterwards all headers if a stage changed
+   * any, else null.
+   */
   public Object[] headers;
 
   /** {@link #KEPT}, {@link #DROPPED} or {@link #FAILED}. */
   public int status;
 
-  /** The stage that dropped or failed the record; -1 for none. */
+  /** The stage that dropped or rejected the record; -1 if there is none. */
   public int stage;
 
-  /** The class of the exception of a record that failed. */
+  /** The class of the exception, for a record that failed. */
   public String thrown;
 
-  /** What the stages changed: a list of stage, action, side and path; and room for what the caller makes of it. */
+  /** The changes of the stages: a list of stage, action, side and path, and a place for a result of the caller. */
   public Object[] changes;
 
-  /** Stages that are open, for one thread. */
+  /** Open stages for one thread. */
   public interface Stages {
-    /** Runs a record; returns false for one that has to run elsewhere, whose row may say anything then. */
+    /** Runs a record. Returns false if the record has to run elsewhere; the row then has no meaning. */
     boolean run(ConnectRow row);
 
     /** Closes the stages, as Connect does with its task. */

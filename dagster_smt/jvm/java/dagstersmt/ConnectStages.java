@@ -14,17 +14,18 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Stages of jars for one thread. Connect's jars, and the part of this jar that calls them, have a class loader of
- * their own, which sees neither Spark's classes nor Spark's versions of Jackson and Kafka, but its logging.
+ * The stages of jars for one thread. Connect's jars, and the part of this jar that calls them, have a class loader of
+ * their own. It sees Spark's logging, but neither Spark's classes nor Spark's versions of Jackson and Kafka.
  *
- * <p>A setup is a text of lines: the stages as {@code foreign.LocalStages} reads them; the bits of the ledger by stage,
- * with commas, after the bits of a word and the number of words; and Connect's jars.
+ * <p>A setup is a text of lines. The first line contains the stages, as {@code foreign.LocalStages} reads them. The
+ * second line contains the number of bits in a word, the number of words, and the bit of the ledger for each stage,
+ * separated by commas. The other lines are Connect's jars.
  */
 final class ConnectStages {
   private static final String SHARED = "dagstersmt.ConnectRow";
   private static final String MAIN = "dagstersmt.foreign.LocalStages";
   private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
-  /** By jars. A loader stays, so that Java compiles the classes once. */
+  /** Class loaders by their jars. A loader is kept, so that Java compiles the classes only once. */
   private static final Map<List<String>, ClassLoader> LOADERS = new ConcurrentHashMap<>();
   private final ConnectRow.Stages connect;
   private final ConnectRow row = new ConnectRow();
@@ -48,12 +49,12 @@ final class ConnectStages {
     connect = opened(lines.get(0), lines.subList(2, lines.size()));
   }
 
-  /** Returns the record that {@link #run} runs, to be filled in. */
+  /** Returns the record for {@link #run}. The caller fills it in. */
   ConnectRow row() {
     return row;
   }
 
-  /** Runs the record; returns false if it is left. */
+  /** Runs the record. Returns false if the record is left to Python. */
   boolean run(ArrayData headers) {
     if (connect == null) {
       return false; // the stages cannot be opened here
@@ -75,7 +76,7 @@ final class ConnectStages {
     }
   }
 
-  /** Returns names and values of headers, in turn; null if one has no name. */
+  /** Returns the names and values of headers, alternating; null if a header has no name. */
   private static Object[] parts(ArrayData headers) {
     Object[] parts = new Object[2 * headers.numElements()];
     for (int n = 0; n < headers.numElements(); n++) {
@@ -115,8 +116,8 @@ final class ConnectStages {
   }
 
   /**
-   * Finds Java's own classes, the record that both sides share, and Spark's logging: Kafka's log lines go where Spark's
-   * go, as Connect has it, too.
+   * A class loader that finds Java's own classes, the record that both sides share, and Spark's logging. Kafka's log
+   * lines go where Spark's go, as in Connect.
    */
   private static final class JavaAndShared extends ClassLoader {
     JavaAndShared() {
@@ -132,7 +133,7 @@ final class ConnectStages {
     }
   }
 
-  /** Returns a topic as Java's text. Records of one topic mostly follow one another. */
+  /** Returns a topic as a Java string. Consecutive records mostly have the same topic, so the last result is kept. */
   String text(UTF8String name) {
     if (!name.equals(topic)) {
       topic = name.clone();
@@ -141,7 +142,7 @@ final class ConnectStages {
     return topicText;
   }
 
-  /** Returns whether Kafka takes a topic of this name; a dropped record has none. */
+  /** Returns true if Kafka accepts the name for a topic. A dropped record has no topic. */
   boolean isTopic(String name) {
     return name == null || name.equals(topicText) || name.equals(lastTopic)
         || TOPIC.matcher(name).matches() && !name.equals(".") && !name.equals("..");
@@ -163,7 +164,7 @@ final class ConnectStages {
     return lastTopicBytes;
   }
 
-  /** Returns the changes of the record; {@code LocalStages} keeps them for the next record that is changed alike. */
+  /** Returns the changes of the record. {@code LocalStages} keeps them for later records with the same changes. */
   ConnectChanges changes() {
     Object[] of = row.changes;
     if (of[1] == null) {

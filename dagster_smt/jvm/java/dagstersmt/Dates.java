@@ -11,10 +11,10 @@ import java.util.Locale;
 import java.util.TimeZone;
 
 /**
- * Texts of a pattern of {@code SimpleDateFormat}, in UTC (difference D3).
+ * Reads and writes strings by a pattern of {@code SimpleDateFormat}, in UTC (difference D3).
  *
- * <p>Patterns of numbers alone are laid out here for the years 1583 to 9999, where Java's calendar is the Gregorian
- * one; all else is what Java's own class makes of it. Not for several threads.
+ * <p>Patterns that contain only numbers are processed here for the years 1583 to 9999, in which Java's calendar is the
+ * Gregorian one. Java's own class processes everything else. Not safe for several threads.
  */
 final class Dates {
   private static final long DAY = 86_400_000L;
@@ -23,7 +23,10 @@ final class Dates {
 
   private final SimpleDateFormat format;
 
-  /** Pairs of a field's letter and its digits; for literals 0 and the character. Null: Java's class does it all. */
+  /**
+   * For each field its letter and its number of digits; for a literal 0 and the character. Null if Java's class does
+   * all the work.
+   */
   private final int[][] fields;
 
   private final byte[] room;
@@ -37,7 +40,7 @@ final class Dates {
     room = new byte[fields == null ? 0 : width(fields) + 2];
   }
 
-  /** The instant of a text in milliseconds. */
+  /** Returns the instant of a string, in milliseconds. */
   long parse(String text) {
     Date date = format.parse(text, new ParsePosition(0));
     if (date == null) {
@@ -51,7 +54,7 @@ final class Dates {
     return Rules.string(json, 0, json.length);
   }
 
-  /** The JSON text of an instant. */
+  /** Returns the JSON string of an instant. */
   Text json(long instant) {
     if (fields == null || instant < FIRST || instant > LAST) {
       return Text.string(format.format(new Date(instant)));
@@ -78,7 +81,10 @@ final class Dates {
     }
   }
 
-  /** Year, month, day, hour, minute, second, millisecond; the date by Howard Hinnant's civil_from_days. */
+  /**
+   * Returns year, month, day, hour, minute, second and millisecond. The date is computed by Howard Hinnant's
+   * civil_from_days.
+   */
   private static long[] parts(long instant) {
     long days = Math.floorDiv(instant, DAY);
     long ofDay = Math.floorMod(instant, DAY);
@@ -104,7 +110,7 @@ final class Dates {
     return width;
   }
 
-  /** The fields of a pattern that has a fixed number of digits for each; null for others. */
+  /** Returns the fields of a pattern whose fields all have a fixed number of digits; null for any other pattern. */
   private static int[][] fields(String pattern) {
     List<int[]> fields = new ArrayList<>();
     int at = 0;
@@ -122,7 +128,10 @@ final class Dates {
     return at < 0 ? null : fields.toArray(new int[0][]);
   }
 
-  /** The position after a text in quotes; -1 for two quotes in a row, which stand for one, and for other characters. */
+  /**
+   * Returns the position after a quoted text of the pattern; -1 for two quotes in a row, which mean one quote, and for
+   * other characters.
+   */
   private static int afterQuoted(String pattern, int at, List<int[]> fields) {
     int close = pattern.indexOf('\'', at + 1);
     if (close <= at + 1 || !isPlain(pattern.substring(at + 1, close)) || pattern.startsWith("'", close + 1)) {
@@ -134,7 +143,7 @@ final class Dates {
     return close + 1;
   }
 
-  /** The position after a letter and its repetitions; -1 if it has no fixed number of digits. */
+  /** Returns the position after a letter and its repetitions; -1 if the field has no fixed number of digits. */
   private static int afterField(String pattern, int at, List<int[]> fields) {
     char letter = pattern.charAt(at);
     int next = at;
@@ -156,7 +165,7 @@ final class Dates {
     }
   }
 
-  /** Whether a text stands for itself in JSON. */
+  /** Returns true if a string needs no escapes in JSON. */
   private static boolean isPlain(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     for (byte c : bytes) {

@@ -3,20 +3,23 @@ package dagstersmt;
 import java.util.Arrays;
 
 /**
- * Numbers that a text has with few digits and without an exponent, as most have them.
+ * Converts numbers with few digits and without an exponent, which are the most frequent.
  *
- * <p>At most fifteen digits come back from a double as they went in: so the shortest text of the double is the text
- * itself, but for zeros at its end.
+ * <p>A number with at most fifteen digits is unchanged after a conversion to double and back. The shortest text of the
+ * double is therefore the text itself, except for zeros at its end.
  */
 final class Decimal {
   private static final int SURE_DIGITS = 15;
 
-  /** Powers of ten that are exact as doubles; so a quotient is the double nearest to the true one. */
+  /**
+   * The powers of ten that a double represents exactly. A quotient by one of them is therefore the double nearest to
+   * the true quotient.
+   */
   private static final double[] TENS = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
 
   private Decimal() {}
 
-  /** Whether a text is such a number: digits, and after a point more of them. */
+  /** Returns true if a text is such a number: digits, and optionally a point with more digits. */
   static boolean is(byte[] text, int start, int end) {
     int at = start < end && text[start] == '-' ? start + 1 : start;
     int whole = afterDigits(text, at, end);
@@ -32,7 +35,7 @@ final class Decimal {
     return at;
   }
 
-  /** The double nearest to such a number; 0 has no sign here. */
+  /** Returns the double nearest to such a number. The result 0 has no sign. */
   static double value(byte[] text, int start, int end) {
     long digits = 0;
     int afterPoint = 0;
@@ -48,10 +51,10 @@ final class Decimal {
   }
 
   /**
-   * The text of such a number as a double, laid out without an exponent; null for other numbers, and for zero.
+   * Returns the text of such a number as a double, without an exponent; null for other numbers, and for zero.
    *
-   * @param whole how many digits before the point at most; larger ones are laid out otherwise
-   * @param zeros how many zeros after the point at most, of those below 1
+   * @param whole the maximum number of digits before the point; larger numbers are written in a different form
+   * @param zeros the maximum number of zeros after the point, for a number below 1
    */
   static byte[] text(byte[] text, int start, int end, int whole, int zeros) {
     if (!is(text, start, end)) {
@@ -75,7 +78,7 @@ final class Decimal {
     return Arrays.copyOfRange(text, start, last);
   }
 
-  /** Whether a number that begins with 0 is one below 1, with no more than so many zeros after the point. */
+  /** Returns true if a number that begins with 0 is below 1 and has at most {@code zeros} zeros after the point. */
   private static boolean isFraction(byte[] text, int first, int end, int zeros) {
     if (first + 2 >= end || text[first + 1] != '.') {
       return false;

@@ -1,11 +1,11 @@
 package dagstersmt;
 
-/** One thing that a stage does to a record. */
+/** One action of a stage on a record. */
 interface Effect {
   /**
-   * Does it.
+   * Applies the effect to a record.
    *
-   * @throws Left only Python knows what becomes of the record
+   * @throws Left only Python can determine the outcome of the record
    */
   void apply(Row row);
 }

@@ -3,7 +3,7 @@ package dagstersmt;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Where the two parts of an envelope are: {@code {"schema": …, "payload": …}}, as Connect's JSON converter writes it. */
+/** Finds the two parts of an envelope: {@code {"schema": …, "payload": …}}, as Connect's JSON converter writes it. */
 final class Envelope {
   private static final byte[] SCHEMA = "schema".getBytes(StandardCharsets.UTF_8);
   private static final byte[] PAYLOAD = "payload".getBytes(StandardCharsets.UTF_8);
@@ -16,7 +16,7 @@ final class Envelope {
   /**
    * Finds the parts of a text.
    *
-   * @throws Left it is no envelope, or has a part twice, or something else beside
+   * @throws Left the text is no envelope, has a part twice, or has other members
    */
   void find(byte[] text) {
     schemaEnd = 0;

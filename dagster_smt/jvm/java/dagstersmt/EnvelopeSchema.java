@@ -6,10 +6,10 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The function {@code envelope_schema}: the text of the schema in an envelope of Connect's JSON converter; of no bytes
- * if Python has to look for it, null for null.
+ * The function {@code envelope_schema}, which returns the text of the schema in an envelope of Connect's JSON
+ * converter. The text has no bytes if Python has to search for the schema. For null, the function returns null.
  *
- * <p>Arguments: the envelope, and how many bytes its schema may have.
+ * <p>Arguments: the envelope, and the maximum number of bytes of its schema.
  */
 public final class EnvelopeSchema implements ScalarFunction<byte[]> {
   private static final long serialVersionUID = 1L;
@@ -35,7 +35,7 @@ public final class EnvelopeSchema implements ScalarFunction<byte[]> {
     return DataTypes.BinaryType;
   }
 
-  /** Spark's "magic method". */
+  /** Runs the function. Spark finds this "magic method" by its name. */
   public static byte[] invoke(byte[] text, int most) {
     if (text == null) {
       return null;

@@ -2,7 +2,7 @@ package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Puts a field in the place of the whole key or value. */
+/** Replaces the whole key or value with one of its fields. */
 final class Extract implements Effect {
   private final boolean onKey;
   private final Path path;

@@ -10,7 +10,7 @@ import javax.crypto.spec.SecretKeySpec;
 /**
  * FF1 of NIST SP 800-38G over AES: {@code dagster_smt.values.privacy.ff1}. The names of variables are those of the standard.
  *
- * <p>Not for several threads: each has its own.
+ * <p>Not safe for several threads: each thread has its own object.
  */
 final class Ff1 {
   private static final int ROUNDS = 10;
@@ -27,7 +27,7 @@ final class Ff1 {
     aes.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "AES"));
   }
 
-  /** Replaces numerals by encrypted ones, or, if {@code opens}, encrypted ones by plain ones. */
+  /** Encrypts the numerals in place, or decrypts them if {@code opens}. */
   void change(int[] numerals, boolean opens) throws GeneralSecurityException {
     int n = numerals.length;
     int u = n / 2;
@@ -52,7 +52,7 @@ final class Ff1 {
     write(b, numerals, u, n);
   }
 
-  /** The function of the rounds, for texts of one length. */
+  /** The round function for strings of one length. */
   private final class Rounds {
     private final int width;
     private final int d;

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
-/** Whether a field passes a test: of its text, or for being equal to a literal. */
+/** Tests whether the text of a field matches a pattern, or equals a literal. */
 final class FieldTest implements Predicate<Row> {
   private final boolean onKey;
   private final Path path;
@@ -12,10 +12,10 @@ final class FieldTest implements Predicate<Row> {
   private final Pattern part;
   private final String text;
 
-  /** The only kind that passes; null for any. */
+  /** The only kind of value that passes; null for any kind. */
   private final Kind kind;
 
-  /** Whether Connect refuses a null, and a side that has no fields. */
+  /** True if Connect rejects a null, and a key or value without fields. */
   private final boolean refusesNull;
 
   private final boolean refusesOthers;

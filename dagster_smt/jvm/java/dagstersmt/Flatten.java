@@ -3,7 +3,7 @@ package dagstersmt;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
 
-/** Moves the fields of nested objects to the top level, under names that join the names on their path. */
+/** Moves the fields of nested objects to the top level. The new name joins the names on the path of the field. */
 final class Flatten implements Effect {
   private final boolean onKey;
   private final byte[] delimiter;
@@ -37,7 +37,10 @@ final class Flatten implements Effect {
     return false;
   }
 
-  /** Of two fields with one name the last one counts, in the place of the first, as in Connect's map. */
+  /**
+   * Adds the fields of an object to {@code flat}. If two fields have one name, the last value is used at the position
+   * of the first, as in Connect's map.
+   */
   private void collect(Members members, byte[] prefix, Members flat) {
     for (int at = 0; at < members.positions(); at++) {
       if (members.isGone(at)) {
@@ -52,7 +55,10 @@ final class Flatten implements Effect {
     }
   }
 
-  /** Kafka joins with an empty prefix as with none: a field inside a field without a name has no delimiter. */
+  /**
+   * Joins a prefix and a name. As in Kafka, an empty prefix counts as none: a field inside a field with an empty name
+   * has no delimiter.
+   */
   private byte[] joined(byte[] prefix, byte[] name) {
     if (prefix == null || prefix.length == 0) {
       return name;

@@ -8,15 +8,15 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * The function {@code foreign_records}: as {@link ConnectRecords}, but for any class of a jar, which may remember
- * earlier records. So each task has stages of its own, which are closed with it, and Spark calls the function once for a
+ * The function {@code foreign_records}, which works like {@link ConnectRecords}, but for any class of a jar. Such a
+ * class may remember earlier records, so each task has stages of its own, and Spark calls the function only once for a
  * record.
  */
 public final class ForeignRecords extends RecordFunction {
   private static final long serialVersionUID = 1L;
   private static final ThreadLocal<OfTask> STAGES = new ThreadLocal<>();
 
-  /** The function. */
+  /** Creates the function. */
   public ForeignRecords() {
     super("foreign_records", ConnectCall.fields(), DataTypes.IntegerType);
   }
@@ -26,7 +26,7 @@ public final class ForeignRecords extends RecordFunction {
     return false;
   }
 
-  /** Spark's "magic method". */
+  /** Runs the function. Spark finds this "magic method" by its name. */
   public static InternalRow invoke(
       byte[] key,
       byte[] value,
@@ -40,7 +40,7 @@ public final class ForeignRecords extends RecordFunction {
     return ConnectCall.run(stages(setup), key, value, topic, partition, offset, timestamp, headers, timestampType);
   }
 
-  /** Returns the stages of this task; null outside a task, where nobody would close them. */
+  /** Returns the stages of this task; null outside a task, where nothing would close them. */
   private static ConnectStages stages(UTF8String setup) {
     TaskContext context = TaskContext.get();
     if (context == null) {

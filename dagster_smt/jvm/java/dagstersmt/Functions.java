@@ -8,7 +8,9 @@ import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** The catalog that Spark finds the lane's functions in; {@code spark.sql.catalog.dagster_smt} names this class. */
+/**
+ * The catalog in which Spark finds the functions of the lane. {@code spark.sql.catalog.dagster_smt} names this class.
+ */
 public final class Functions implements FunctionCatalog {
   private String name;
 

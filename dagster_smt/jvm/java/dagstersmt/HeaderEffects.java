@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** What Connect's transforms do with headers. */
+/** The effects of Connect's transforms on headers. */
 final class HeaderEffects {
   private HeaderEffects() {}
 
@@ -16,7 +16,7 @@ final class HeaderEffects {
     return UTF8String.fromString(name.asText());
   }
 
-  /** Appends a header that is the same for all records; its value is in Base64, or null. */
+  /** Returns an effect that appends the same header to all records. Its value is in Base64, or null. */
   static Effect add(JsonNode effect) {
     UTF8String name = name(effect.get("name"));
     byte[] value = binary(effect.get("value"));
@@ -41,7 +41,7 @@ final class HeaderEffects {
     return names;
   }
 
-  /** Drops all headers except those of some names. */
+  /** Returns an effect that drops all headers except those with the given names. */
   static Effect keep(JsonNode effect) {
     List<UTF8String> names = names(effect);
     int entry = effect.get("entry").asInt();
@@ -52,7 +52,7 @@ final class HeaderEffects {
     };
   }
 
-  /** Drops all headers of some names. */
+  /** Returns an effect that drops all headers with the given names. */
   static Effect drop(JsonNode effect) {
     List<UTF8String> names = names(effect);
     int first = effect.get("entry").asInt();
@@ -66,7 +66,7 @@ final class HeaderEffects {
     };
   }
 
-  /** Appends a header with the value of a field; a field that is not there gives null. */
+  /** Returns an effect that appends a header with the value of a field; null if the field is missing. */
   static Effect copy(JsonNode effect, boolean onKey) {
     Path path = new Path(effect.get("path"));
     UTF8String name = name(effect.get("name"));

@@ -16,13 +16,13 @@ final class Headers {
   private final List<UTF8String> names = new ArrayList<>();
   private final List<byte[]> values = new ArrayList<>();
 
-  /** The type of Spark's column. */
+  /** Returns the type of Spark's column of headers. */
   static ArrayType type() {
     return DataTypes.createArrayType(
         new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType));
   }
 
-  /** Reads Spark's column; null has no headers. */
+  /** Reads the headers from Spark's column. Null means no headers. */
   void read(ArrayData headers) {
     names.clear();
     values.clear();
@@ -44,7 +44,7 @@ final class Headers {
     return names.contains(name);
   }
 
-  /** The position of the last header of a name, -1 if there is none. */
+  /** Returns the position of the last header with a name; -1 if there is none. */
   int last(UTF8String name) {
     return names.lastIndexOf(name);
   }
@@ -53,7 +53,7 @@ final class Headers {
     return values.get(at);
   }
 
-  /** Drops all headers of a name. */
+  /** Drops all headers with a name. */
   void drop(UTF8String name) {
     for (int i = names.size() - 1; i >= 0; i--) {
       if (names.get(i).equals(name)) {
@@ -63,7 +63,7 @@ final class Headers {
     }
   }
 
-  /** Drops all headers whose name is not in a list. Returns true if there were any. */
+  /** Drops all headers whose name is not in the list. Returns true if there were any. */
   boolean keep(List<UTF8String> kept) {
     boolean drops = false;
     for (int i = names.size() - 1; i >= 0; i--) {

@@ -5,9 +5,10 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
- * HMAC-SHA-256 (RFC 2104). The JDK's {@code Mac} reads the padded key for each text again; here its digests are copied.
+ * HMAC-SHA-256 (RFC 2104). The JDK's {@code Mac} processes the padded key for each message again; this class copies the
+ * digests of the key.
  *
- * <p>Not for several threads: each has its own.
+ * <p>Not safe for several threads: each thread has its own object.
  */
 final class Hmac {
   private static final int BLOCK = 64;
@@ -28,7 +29,7 @@ final class Hmac {
     running.update(data, start, length);
   }
 
-  /** The digest of what was read since the last digest. */
+  /** Returns the digest of everything that was read since the last digest. */
   byte[] digest() {
     byte[] digest = running.digest();
     MessageDigest last = copy(outer);

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Puts fields in: of the record, or fixed ones. */
+/** Inserts fields whose values come from the record, or are fixed. */
 final class Inserts implements Effect {
   private static final class Insert {
     final List<Name> above = new ArrayList<>();
@@ -31,7 +31,7 @@ final class Inserts implements Effect {
   private final boolean onKey;
   private final List<Insert> inserts = new ArrayList<>();
 
-  /** The topic of the last record, and the text that it is. */
+  /** The topic of the last record, and its JSON text. */
   private String topic;
   private Text topicText;
 
@@ -56,7 +56,7 @@ final class Inserts implements Effect {
     }
   }
 
-  /** The value; null if the record has none, and the field is left out then. */
+  /** Returns the value to insert; null if the record has no such value and the field is left out. */
   private Text text(Insert insert, Row row) {
     switch (insert.source) {
       case "static":

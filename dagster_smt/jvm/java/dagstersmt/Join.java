@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Puts a field in that has the texts of others. */
+/** Inserts a field with the joined texts of other fields. */
 final class Join implements Effect {
   private final boolean onKey;
   private final Name target;

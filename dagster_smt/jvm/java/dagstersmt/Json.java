@@ -3,11 +3,11 @@ package dagstersmt;
 /**
  * Reads JSON texts byte by byte (RFC 8259, in UTF-8), without decoding them.
  *
- * <p>Each method takes a position and returns the position after what it read; {@link Left} where the bytes are no
- * such thing, or are nested more deeply than Connect reads them.
+ * <p>Each method takes a position, and returns the position after the part that it has read. It throws {@link Left} if
+ * the bytes have a different form, or are nested more deeply than Connect reads.
  */
 final class Json {
-  /** How deeply JSON may be nested: the limit of Jackson, which Connect reads it with. */
+  /** The maximum depth of nested JSON, which is the limit of Jackson in Connect. */
   static final int MAX_DEPTH = 1000;
 
   private Json() {}
@@ -23,7 +23,7 @@ final class Json {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
   }
 
-  /** The position after a string; {@code at} is after its opening quote. */
+  /** Returns the position after a string. {@code at} is the position after its opening quote. */
   static int afterString(byte[] text, int at, int end) {
     at = Words.afterPlain(text, at, end);
     while (at < end && text[at] != '"') {
@@ -33,7 +33,10 @@ final class Json {
     return afterQuote(at, end);
   }
 
-  /** As {@link #afterString} for a string without escapes, which other strings cannot be equal to. */
+  /**
+   * Returns the position after a string, as {@link #afterString} does, for a string without escapes. Strings with
+   * escapes cannot be equal to it.
+   */
   static int afterPlainString(byte[] text, int at, int end) {
     at = Words.afterPlain(text, at, end);
     while (at < end && text[at] != '"') {
@@ -70,7 +73,10 @@ final class Json {
     }
   }
 
-  /** A surrogate must have its partner: one alone is no character. */
+  /**
+   * Returns the position after an escape by number. A surrogate must have its partner, because one alone is no
+   * character.
+   */
   private static int afterUnicodeEscape(byte[] text, int at, int end) {
     int unit = hexadecimal(text, at, end);
     if (unit < Character.MIN_SURROGATE || unit > Character.MAX_SURROGATE) {
@@ -86,7 +92,7 @@ final class Json {
     return at + 10;
   }
 
-  /** The number that four hexadecimal digits are. */
+  /** Returns the number that four hexadecimal digits mean. */
   static int hexadecimal(byte[] text, int at, int end) {
     if (at + 4 > end) {
       throw Left.LEFT;
@@ -102,7 +108,10 @@ final class Json {
     return number;
   }
 
-  /** The position after a character of two to four bytes: neither overlong, nor a surrogate, nor beyond U+10FFFF. */
+  /**
+   * Returns the position after a character of two to four bytes. The character must not be overlong, a surrogate, or
+   * beyond U+10FFFF.
+   */
   static int afterWideCharacter(byte[] text, int at, int end) {
     int first = text[at] & 0xFF;
     int length = widthOf(first);
@@ -124,7 +133,7 @@ final class Json {
     return at + length;
   }
 
-  /** How many bytes a character has, by its first one. */
+  /** Returns the number of bytes of a character, given its first byte. */
   private static int widthOf(int first) {
     if (first < 0xC2 || first > 0xF4) {
       throw Left.LEFT;
@@ -157,7 +166,7 @@ final class Json {
     return at;
   }
 
-  /** At least one digit has to be there. */
+  /** Returns the position after digits, of which there must be at least one. */
   private static int afterDigits(byte[] text, int at, int end) {
     int start = at;
     while (at < end && isDigit(text[at])) {
@@ -173,7 +182,7 @@ final class Json {
     return c >= '0' && c <= '9';
   }
 
-  /** The position after any value; {@code depth}: how many objects and arrays it is in. */
+  /** Returns the position after any value. {@code depth} is the number of objects and arrays around the value. */
   static int afterValue(byte[] text, int at, int end, int depth) {
     if (at >= end) {
       throw Left.LEFT;
@@ -208,7 +217,7 @@ final class Json {
     return at + literal.length();
   }
 
-  /** The position after an object or array, which {@code close} ends. */
+  /** Returns the position after an object or array that ends with {@code close}. */
   private static int afterContainer(byte[] text, int at, int end, int depth, char close) {
     if (depth > MAX_DEPTH) {
       throw Left.LEFT;
@@ -227,7 +236,7 @@ final class Json {
     }
   }
 
-  /** The position of a member's value, after its name and the colon. */
+  /** Returns the position of a member's value, which follows its name and the colon. */
   private static int afterName(byte[] text, int at, int end) {
     if (at >= end || text[at] != '"') {
       throw Left.LEFT;
@@ -235,7 +244,7 @@ final class Json {
     return afterColon(text, afterString(text, at + 1, end), end);
   }
 
-  /** The position of what follows a colon, which blanks may precede. */
+  /** Returns the position after a colon. Blanks may surround the colon. */
   static int afterColon(byte[] text, int at, int end) {
     at = afterBlanks(text, at, end);
     if (at >= end || text[at] != ':') {
@@ -244,7 +253,7 @@ final class Json {
     return afterBlanks(text, at + 1, end);
   }
 
-  /** The position of what follows a comma. */
+  /** Returns the position after a comma. Blanks may surround the comma. */
   static int afterComma(byte[] text, int at, int end) {
     if (at >= end || text[at] != ',') {
       throw Left.LEFT;

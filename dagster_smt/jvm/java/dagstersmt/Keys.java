@@ -19,10 +19,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The keys of this process ({@code dagster_smt.model.key_references}). A program has a reference to a key, and the check value of
- * the key in the process of the run.
+ * The keys of this process ({@code dagster_smt.model.key_references}). A program contains a reference to each key, and
+ * the check value of the key in the process of the run.
  *
- * <p>Where a key is missing, or is another one, the lane leaves all records: Python says what is wrong.
+ * <p>If a key is missing or different, the lane leaves all records to Python, which reports the problem.
  */
 final class Keys {
   private static final Pattern REFERENCE =
@@ -35,9 +35,9 @@ final class Keys {
   private Keys() {}
 
   /**
-   * The bytes of the key that a program refers to.
+   * Returns the bytes of the key to which a program refers.
    *
-   * @throws Left there is no such key here, or another one
+   * @throws Left this process has no such key, or a different key
    */
   static byte[] of(JsonNode key) {
     String reference = key.get("reference").asText();
@@ -52,7 +52,7 @@ final class Keys {
     });
   }
 
-  /** A key for one purpose. */
+  /** Derives a key for one purpose. */
   static byte[] derived(byte[] key, String purpose) {
     return Hmac.digest(key, DERIVED, purpose.getBytes(StandardCharsets.UTF_8));
   }
@@ -102,7 +102,7 @@ final class Keys {
     return read(Paths.get(folder, name));
   }
 
-  /** The text of a file in a folder that references may name. */
+  /** Reads a file in a folder that references may name. */
   private static String read(Path path) {
     try {
       Path real = path.toRealPath();
@@ -165,7 +165,9 @@ final class Keys {
     return data;
   }
 
-  /** Whether two digests are the same, in a time that does not depend on where they differ. */
+  /**
+   * Returns true if two digests are equal. The time for the comparison does not depend on the position of a difference.
+   */
   static boolean same(byte[] a, int from, byte[] b) {
     return MessageDigest.isEqual(Arrays.copyOfRange(a, from, from + b.length), b);
   }

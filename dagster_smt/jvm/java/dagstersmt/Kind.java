@@ -2,7 +2,7 @@ package dagstersmt;
 
 import java.util.Locale;
 
-/** What a JSON value is, in the words of Connect's types; without a schema there are no others. */
+/** The kinds of JSON values, with the names of Connect's types for values without a schema. */
 enum Kind {
   NULL,
   STRING,
@@ -12,15 +12,15 @@ enum Kind {
   MAP,
   ARRAY;
 
-  /** The kind that programs call so. */
+  /** Returns the kind with the name {@code name} in programs. */
   static Kind called(String name) {
     return valueOf(name.toUpperCase(Locale.ROOT));
   }
 
   /**
-   * The kind of the value at a position.
+   * Returns the kind of the value between two positions.
    *
-   * @throws Left it is a number that neither 64 bits nor a double can hold
+   * @throws Left the value is a number that neither 64 bits nor a double can hold
    */
   static Kind of(byte[] text, int start, int end) {
     switch (text[start]) {

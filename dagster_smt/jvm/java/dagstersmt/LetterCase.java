@@ -2,7 +2,7 @@ package dagstersmt;
 
 import java.util.Locale;
 
-/** Texts in upper or lower case; other values become their texts first. */
+/** Converts strings to upper or lower case. Other values are converted to strings first. */
 final class LetterCase implements Rule {
   private final boolean upper;
 

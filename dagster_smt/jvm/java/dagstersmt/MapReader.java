@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Reads objects into maps whose keys are texts. */
+/** Reads objects into maps with string keys. */
 final class MapReader extends ColumnReader {
   private final ColumnReader key;
   private final ColumnReader item;

@@ -3,16 +3,18 @@ package dagstersmt;
 import java.util.Arrays;
 
 /**
- * One level of a JSON object or array: where its names and values are in the text. What nobody looks at is copied as
- * it stands (difference D5).
+ * One level of a JSON object or array: the positions of its names and values in the text. Values that no effect reads
+ * are copied unchanged (difference D5).
  *
- * <p>A value is bytes of the text, or in their place a {@link Text}, or the {@code Members} that a path has led into.
- * Members that are gone stay in the arrays, so that positions keep their meaning.
+ * <p>A value is a range of bytes of the text. Instead of the bytes, it can be a {@link Text}, or the {@code Members}
+ * into which a path has led. Removed members stay in the arrays, so that positions keep their meaning.
  */
 final class Members {
   private static final int FEW = 8;
 
-  /** Room for members at first. A record may have hundreds of small objects, so that more room for each takes time. */
+  /**
+   * The initial capacity. A record may have hundreds of small objects, so a larger capacity for each would cost time.
+   */
   private static final int ROOM = 8;
 
   private byte[] source;
@@ -20,7 +22,7 @@ final class Members {
   private int depth;
   private int count;
 
-  /** Where the object or array itself is in its text; both are the same if it was not read. */
+  /** The range of the object or array in its text. Both ends are equal if it was not read from a text. */
   private int from;
 
   private int to;
@@ -33,20 +35,23 @@ final class Members {
   private Object[] newValue = new Object[ROOM];
   private boolean[] gone = new boolean[ROOM];
 
-  /** Only where there are more than a few members; else it is empty. */
+  /** The positions by name. The table is filled only if there are more than a few members. */
   private NameTable table = new NameTable();
 
-  /** How many members the last object had when it was read; their names and places are still in the arrays. */
+  /** The number of members of the last object that was read. Their names and positions are still in the arrays. */
   private int readBefore;
 
-  /** An object without members. */
+  /** Returns an object without members. */
   static Members empty(int depth) {
     Members members = new Members();
     members.reset(new byte[0], true, depth);
     return members;
   }
 
-  /** A copy that shares nothing that changes; {@code level}: as {@code depth} of {@link #read}. */
+  /**
+   * Returns a copy that shares nothing that can change. {@code level} has the meaning of {@code depth} in
+   * {@link #read}.
+   */
   Members copy(int level) {
     Members copy = new Members();
     copy.source = source;
@@ -84,10 +89,10 @@ final class Members {
   }
 
   /**
-   * Reads the object or array that begins at a position, and checks all that is in it.
+   * Reads the object or array at a position, and checks its content.
    *
-   * @param depth how many objects and arrays there are from the outermost to this one, itself included
-   * @return the position after it
+   * @param depth the number of objects and arrays from the outermost to this one, including this one
+   * @return the position after the value
    */
   int read(byte[] text, int at, int end, int depth) {
     if (depth > Json.MAX_DEPTH) {
@@ -107,7 +112,7 @@ final class Members {
     return to;
   }
 
-  /** Takes members out of the table that were added after reading; returns how many were read. */
+  /** Removes members from the table that were added after reading. Returns the number of members that were read. */
   private int forgetOthers() {
     table.leave(hash, readBefore);
     return readBefore;
@@ -115,11 +120,12 @@ final class Members {
 
   /**
    * Reads all members or elements. Objects of one kind have the same names in the same order, so a name is first
-   * compared with the one that was at its place before: it needs no hash then, and cannot be there twice.
+   * compared with the name at its place in the object before. If both are equal, the name needs no hash and cannot
+   * occur twice.
    *
-   * @param before the text of the object that was read before
-   * @param known how many members it had; 0 for arrays
-   * @param inTable how many of them are in the table
+   * @param before the text of the previous object
+   * @param known the number of members of the previous object; 0 for arrays
+   * @param inTable the number of these members that are in the table
    */
   private int readAll(byte[] text, int at, int end, byte[] before, int known, int inTable) {
     char close = isObject ? '}' : ']';
@@ -150,13 +156,13 @@ final class Members {
     return at + 1;
   }
 
-  /** Takes those members of the object before out of the table that have not come. */
+  /** Removes those members of the object before from the table that this object lacks. */
   private void forget(int inTable) {
     table.restore(inTable);
     table.leave(hash, count);
   }
 
-  /** Whether the next member has the name, in quotes, that the member at its place had before. */
+  /** Returns true if the quoted name of the next member equals the name at its place in the object before. */
   private boolean isNamedAs(byte[] before, byte[] text, int at, int end) {
     int from = nameStart[count] - 1;
     int to = nameEnd[count] + 1;
@@ -183,7 +189,10 @@ final class Members {
     return valueEnd;
   }
 
-  /** Of two members with one name the last one counts, in the place of the first, as in Python's dictionaries. */
+  /**
+   * Reads a member. If two members have one name, the last value is used at the position of the first, as in Python's
+   * dictionaries.
+   */
   private int readMember(byte[] text, int at, int end) {
     if (at >= end || text[at] != '"') {
       throw Left.LEFT;
@@ -241,7 +250,7 @@ final class Members {
     return depth;
   }
 
-  /** How many positions there are, those of members that are gone among them. */
+  /** Returns the number of positions, including those of removed members. */
   int positions() {
     return count;
   }
@@ -250,7 +259,7 @@ final class Members {
     return gone[at];
   }
 
-  /** The position of the member with a name, -1 if there is none. */
+  /** Returns the position of the member with a name; -1 if there is none. */
   int find(Name name) {
     return isObject ? find(name.bytes, 0, name.bytes.length, name.hash) : -1;
   }
@@ -283,7 +292,7 @@ final class Members {
     return Arrays.equals(source, nameStart[at], nameEnd[at], text, from, to);
   }
 
-  /** The name at a position, as bytes without escapes. */
+  /** Returns the name at a position, as bytes without escapes. */
   byte[] name(int at) {
     Name name = newName[at];
     return name != null ? name.bytes : Arrays.copyOfRange(source, nameStart[at], nameEnd[at]);
@@ -297,7 +306,7 @@ final class Members {
     return pattern.matches(source, nameStart[at], nameEnd[at], hash[at]);
   }
 
-  /** Whether nothing in the object or array was changed since it was read, so that its text is still the same. */
+  /** Returns true if nothing in the object or array was changed after reading, so that its text is still valid. */
   private boolean isAsRead() {
     for (int at = 0; at < count; at++) {
       if (gone[at] || newName[at] != null || newValue[at] instanceof Text) {
@@ -310,7 +319,7 @@ final class Members {
     return to > from;
   }
 
-  /** Applies a walk to the member at a position; the result is that of the walk. */
+  /** Applies a walk to the member at a position, and returns the result of the walk. */
   Object walk(int at, TextWalk walk, PathState state) {
     Object value = newValue[at];
     PathState.Member member = memberOf(state, at);
@@ -325,7 +334,7 @@ final class Members {
     return inside.isAsRead() ? walk.apply(member, inside.source, inside.from, inside.to) : TextWalk.unevenly();
   }
 
-  /** What a state of paths does to the member at a position. */
+  /** Returns the actions of a state of paths on the member at a position. */
   private PathState.Member memberOf(PathState state, int at) {
     Name name = newName[at];
     if (name != null) {
@@ -339,12 +348,12 @@ final class Members {
     newValue[at] = null;
   }
 
-  /** Puts a value in the place of another one. */
+  /** Replaces the value at a position. */
   void set(int at, Object value) {
     newValue[at] = value;
   }
 
-  /** Puts a value under a name: in the place of the one that is there, else at the end. */
+  /** Sets the value of a name. A new name is added at the end. */
   void put(Name name, Object value) {
     int at = find(name);
     if (at >= 0) {
@@ -354,7 +363,7 @@ final class Members {
     }
   }
 
-  /** What is at a position, so that it can be put elsewhere: a {@link Text}, or {@code Members}. */
+  /** Returns the value at a position, to be inserted elsewhere: a {@link Text}, or {@code Members}. */
   Object value(int at) {
     if (newValue[at] != null) {
       return newValue[at];
@@ -362,7 +371,7 @@ final class Members {
     return new Text(Arrays.copyOfRange(source, start[at], end[at]), false);
   }
 
-  /** The bytes that the value at a position is in, or null if a path has led into it. */
+  /** Returns the bytes that contain the value at a position; null if a path has led into the value. */
   byte[] text(int at) {
     if (newValue[at] == null) {
       return source;
@@ -378,7 +387,7 @@ final class Members {
     return newValue[at] == null ? end[at] : ((Text) newValue[at]).bytes.length;
   }
 
-  /** Whether Connect knows more of the value than its text shows. */
+  /** Returns true if Connect knows more about the value than its text shows. */
   boolean isBoxed(int at) {
     return newValue[at] instanceof Text && ((Text) newValue[at]).boxed;
   }
@@ -391,9 +400,9 @@ final class Members {
   }
 
   /**
-   * The object or array at a position, looked into; null if it is something else.
+   * Reads the object or array at a position; returns null for any other value.
    *
-   * @throws Left it is a number that nobody can hold
+   * @throws Left the value is a number that no type can hold
    */
   Members child(int at) {
     if (newValue[at] instanceof Members) {
@@ -409,7 +418,7 @@ final class Members {
     return child;
   }
 
-  /** Whether a value is an object or array, without looking at numbers. */
+  /** Returns true if a value is an object or array. Numbers are not examined. */
   boolean isContainer(int at) {
     if (newValue[at] instanceof Members) {
       return true;
@@ -418,7 +427,7 @@ final class Members {
     return first == '{' || first == '[';
   }
 
-  /** Whether a value is an object, without looking into it. */
+  /** Returns true if a value is an object. Its content is not read. */
   boolean isObject(int at) {
     if (newValue[at] instanceof Members) {
       return ((Members) newValue[at]).isObject;
@@ -426,7 +435,7 @@ final class Members {
     return text(at)[start(at)] == '{';
   }
 
-  /** Whether there is a value in it of which Connect knows more than its text shows. */
+  /** Returns true if the object or array contains a value about which Connect knows more than its text shows. */
   boolean hasBoxed() {
     for (int at = 0; at < count; at++) {
       boolean inside = newValue[at] instanceof Members && ((Members) newValue[at]).hasBoxed();
@@ -437,7 +446,7 @@ final class Members {
     return false;
   }
 
-  /** Writes the object or array: without blanks between members, their values as they stand. */
+  /** Writes the object or array without blanks between members. Unchanged values keep their text. */
   void write(Out out) {
     out.put(isObject ? '{' : '[');
     boolean first = true;
@@ -475,7 +484,7 @@ final class Members {
     }
   }
 
-  /** Copies members that nobody changed and that have no blanks between them, all at once. */
+  /** Copies consecutive members at once that are unchanged and have no blanks between them. */
   private int writeRun(Out out, int at) {
     int from = isObject ? nameStart[at] - 1 : start[at];
     if (isObject && start[at] != nameEnd[at] + 2) {

@@ -2,7 +2,7 @@ package dagstersmt;
 
 import java.time.LocalDate;
 
-/** Reads days, times and moments as databases write them: {@code 2020-01-31 12:00:00.123}, in UTC. */
+/** Reads dates, times and timestamps as databases write them, in UTC: {@code 2020-01-31 12:00:00.123}. */
 enum Moments {
   DATE {
     @Override
@@ -36,13 +36,13 @@ enum Moments {
   private static final long DAY = 86_400_000;
 
   /**
-   * The number that Connect has for the text between two positions.
+   * Returns the number that Connect uses for the text between two positions.
    *
-   * @throws Left it is written in another way, or is none
+   * @throws Left the text has a different form, or is no date or time
    */
   abstract long read(byte[] text, int start, int end);
 
-  /** The number of the day that a text begins with. */
+  /** Returns the number of the day with which a text begins. */
   private static long day(byte[] text, int at) {
     if (text[at + 4] != '-' || text[at + 7] != '-') {
       throw Left.LEFT;
@@ -51,7 +51,7 @@ enum Moments {
     return LocalDate.of(number(text, at, 4), number(text, at + 5, 2), number(text, at + 8, 2)).toEpochDay();
   }
 
-  /** The milliseconds of {@code 12:00:00}, which a point and up to three digits may follow. */
+  /** Returns the milliseconds of {@code 12:00:00}, which may have a point and up to three digits after it. */
   private static long millis(byte[] text, int at, int end) {
     int digits = end - at - CLOCK_LENGTH - 1;
     boolean isPlain = digits == -1 || digits >= 1 && digits <= 3 && text[at + CLOCK_LENGTH] == '.';

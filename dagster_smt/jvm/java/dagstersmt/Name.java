@@ -2,16 +2,16 @@ package dagstersmt;
 
 import java.nio.charset.StandardCharsets;
 
-/** The name of a field: as bytes between the quotes of JSON, where it needs no escapes, and as a text. */
+/** The name of a field, as the bytes between the quotes of JSON, if it needs no escapes, and as a string. */
 final class Name {
   final String text;
   final byte[] bytes;
   final int hash;
 
-  /** Whether the only escapes that the name can be spelled with are those by number. */
+  /** True if the name can be spelled with escapes only by number. */
   final boolean isPlain;
 
-  /** The name in quotes, and a colon. */
+  /** The name in quotes, followed by a colon. */
   final byte[] label;
 
   Name(String text) {

@@ -4,9 +4,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.regex.Pattern;
 
-/** A pattern of names. What it says of a name is remembered: records have the same names again and again. */
+/** A pattern of names. The result for each name is kept, because records have the same names again and again. */
 final class NamePattern {
-  /** Names that are made of data never end. */
+  /** The maximum number of kept names, because names that are data never end. */
   private static final int MOST = 10_000;
 
   private static final class Known {
@@ -23,7 +23,7 @@ final class NamePattern {
 
   private final Pattern pattern;
 
-  /** By the hashes of names; at least half of it is empty. */
+  /** The known names by their hashes. At least half of the table is empty. */
   private Known[] table = new Known[64];
 
   private int count;
@@ -32,7 +32,7 @@ final class NamePattern {
     this.pattern = Pattern.compile(pattern);
   }
 
-  /** Whether the pattern is found in a name; {@code hash}: as {@link Words#hash} has it. */
+  /** Returns true if the pattern matches a part of a name. {@code hash} is the result of {@link Words#hash}. */
   boolean matches(byte[] text, int from, int to, int hash) {
     int slot = hash & table.length - 1;
     while (table[slot] != null) {

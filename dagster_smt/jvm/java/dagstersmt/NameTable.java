@@ -2,9 +2,11 @@ package dagstersmt;
 
 import java.util.Arrays;
 
-/** The positions of members by the hashes of their names. It has the first positions of an object, or none. */
+/**
+ * The positions of members, by the hashes of their names. The table contains the first positions of an object, or none.
+ */
 final class NameTable {
-  /** Positions, plus one; at least three quarters of it are empty. */
+  /** The positions plus one. At least three quarters of the slots are empty. */
   private int[] slots = {};
 
   private int entered;
@@ -16,22 +18,22 @@ final class NameTable {
     return copy;
   }
 
-  /** How many positions it has. */
+  /** Returns the number of positions in the table. */
   int size() {
     return entered;
   }
 
-  /** Forgets all positions. */
+  /** Removes all positions. */
   void clear() {
     entered = 0;
   }
 
-  /** Has so many positions again, which it had before it was cleared. */
+  /** Sets the number of positions to one that the table had before it was cleared. */
   void restore(int positions) {
     entered = positions;
   }
 
-  /** Enters the positions from {@link #size} on. */
+  /** Adds the positions from {@link #size} up to {@code positions}. */
   void enter(int[] hashes, int positions) {
     if (4 * positions > slots.length) {
       slots = new int[2 * Integer.highestOneBit(4 * positions)];
@@ -49,7 +51,7 @@ final class NameTable {
     }
   }
 
-  /** Takes out the positions from one on: those that were entered last, so that no other one is behind them. */
+  /** Removes all positions from {@code first} on. They were added last, so no other position is behind them. */
   void leave(int[] hashes, int first) {
     while (entered > first) {
       int slot = slot(hashes[entered - 1]);
@@ -61,7 +63,9 @@ final class NameTable {
     }
   }
 
-  /** The slot where a hash would be; those after it belong to it, too, up to the first empty one. */
+  /**
+   * Returns the first slot for a hash. The slots after it, up to the first empty one, may also contain its positions.
+   */
   int slot(int hash) {
     return hash & slots.length - 1;
   }
@@ -70,7 +74,7 @@ final class NameTable {
     return slot + 1 & slots.length - 1;
   }
 
-  /** The position in a slot, -1 for an empty one. */
+  /** Returns the position in a slot; -1 if the slot is empty. */
   int position(int slot) {
     return slots[slot] - 1;
   }

@@ -5,9 +5,9 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 import java.nio.charset.StandardCharsets;
 
-/** Numbers of JSON and their texts, as Connect reads them and as the Python evaluator writes them. */
+/** Converts numbers of JSON and their texts, as Connect reads them and as the Python evaluator writes them. */
 final class Numbers {
-  /** So many digits always fit into 64 bits. */
+  /** The number of digits that always fit into 64 bits. */
   private static final int SURE_DIGITS = 18;
 
   /** Doubles of JSON that are larger or smaller are written with an exponent. */
@@ -17,7 +17,7 @@ final class Numbers {
 
   private Numbers() {}
 
-  /** Whether the text of a number is that of an integer: those without fraction and exponent. */
+  /** Returns true if the text of a number is that of an integer, which has no fraction and no exponent. */
   static boolean isWhole(byte[] text, int start, int end) {
     for (int i = start; i < end; i++) {
       byte c = text[i];
@@ -29,9 +29,9 @@ final class Numbers {
   }
 
   /**
-   * The kind of a number.
+   * Returns the kind of a number.
    *
-   * @throws Left 64 bits, or a double, cannot hold it
+   * @throws Left 64 bits, or a double, cannot hold the number
    */
   static Kind kind(byte[] text, int start, int end) {
     if (!isWhole(text, start, end)) {
@@ -89,25 +89,28 @@ final class Numbers {
     return new String(text, start, end - start, StandardCharsets.ISO_8859_1);
   }
 
-  /** As {@link #json(double)}, of a number of JSON. */
+  /** Returns the text of a JSON number, as {@link #json(double)} does. */
   static Text json(byte[] text, int start, int end) {
     Text same = shortJson(text, start, end);
     return same == null ? json(toDouble(text, start, end)) : same;
   }
 
-  /** The same for numbers of few digits, null for all others; the text need not be one of JSON. */
+  /** Returns the text of a number with few digits, which need not be a JSON number; null for other numbers. */
   static Text shortJson(byte[] text, int start, int end) {
     byte[] same = Decimal.text(text, start, end, MOST_WHOLE_DIGITS, MOST_ZEROS);
     return same == null ? null : new Text(same, false);
   }
 
-  /** As {@link #javaText(double)}, of a number of JSON. */
+  /** Returns the text of a JSON number, as {@link #javaText(double)} does. */
   static String javaText(byte[] text, int start, int end) {
     byte[] same = Decimal.text(text, start, end, 7, 2);
     return same == null ? javaText(toDouble(text, start, end)) : ascii(same, 0, same.length);
   }
 
-  /** A double as msgspec writes it: scientific below 1e-5 and from 1e16 on, without a plus. */
+  /**
+   * Returns the text of a double as msgspec writes it: with an exponent below 1e-5 and from 1e16 on, and without a
+   * plus.
+   */
   static Text json(double number) {
     if (Double.isNaN(number) || Double.isInfinite(number)) {
       throw Left.LEFT;
@@ -126,12 +129,12 @@ final class Numbers {
     return Text.of(minus + positional(digits, point));
   }
 
-  /** {@code Double.toString} as JDK 19 and later print it: the shortest digits. */
+  /** Returns {@code Double.toString} of a number with the shortest digits, as in JDK 19 and later. */
   static String javaText(double number) {
     return javaText(number, shortest(number));
   }
 
-  /** {@code Float.toString}, likewise. */
+  /** Returns {@code Float.toString} of a number with the shortest digits. */
   static String javaText(float number) {
     return javaText(number, shortest(number));
   }
@@ -160,7 +163,7 @@ final class Numbers {
     return digits.substring(0, point) + "." + digits.substring(point);
   }
 
-  /** The fewest digits that are read as the number again, without zeros at the end. */
+  /** Returns the decimal number with the fewest digits that is read as the same double, without zeros at the end. */
   private static BigDecimal shortest(double number) {
     if (number == 0) {
       return BigDecimal.ZERO;
@@ -181,7 +184,10 @@ final class Numbers {
     return exact == null ? printed : nearest(exact, printed, number);
   }
 
-  /** Of the texts with as many digits the nearest one: before JDK 19 another one was printed now and then. */
+  /**
+   * Returns the nearest of the decimal numbers with the same number of digits. Before JDK 19, Java sometimes printed
+   * another one.
+   */
   private static BigDecimal nearest(BigDecimal exact, BigDecimal printed, double number) {
     BigDecimal rounded = exact.round(new MathContext(printed.precision(), RoundingMode.HALF_EVEN));
     return rounded.doubleValue() == number ? rounded.stripTrailingZeros() : printed;

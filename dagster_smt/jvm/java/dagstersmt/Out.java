@@ -3,9 +3,9 @@ package dagstersmt;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Bytes that are written one after the other; the room for them is used again for the next record. */
+/** A buffer to which bytes are written one after the other. The next record uses the same buffer again. */
 final class Out {
-  /** Room that is kept between records; one large record does not hold memory for ever. */
+  /** The capacity that is kept between records, so that one large record does not hold memory for ever. */
   private static final int KEPT = 1 << 20;
 
   private byte[] bytes;
@@ -15,7 +15,7 @@ final class Out {
     this(4096);
   }
 
-  /** With room for so many bytes at first. */
+  /** Creates a buffer with an initial capacity. */
   Out(int room) {
     bytes = new byte[room];
   }
@@ -31,7 +31,7 @@ final class Out {
     return size;
   }
 
-  /** Takes back all that was written after so many bytes. */
+  /** Removes all bytes after the first {@code size} bytes. */
   void cut(int size) {
     this.size = size;
   }
@@ -55,7 +55,7 @@ final class Out {
     bytes[size++] = (byte) c;
   }
 
-  /** A string as msgspec writes it: quotes, backslashes and control characters are escaped, nothing else. */
+  /** Writes a string as msgspec does: only quotes, backslashes and control characters are escaped. */
   void string(String text) {
     put('"');
     byte[] all = text.getBytes(StandardCharsets.UTF_8);

@@ -2,7 +2,7 @@ package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Masks a text except for a part: {@code dagster_smt.values.privacy.part_masks}. */
+/** Masks a string except for a part, as {@code dagster_smt.values.privacy.part_masks} does. */
 final class PartMask extends TextRule {
   private final String shows;
   private final int count;
@@ -57,7 +57,10 @@ final class PartMask extends TextRule {
     mask(points, shown, end, out);
   }
 
-  /** How many characters at the beginning, or at the end, stay; none if all that count would stay. */
+  /**
+   * Returns the number of characters at the beginning, or at the end, that stay. Returns 0 if all counted characters
+   * would stay.
+   */
   private int shown(int[] points, int end, boolean fromEnd) {
     int all = 0;
     for (int i = 0; i < end; i++) {

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** A path to fields: one step after the other, from the top of a key or value. */
+/** A path to fields: a list of steps from the top of a key or value. */
 final class Path {
   private final Step[] steps;
 
@@ -21,17 +21,17 @@ final class Path {
     this.steps = steps;
   }
 
-  /** Whether all steps are names. */
+  /** Returns true if all steps are names. */
   boolean isPlain() {
     return Arrays.stream(steps).allMatch(step -> step.name != null);
   }
 
-  /** Whether the path is one name of the top level. */
+  /** Returns true if the path is one name of the top level. */
   boolean isFlat() {
     return steps.length == 1 && isPlain();
   }
 
-  /** The last step of a plain path. */
+  /** Returns the last step of a path that consists of names. */
   Name leaf() {
     return steps[steps.length - 1].name;
   }
@@ -44,17 +44,17 @@ final class Path {
     return steps[at];
   }
 
-  /** The path without its first steps. */
+  /** Returns the path without its first {@code at} steps. */
   Path from(int at) {
     return new Path(Arrays.copyOfRange(steps, at, steps.length));
   }
 
-  /** How many steps of the kind "any number of levels" there are. */
+  /** Returns the number of steps that mean "any number of levels". */
   long deepSteps() {
     return Arrays.stream(steps).filter(step -> step.deep).count();
   }
 
-  /** The object that holds the last name of a plain path; null where a step is missing or is no object. */
+  /** Returns the object that contains the last name of a plain path; null if a step is missing or is no object. */
   Members parent(Members top) {
     Members at = top;
     for (int i = 0; i < steps.length - 1 && at != null; i++) {
@@ -64,7 +64,7 @@ final class Path {
     return at == null || !at.isObject() ? null : at;
   }
 
-  /** The value at a path that leads to one at most; null where a step is missing or leads nowhere. */
+  /** Returns the value at a path to at most one field; null if a step is missing or leads nowhere. */
   Object valueAt(Object top) {
     Object content = top;
     for (int i = 0; i < steps.length && content != null; i++) {
@@ -77,7 +77,7 @@ final class Path {
     return content;
   }
 
-  /** All that the path leads to: what is above before what is below, elements in their order. */
+  /** Adds all matches of the path to {@code places}: outer values before inner values, elements in their order. */
   void find(Members top, List<Place> places) {
     walk(0, top, null, places);
   }

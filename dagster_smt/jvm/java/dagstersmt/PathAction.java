@@ -1,10 +1,10 @@
 package dagstersmt;
 
-/** What an effect does to all that one path leads to: a rule changes the value, or the field goes. */
+/** The action of an effect on all matches of one path: a rule changes the value, or the field is dropped. */
 final class PathAction {
   final Path path;
 
-  /** Null for a field that goes. */
+  /** The rule; null if the field is dropped. */
   final Rule rule;
 
   final int entry;
@@ -28,8 +28,8 @@ final class PathAction {
   }
 
   /**
-   * Whether names decide alone where the path leads to. An index, or the kind of a value, depends on what other
-   * effects did before; and where an element of an array goes, those after it have other places.
+   * Returns true if names alone determine the matches of the path. An index, or the kind of a value, depends on earlier
+   * effects; and if an element of an array is dropped, the elements after it move.
    */
   boolean isByNames() {
     for (int at = 0; at < path.length(); at++) {

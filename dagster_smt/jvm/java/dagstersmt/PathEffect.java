@@ -2,18 +2,18 @@ package dagstersmt;
 
 import java.util.List;
 
-/** An effect that acts on what paths lead to, so that one walk can do it together with others. */
+/** An effect that acts only on the matches of paths, so that one walk can apply it together with others. */
 interface PathEffect extends Effect {
   /**
-   * What the effect does, in the order in which it acts on one field.
+   * Returns the actions of the effect, in the order in which they act on one field.
    *
-   * @return null if it does more than that
+   * @return null if the effect does more than its actions
    */
   List<PathAction> actions();
 
-  /** Whether the first of several actions that drop one field counts, not the last. */
+  /** Returns true if the first of several actions that drop one field counts, and not the last. */
   boolean firstDropCounts();
 
-  /** The names of the top level that become null where they are missing. */
+  /** Returns the names of the top level that become null if they are missing. */
   List<Name> fills();
 }

@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 
-/** A state of {@link PathStates}: what happens to members and elements at a level of a text. */
+/** A state of {@link PathStates}: the actions on members and elements at one level of a text. */
 final class PathState {
-  /** The number of an effect where there is none. */
+  /** The number of an effect that means that there is no effect. */
   static final int NO_EFFECT = Integer.MAX_VALUE;
 
   /** An action on a field, and the number of its effect. */
@@ -20,26 +20,26 @@ final class PathState {
     }
   }
 
-  /** What happens to the members with one name, or to the elements of an array. */
+  /** The actions on the members with one name, or on the elements of an array. */
   static final class Member {
-    /** The name in quotes, and a colon. */
+    /** The name in quotes, followed by a colon. */
     final byte[] label;
 
     final int hash;
 
-    /** The state inside, where the value is an object or array. */
+    /** The state inside the value, if the value is an object or array. */
     final PathState inside;
 
-    /** In the order in which they act. */
+    /** The actions, in the order in which they act. */
     final Act[] acts;
 
-    /** Whether a path leads on into the value, other than by a step of any number of levels. */
+    /** True if a path leads into the value by a step other than "any number of levels". */
     final boolean leadsOn;
 
-    /** The object that had the name last; see {@link TextWalk}. */
+    /** The last object that had the name; see {@link TextWalk}. */
     long seenIn;
 
-    /** The member that came next when this one was seen last: objects of one kind have their names in one order. */
+    /** The member that followed this one the last time. Objects of one kind have their names in one order. */
     Member next;
 
     Member(byte[] text, int from, int to, int hash, PathState inside, List<Act> acts, boolean leadsOn) {
@@ -58,7 +58,7 @@ final class PathState {
       return Arrays.equals(label, 1, label.length - 2, text, from, to);
     }
 
-    /** Whether the name in quotes and a colon are at a position. */
+    /** Returns true if the quoted name and a colon are at a position. */
     boolean isAt(byte[] text, int at) {
       int end = at + label.length;
       return end <= text.length && Arrays.equals(label, 0, label.length, text, at, end);
@@ -70,12 +70,12 @@ final class PathState {
   private final int firstEffect;
   private Member elements;
 
-  /** By the hashes of names; at least half of it is empty. */
+  /** The members by the hashes of their names. At least half of the table is empty. */
   private Member[] table = new Member[64];
 
   private int count;
 
-  /** The member that came first in the object before. */
+  /** The first member of the object before. */
   Member first;
 
   PathState(PathStates states, BitSet steps, int firstEffect) {
@@ -84,7 +84,7 @@ final class PathState {
     this.firstEffect = firstEffect;
   }
 
-  /** Whether an effect up to a number does something here, or further inside. */
+  /** Returns true if an effect with a number up to {@code last} acts at this level, or further inside. */
   boolean hasEffect(int last) {
     return firstEffect <= last;
   }
@@ -96,7 +96,7 @@ final class PathState {
     return elements;
   }
 
-  /** What happens to the member with a name. */
+  /** Returns the actions on the member with a name. */
   Member member(byte[] text, int from, int to, int hash) {
     int slot = hash & table.length - 1;
     while (table[slot] != null) {

@@ -8,11 +8,12 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * The paths of several effects as one automaton. A state is the set of steps that may come next at a level of a text,
- * so that a walk looks at each name once, however many paths there are. States are made when a record comes to them.
+ * The paths of several effects as one automaton. A state is the set of steps that are possible next at a level of a
+ * text, so a walk examines each name only once, however many paths there are. A state is created when a record first
+ * reaches it.
  */
 final class PathStates {
-  /** Names that are made of data never end. */
+  /** The maximum number of states, because names that are data never end. */
   private static final int MOST = 20_000;
 
   /** An action, and the number of its effect among the effects of the walk. */
@@ -52,7 +53,10 @@ final class PathStates {
     top = start();
   }
 
-  /** The state of the top level. Between records only: it forgets all states if there are too many names. */
+  /**
+   * Returns the state of the top level. Call it only between records, because it removes all states if there are too
+   * many.
+   */
   PathState top() {
     if (members > MOST) {
       states.clear();
@@ -75,7 +79,7 @@ final class PathStates {
     return numbered.action.path.step(number - numbered.firstStep);
   }
 
-  /** A step of any number of levels may be none: the step after it comes next, too. */
+  /** Adds a step to a state. A step "any number of levels" may match no level, so the step after it is added too. */
   private void enter(BitSet steps, int number) {
     steps.set(number);
     if (step(number).deep) {
@@ -93,13 +97,13 @@ final class PathStates {
     return known;
   }
 
-  /** Returns what the steps of a state do to a member whose name is at a place in a text. */
+  /** Returns the actions of the steps of a state on the member whose name is between two positions. */
   PathState.Member member(BitSet steps, byte[] text, int from, int to, int hash) {
     members++;
     return member(steps, step -> step.matches(text, from, to, hash), text, from, to, hash);
   }
 
-  /** Returns what the steps of a state do to each element of an array. */
+  /** Returns the actions of the steps of a state on each element of an array. */
   PathState.Member elements(BitSet steps) {
     return member(steps, Step::leadsToElements, new byte[0], 0, 0, 0);
   }
@@ -121,7 +125,10 @@ final class PathStates {
     return new PathState.Member(text, from, to, hash, state(inside), acts, leadsOn);
   }
 
-  /** Takes a step. Returns whether its path goes on inside; otherwise the path ends here, and its action is added. */
+  /**
+   * Follows a step. Returns true if its path continues inside the value; otherwise the path ends here, and its action
+   * is added.
+   */
   private boolean advance(int number, BitSet inside, List<PathState.Act> acts) {
     Numbered numbered = ofStep.get(number);
     if (number < numbered.firstStep + numbered.action.path.length() - 1) {
@@ -132,7 +139,7 @@ final class PathStates {
     return false;
   }
 
-  /** Where several actions of one effect drop a field, only one counts. */
+  /** Adds an action. If several actions of one effect drop a field, only one of them counts. */
   private void add(List<PathState.Act> acts, PathState.Act act) {
     int last = acts.size() - 1;
     if (last < 0 || !act.action.isDrop() || acts.get(last).effect != act.effect) {

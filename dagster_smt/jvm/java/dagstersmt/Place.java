@@ -1,6 +1,9 @@
 package dagstersmt;
 
-/** What a path leads to: a position in an object or array; and the place of that one, null for the top. */
+/**
+ * A match of a path: a position in an object or array, and the place of that object or array, which is null for the
+ * top.
+ */
 final class Place {
   final Members container;
   final int position;

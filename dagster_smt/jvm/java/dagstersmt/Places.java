@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** All places that several paths lead to, in the order in which they can be changed or dropped. */
+/** Finds all matches of several paths, in the order in which they can be changed or dropped. */
 final class Places {
-  /** A place, and the number of the path that leads to it. */
+  /** A place, and the number of its path. */
   static final class Numbered {
     final int number;
     final Place place;
@@ -20,9 +20,10 @@ final class Places {
   private Places() {}
 
   /**
-   * What is below comes before what is above, later elements of an array before earlier ones.
+   * Returns the matches of the paths. Inner values come before outer values, and later elements of an array before
+   * earlier ones.
    *
-   * @param once whether only the last path counts where several lead to one place
+   * @param once true if only the last path counts when several paths match one place
    */
   static List<Numbered> of(List<Path> paths, Members top, boolean once) {
     List<Numbered> all = new ArrayList<>();

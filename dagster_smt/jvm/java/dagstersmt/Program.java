@@ -8,13 +8,13 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 
 /**
- * A chain as the lane runs it. Python writes it as JSON ({@code dagster_smt.jvm.program}); it holds all that the chain
- * is told, and nothing of a record.
+ * A chain that the lane runs. Python writes it as JSON ({@code dagster_smt.jvm.program}); it contains the configuration
+ * of the chain, and nothing of a record.
  *
- * <p>Not for several threads: each has its own.
+ * <p>Not safe for several threads: each thread has its own object.
  */
 final class Program {
-  /** What becomes of a record. The numbers are those of the column {@code __status}. */
+  /** The outcome of a record. The numbers are those of the column {@code __status}. */
   static final byte KEPT = 0;
 
   static final byte DROPPED = 1;
@@ -22,16 +22,16 @@ final class Program {
 
   private final Stage[] stages;
 
-  /** By the number of its first stage a group of stages that one walk does; null for other stages. */
+  /** The groups of stages that one walk applies, by the number of their first stage; null for other stages. */
   private final StageGroup[] groups;
 
-  /** Whether a stage looks at headers, or makes some. */
+  /** True if a stage reads or creates headers. */
   private final boolean hasHeaders;
 
-  /** The format of keys that stages look at: json or string; empty if nobody does. */
+  /** The format of keys that stages read: json or string; empty if no stage reads keys. */
   private final String keyFormat;
 
-  /** Null if records go to no topics. */
+  /** The topics to which records can be written; null if records go to no topics. */
   private final TopicNames topicNames;
 
   private final Out out = new Out();
@@ -58,17 +58,17 @@ final class Program {
     }
   }
 
-  /** The record that {@link #run} runs: its topic and its coordinates are to be set. */
+  /** Returns the record for {@link #run}. The caller sets its topic and its coordinates. */
   Row row() {
     return row;
   }
 
-  /** The headers that come out; null where no stage looks at any. */
+  /** Returns the output headers; null if no stage reads or creates headers. */
   ArrayData headers() {
     return hasHeaders ? row.headers.write() : null;
   }
 
-  /** Runs a record; what comes out is in {@code key}, {@code value}, {@code stage} and the row. */
+  /** Runs a record, and returns its outcome. The output is in {@code key}, {@code value}, {@code stage} and the row. */
   byte run(byte[] keyBytes, byte[] valueBytes, ArrayData headers) {
     try {
       if (hasHeaders) {

@@ -4,13 +4,13 @@ import java.util.function.Function;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The programs that a thread runs, by their texts. A text is a literal of a query, so nearly always the same object as
- * for the record before.
+ * The programs that a thread runs, by their texts. A text is a literal of a query, so it is nearly always the same
+ * object as for the record before.
  *
- * @param <P> what is made of a text
+ * @param <P> the type of the programs
  */
 final class Programs<P> {
-  /** More than a query calls side by side. */
+  /** The number of programs to keep, which is more than a query calls at the same time. */
   private static final int KEPT = 8;
 
   private final Function<String, P> reader;

@@ -3,7 +3,7 @@ package dagstersmt;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Drops everything but what paths lead to, and what is on the way there. */
+/** Drops all fields except the matches of paths and the objects and arrays around them. */
 final class Pruner {
   private final List<Place> ends = new ArrayList<>();
   private final List<Place> ways = new ArrayList<>();
@@ -19,7 +19,10 @@ final class Pruner {
     }
   }
 
-  /** Whether anything was dropped. Arrays keep their nulls, and their objects and arrays, emptied if need be. */
+  /**
+   * Returns true if a field was dropped. Arrays keep their nulls, and also their objects and arrays, which may become
+   * empty.
+   */
   boolean prune(Members node) {
     boolean dropped = false;
     for (int at = node.positions() - 1; at >= 0; at--) {

@@ -4,7 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 
-/** A keyed digest of a text, in an alphabet and a length: {@code dagster_smt.values.privacy.pseudonyms}. */
+/**
+ * Replaces a string with a keyed digest of a given alphabet and length, as
+ * {@code dagster_smt.values.privacy.pseudonyms} does.
+ */
 final class Pseudonym extends TextRule {
   private static final int DIGEST_BITS = 256;
 
@@ -14,10 +17,13 @@ final class Pseudonym extends TextRule {
   private final int length;
   private final byte[] prefix;
 
-  /** Bits of a character, if the characters are a power of two; else 0. */
+  /** The number of bits of a character if the number of characters is a power of two; else 0. */
   private final int bits;
 
-  /** Null until the first text, because a missing key must not keep a program from being read. */
+  /**
+   * The digest with the key; null until the first string, because a missing key must not prevent the reading of a
+   * program.
+   */
   private Hmac hmac;
 
   Pseudonym(JsonNode rule) {
@@ -71,7 +77,7 @@ final class Pseudonym extends TextRule {
     }
   }
 
-  /** The first bits of the digest, some for each character. */
+  /** Writes the first bits of the digest as characters, a few bits for each character. */
   private void writeBits(byte[] digest, byte[] out, int at) {
     int held = 0;
     int count = 0;

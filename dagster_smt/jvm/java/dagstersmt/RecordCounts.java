@@ -21,19 +21,22 @@ import org.apache.spark.sql.types.StructType;
 public final class RecordCounts implements AggregateFunction<long[][], InternalRow> {
   private static final long serialVersionUID = 1L;
 
-  /** The stages of converters are below this number: see {@code dagster_smt.interpret.interpreter}. */
+  /**
+   * The stage number of records without a stage. The stages of converters have lower numbers: see
+   * {@code dagster_smt.interpret.interpreter}.
+   */
   private static final int NO_STAGE = -1;
 
   private static final byte FAILED_RECORD = 2;
 
-  /** Lists of counts in the state. A list ends with its last count above zero. */
+  /** The number of a list of counts in the state. A list ends with its last count above zero. */
   private static final int CONVERTERS = 0;
 
   private static final int DROPPED = 1;
   private static final int FAILED = 2;
   private static final int TOUCHED = 3;
 
-  /** In the list of converters: the records that they dropped, and those that they refused. */
+  /** Positions in the list of converters: the records that they dropped, and those that they rejected. */
   private static final int EMPTY = 0;
 
   private static final int REFUSED = 1;

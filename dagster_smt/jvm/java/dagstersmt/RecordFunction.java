@@ -10,11 +10,11 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The types of a function that a record goes through.
+ * A function through which a record goes, with the types of its arguments and result.
  *
- * <p>Arguments: key, value, topic, partition, offset, timestamp in microseconds ({@link Row#NONE} for those that are
- * not there; numbers that Spark has as null arrive as 0), headers, the function's own arguments, and the text of its
- * program. Result: status, stage, the function's own fields, and the record that comes out.
+ * <p>Arguments: key, value, topic, partition, offset, timestamp in microseconds, headers, the function's own arguments,
+ * and the text of its program. A missing number is {@link Row#NONE}; numbers that are null in Spark arrive as 0.
+ * Result: status, stage, the function's own fields, and the output record.
  */
 abstract class RecordFunction implements ScalarFunction<InternalRow> {
   private static final long serialVersionUID = 1L;
@@ -23,10 +23,10 @@ abstract class RecordFunction implements ScalarFunction<InternalRow> {
   private final DataType[] arguments;
 
   /**
-   * A function with a name.
+   * Creates a function with a name.
    *
-   * @param fields its own fields of the result
-   * @param arguments its own arguments
+   * @param fields the fields of the result that only this function has
+   * @param arguments the arguments that only this function has
    */
   RecordFunction(String name, StructType fields, DataType... arguments) {
     this.name = name;

@@ -7,13 +7,13 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The function {@code records}: a record of JSON without a schema goes through a chain. */
+/** The function {@code records}, which runs a record of JSON without a schema through a chain. */
 public final class Records extends RecordFunction {
   private static final long serialVersionUID = 1L;
   private static final ThreadLocal<Programs<Program>> PROGRAMS =
       ThreadLocal.withInitial(() -> new Programs<>(Program::new));
 
-  /** The function; it has no arguments of its own. */
+  /** Creates the function, which has no arguments of its own. */
   public Records() {
     super(
         "records",
@@ -22,7 +22,7 @@ public final class Records extends RecordFunction {
             .add("words", DataTypes.createArrayType(DataTypes.LongType, false)));
   }
 
-  /** Spark's "magic method". */
+  /** Runs the function. Spark finds this "magic method" by its name. */
   public static InternalRow invoke(
       byte[] key,
       byte[] value,
@@ -45,7 +45,7 @@ public final class Records extends RecordFunction {
     return status == Program.LEFT ? left(key, value, topic, timestamp, headers) : row(status, program, topic);
   }
 
-  /** What was read. */
+  /** Returns the record as it was read, for Python. */
   private static InternalRow left(byte[] key, byte[] value, UTF8String topic, long timestamp, ArrayData headers) {
     Long micros = timestamp == Row.NONE ? null : timestamp;
     return new GenericInternalRow(new Object[] {Program.LEFT, -1, 0L, null, key, value, topic, micros, headers});

@@ -9,7 +9,10 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Replaces personal values inside a text: {@code dagster_smt.values.privacy.personal_values}, which has the patterns. */
+/**
+ * Replaces personal values inside a string. The patterns are those of
+ * {@code dagster_smt.values.privacy.personal_values}.
+ */
 final class Redaction extends TextRule {
   private static final Pattern DIGITS = Pattern.compile("[0-9]+(?:[ -][0-9]+)*");
   private static final Pattern GROUP = Pattern.compile("[0-9]+");
@@ -21,7 +24,7 @@ final class Redaction extends TextRule {
     final String kind;
     final String replacement;
 
-    /** The least number of digits in a text with such a value. */
+    /** The smallest number of digits in a string with such a value. */
     final int digits;
 
     final List<Pattern> patterns = new ArrayList<>();

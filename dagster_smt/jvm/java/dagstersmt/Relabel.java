@@ -6,8 +6,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The function {@code relabel}: the same struct with other names of its fields. Spark's own cast takes a struct apart
- * and makes a new one.
+ * The function {@code relabel}, which gives the fields of a struct other names. Spark's own cast would take the struct
+ * apart and build a new one.
  *
  * <p>Arguments: the struct, and a null of the type with the new names. The types of the fields must be the same.
  */
@@ -42,7 +42,7 @@ public final class Relabel implements ScalarFunction<InternalRow> {
     return after;
   }
 
-  /** Spark's "magic method"; {@code type} is always null. */
+  /** Runs the function. Spark finds this "magic method" by its name. {@code type} is always null. */
   public static InternalRow invoke(InternalRow row, InternalRow type) {
     return row;
   }

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Drops fields, then drops all but some, then gives fields new names. */
+/** Drops fields, then drops all but the listed fields, and then renames fields. */
 final class Restructure implements PathEffect {
   private final boolean onKey;
   private final List<Drop> drops = new ArrayList<>();
@@ -111,7 +111,7 @@ final class Restructure implements PathEffect {
     }
   }
 
-  /** All fields are taken out before any is put back: two can change their names. */
+  /** Renames fields. All fields are removed before any is inserted again, so two fields can exchange their names. */
   private void rename(Members top, Row row) {
     Members[] parents = new Members[renames.size()];
     int[] positions = new int[parents.length];

@@ -4,13 +4,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** {@code org.apache.kafka.connect.transforms.RegexRouter}: the topic by a regular expression. */
+/** Replaces the topic by a regular expression, as {@code org.apache.kafka.connect.transforms.RegexRouter} does. */
 final class Route implements Effect {
   private final Pattern pattern;
   private final String replacement;
   private final int entry;
 
-  /** The topic of the last record, and where it went. */
+  /** The topic of the last record before and after the stage. */
   private String before;
   private String after;
   private boolean matches;

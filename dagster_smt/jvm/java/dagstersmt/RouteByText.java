@@ -4,19 +4,19 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The topic is a text of the record: that of a field, or of its last header of a name. */
+/** Takes the topic from a string of the record: a field, or the last header with a name. */
 final class RouteByText implements Effect {
   private final boolean onKey;
 
-  /** The field; null for a header. */
+  /** The path of the field; null for a header. */
   private final Path path;
 
   private final UTF8String header;
 
-  /** Whether the topic stays where there is no text; else Connect refuses the record. */
+  /** True if the topic stays when there is no string. Otherwise Connect rejects the record. */
   private final boolean skips;
 
-  /** Whether numbers and booleans become texts; else Connect refuses them. */
+  /** True if numbers and booleans are converted to strings. Otherwise Connect rejects them. */
   private final boolean converts;
 
   private final boolean blankIsNone;

@@ -4,13 +4,15 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The topic by a time: the record's timestamp, or that of a text of the value. */
+/** Chooses the topic by a time: the record's timestamp, or a time in a string of the value. */
 final class RouteByTime implements Effect {
   private final String topic;
   private final Dates timestamp;
   private final int entry;
 
-  /** The fields of the value, of which the first that is there and not null counts; empty for the timestamp. */
+  /**
+   * The fields of the value that may contain the time. The first one that is not null is used. Empty for the timestamp.
+   */
   private final List<Name> fields = new ArrayList<>();
 
   private final Dates fieldFormat;

@@ -3,9 +3,9 @@ package dagstersmt;
 import java.util.Objects;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A record on its way through a chain; the same object for each record. */
+/** A record while a chain processes it. All records use the same object. */
 final class Row {
-  /** Stands for a partition, an offset or a timestamp that is not there. */
+  /** Stands for a missing partition, offset or timestamp. */
   static final long NONE = Long.MIN_VALUE;
 
   final Side key = new Side();
@@ -13,7 +13,7 @@ final class Row {
   long partition;
   long offset;
 
-  /** In microseconds, as Spark has it. */
+  /** The timestamp in microseconds, as in Spark. */
   long timestamp;
 
   final Touched touched = new Touched();
@@ -23,7 +23,7 @@ final class Row {
   private String topicText;
   private String topic;
 
-  /** The topic that the last record went to, as a text and as Spark has it. */
+  /** The target topic of the last record, as a Java string and as Spark's string. */
   private String routed;
 
   private UTF8String routedBytes;
@@ -39,7 +39,9 @@ final class Row {
     topic = topicText;
   }
 
-  /** The timestamp as Connect has it, in microseconds; null if there is none. */
+  /**
+   * Returns the timestamp in whole milliseconds, as Connect has it, but counted in microseconds; null if there is none.
+   */
   Long wholeMilliseconds() {
     return timestamp == NONE ? null : Long.valueOf(Math.floorDiv(timestamp, 1000L) * 1000);
   }
@@ -52,7 +54,7 @@ final class Row {
     topic = newTopic;
   }
 
-  /** The topic as Spark has texts; {@code read}: the one that was read. */
+  /** Returns the topic as Spark's string. {@code read} is the topic that was read. */
   UTF8String topicBytes(UTF8String read) {
     if (topic.equals(topicText)) {
       return read;

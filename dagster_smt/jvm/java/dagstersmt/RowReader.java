@@ -14,10 +14,10 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
  * Reads JSON texts of one schema into rows: a column for each field, and behind them two for each call of a rule: its
  * result, and a null where Python would name an exception.
  *
- * <p>Not for several threads: each has its own.
+ * <p>Not safe for several threads: each thread has its own object.
  */
 final class RowReader {
-  /** After so many rows in another order, it is not tried again. */
+  /** The number of rows in a different order of fields after which the fast reading is not tried again. */
   private static final int TRIES = 100;
 
   private static final class Call {
@@ -32,16 +32,16 @@ final class RowReader {
 
   private final StructReader struct;
 
-  /** The schema of the envelopes that the texts are; null for texts that are the payload. */
+  /** The schema of the envelopes; null if the texts are the payload itself. */
   private final byte[] schema;
 
   private final Envelope envelope = new Envelope();
   private final List<Call> calls = new ArrayList<>();
 
-  /** Reads into Spark's own row format; null for schemas that it has no way for. */
+  /** Reads into Spark's own row format; null for schemas that this reader does not support. */
   private final UnsafeRowReader unsafe;
 
-  /** So many rows in a row were in another order than the schema. */
+  /** The number of consecutive rows whose fields were in a different order than in the schema. */
   private int uneven;
 
   RowReader(String program) {
@@ -58,7 +58,7 @@ final class RowReader {
   }
 
   /**
-   * Reads a text; of no bytes at all it is null, unless it should be an envelope.
+   * Reads a text into a row. A text of no bytes results in null, unless the texts are envelopes.
    *
    * @throws Left the text is not plain, or does not fit the schema
    */
@@ -105,17 +105,17 @@ final class RowReader {
     return isArgument;
   }
 
-  /** Where the payload begins. */
+  /** Returns the position of the payload. */
   private int start(byte[] text) {
     return schema == null ? Json.afterBlanks(text, 0, text.length) : payloadStart(text);
   }
 
-  /** How many objects and arrays there are from the outermost to the payload, itself included. */
+  /** Returns the number of objects and arrays from the outermost to the payload, including the payload. */
   private int depth() {
     return schema == null ? 1 : 2;
   }
 
-  /** What follows an envelope's payload was checked when the payload was looked for. */
+  /** Checks the end of a text. The text after an envelope's payload was already checked when the payload was found. */
   private void checkEnd(byte[] text, int end) {
     if (schema == null && Json.afterBlanks(text, end, text.length) != text.length) {
       throw Left.LEFT;

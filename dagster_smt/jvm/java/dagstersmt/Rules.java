@@ -6,7 +6,7 @@ import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** The rules that a program can name. */
+/** Creates the rules that a program can name. */
 final class Rules {
   private Rules() {}
 
@@ -27,7 +27,10 @@ final class Rules {
     }
   }
 
-  /** The same value in the place of all of a kind: by kind its JSON text, or null for kinds that are refused. */
+  /**
+   * Returns a rule that writes one value for all values of a kind. {@code values} contains its JSON text by kind, or
+   * null for a kind that is rejected.
+   */
   private static Rule constant(JsonNode values) {
     Map<Kind, Text> texts = new EnumMap<>(Kind.class);
     for (Kind kind : Kind.values()) {
@@ -45,7 +48,7 @@ final class Rules {
     };
   }
 
-  /** The text of a JSON string that has no escapes. */
+  /** Returns the content of a JSON string that has no escapes. */
   static String string(byte[] text, int start, int end) {
     for (int i = start + 1; i < end - 1; i++) {
       if (text[i] == '\\') {
@@ -55,7 +58,7 @@ final class Rules {
     return new String(text, start + 1, end - start - 2, StandardCharsets.UTF_8);
   }
 
-  /** {@code org.apache.kafka.connect.transforms.Cast}, on values without a schema. */
+  /** Converts values without a schema as {@code org.apache.kafka.connect.transforms.Cast} does. */
   private static final class Cast implements Rule {
     private final String target;
     private final boolean isDouble;
@@ -182,7 +185,7 @@ final class Rules {
     }
   }
 
-  /** {@code org.apache.kafka.connect.transforms.TimestampConverter} between texts and Unix time. */
+  /** Converts between strings and Unix time as {@code org.apache.kafka.connect.transforms.TimestampConverter} does. */
   private static final class Time implements Rule {
     private final boolean toText;
     private final Dates dates;
@@ -216,7 +219,10 @@ final class Rules {
       return "microseconds".equals(precision) ? 1000 : 1;
     }
 
-    /** As {@code java.util.concurrent.TimeUnit} does it: cut off toward zero, and saturated. */
+    /**
+     * Multiplies and divides as {@code java.util.concurrent.TimeUnit} does: rounded toward zero, and limited to the
+     * range of 64 bits.
+     */
     private static long scaled(long value, long multiply, long divide) {
       if (multiply == 1) {
         return value / divide;

@@ -2,14 +2,14 @@ package dagstersmt;
 
 import java.nio.charset.StandardCharsets;
 
-/** Texts of values that are neither an object nor an array: as Java, and Connect in headers, has them. */
+/** Converts values that are neither objects nor arrays to strings, as Java does, and as Connect does in headers. */
 final class Scalar {
   private Scalar() {}
 
   /**
-   * The text of a value that a path leads to; null for null.
+   * Returns the text of a value at a path; null for null.
    *
-   * @throws Left it is an object or an array, or Connect knows more of it than its JSON text shows
+   * @throws Left the value is an object or an array, or Connect knows more about it than its JSON text shows
    */
   static String text(Object content) {
     if (content == null) {
@@ -19,7 +19,7 @@ final class Scalar {
     return text(kind(content), text.bytes, 0, text.bytes.length);
   }
 
-  /** The kind of a value that a path leads to. */
+  /** Returns the kind of a value at a path. */
   static Kind kind(Object content) {
     byte[] bytes = scalar(content).bytes;
     return Kind.of(bytes, 0, bytes.length);
@@ -32,7 +32,7 @@ final class Scalar {
     return (Text) content;
   }
 
-  /** The text of a value that is not null. */
+  /** Returns the text of a value that is not null. */
   static String text(Kind kind, byte[] text, int start, int end) {
     switch (kind) {
       case STRING:

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class Scalars {
   private static final long DAY = 86_400_000;
 
-  /** The latest moment that Spark can hold, in milliseconds; without its sign the earliest. */
+  /** The latest timestamp that Spark can hold, in milliseconds. With a minus it is the earliest. */
   private static final long MAX_MILLIS = Long.MAX_VALUE / 1000;
 
   private Scalars() {}
@@ -37,7 +37,7 @@ final class Scalars {
     }
   }
 
-  /** The text of a string as Spark has it; its bytes stay where they are, unless there are escapes. */
+  /** Returns a JSON string as Spark's string. Without escapes, the bytes are not copied. */
   static UTF8String text(byte[] json, int start, int end) {
     if (Words.find(json, (byte) '\\', start + 1, end - 1) < end - 1) {
       return UTF8String.fromString(Strings.decoded(json, start, end));
@@ -52,7 +52,7 @@ final class Scalars {
     return Json.afterString(text, at + 1, end);
   }
 
-  /** The bytes that a string has in base64. */
+  /** Returns the bytes that a string contains in base64. */
   private static byte[] bytes(byte[] json, int start, int end) {
     if ((end - start - 2) % 4 != 0) {
       throw Left.LEFT; // Java would do without the padding
@@ -187,19 +187,19 @@ final class Scalars {
     }
   }
 
-  /** Reads numbers, and base64 as which Connect writes them by default, into decimals of 38 digits. */
+  /** Reads numbers, and base64 (Connect's default spelling of decimals), into decimals of 38 digits. */
   private static final class DecimalReader extends ColumnReader {
     private static final int MOST_DIGITS = 38;
 
-    /** A text is short: what is longer may be a number that takes minutes to lay out. */
+    /** The maximum length of a short text. A longer text may be a number that takes minutes to write out. */
     private static final int SHORT = 60;
 
     private final int scale;
 
-    /** Digits that there may be before the point. */
+    /** The maximum number of digits before the point. */
     private final int whole;
 
-    /** Whether a text is base64 of the digits; else texts are Python's. */
+    /** True if a string is the base64 of the digits. Otherwise strings are left to Python. */
     private final boolean hasBase64;
 
     DecimalReader(JsonNode type) {
@@ -237,15 +237,15 @@ final class Scalars {
     }
   }
 
-  /** Whole numbers, and what Connect has whole numbers for: days, moments, times of day. */
+  /** Reads whole numbers, and the types that Connect stores as whole numbers: dates, times and timestamps. */
   private static final class IntegerReader extends ColumnReader {
-    /** How many bits the column has. */
+    /** The number of bits of the column. */
     private final int bits;
 
     private final long least;
     private final long most;
 
-    /** Reads texts, where days and moments are texts; else null. */
+    /** Reads dates and timestamps that are strings; null if they are numbers. */
     private final Moments moments;
 
     private IntegerReader(String name, JsonNode type, int bits, long least, long most) {

@@ -17,7 +17,7 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Encrypted texts: {@code dagster_smt.values.privacy.sealed}. */
+/** Encrypts and decrypts strings, as {@code dagster_smt.values.privacy.sealed} does. */
 final class Sealed {
   private static final Pattern FORM = Pattern.compile("smt1:(gcm|siv):([A-Za-z0-9_-]{1,32}):([A-Za-z0-9_-]*)");
   private static final int NONCE = 12;
@@ -26,7 +26,7 @@ final class Sealed {
 
   private Sealed() {}
 
-  /** Encrypts a text. */
+  /** Encrypts a string. */
   static final class Sealing extends TextRule {
     private final JsonNode key;
     private final String mode;
@@ -65,7 +65,7 @@ final class Sealed {
     }
   }
 
-  /** Decrypts a text. The lane leaves every text that it cannot open. */
+  /** Decrypts a string. The lane leaves every string that it cannot decrypt to Python. */
   static final class Opening extends TextRule {
     private final Map<String, JsonNode> keys = new HashMap<>();
     private final Map<String, byte[]> known = new HashMap<>();
@@ -116,7 +116,7 @@ final class Sealed {
         .toString();
   }
 
-  /** AES-GCM, with nonces that are drawn many at once. */
+  /** AES-GCM, with nonces that are drawn in large numbers at once. */
   private static final class Gcm {
     private final SecretKeySpec key;
     private final Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");

@@ -1,10 +1,12 @@
 package dagstersmt;
 
-/** Looks for names in texts that nobody has looked into. */
+/** Searches for names in texts that have not been parsed. */
 final class Search {
   private Search() {}
 
-  /** Whether an object of a text may have a member of a name. Other spellings of the name have a backslash. */
+  /**
+   * Returns true if an object in a text may have a member with a name. Other spellings of the name contain a backslash.
+   */
   static boolean mayHave(Name name, byte[] text, int start, int end) {
     byte[] label = name.label;
     int length = label.length - 1; // without the colon: there may be blanks before it
@@ -34,7 +36,7 @@ final class Search {
     return true;
   }
 
-  /** Whether there is an escape that a spelling of the name could have. */
+  /** Returns true if a text contains an escape that a spelling of the name could contain. */
   static boolean mayBeEscaped(Name name, byte[] text, int start, int end) {
     int at = Words.find(text, (byte) '\\', start, end - 1);
     while (at < end - 1) {

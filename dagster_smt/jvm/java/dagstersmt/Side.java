@@ -3,20 +3,23 @@ package dagstersmt;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** A record's key or value on its way through a chain. */
+/** The key or value of a record while a chain processes it. */
 final class Side {
-  /** Where the top level of a side is read into, for one record after the other. */
+  /** The object into which the top level of the key or value is read. All records use the same object. */
   private final Members room = new Members();
 
-  /** {@link Members}, a {@link Text}, or null. */
+  /** The content: {@link Members}, a {@link Text}, or null. */
   private Object content;
 
-  /** Whether the side has a schema of its own, such as a key of the string converter: no effect here is for it. */
+  /**
+   * True if the key or value has a schema of its own, such as a key of the string converter. No effect of the lane
+   * applies to it.
+   */
   private boolean typed;
 
   private boolean changed;
 
-  /** Reads a JSON text; null and no bytes at all are null. */
+  /** Reads a JSON text. Null and a text of no bytes are null. */
   void read(byte[] text) {
     changed = false;
     typed = false;
@@ -40,7 +43,7 @@ final class Side {
     }
   }
 
-  /** Notes a side that no effect here is for; it must be UTF-8 where {@code text} is given. */
+  /** Notes a key or value to which no effect applies. If {@code text} is given, it must be UTF-8. */
   void readTyped(byte[] text) {
     changed = false;
     content = null;
@@ -63,7 +66,7 @@ final class Side {
     changed = true;
   }
 
-  /** The content as an object; {@code Left} for all else: Connect refuses it. */
+  /** Returns the content as an object. Throws {@code Left} for anything else, because Connect rejects it. */
   Members object() {
     if (!(content instanceof Members) || !((Members) content).isObject()) {
       throw Left.LEFT;
@@ -71,7 +74,7 @@ final class Side {
     return (Members) content;
   }
 
-  /** The content where it has no schema. */
+  /** Returns the content if it has no schema. */
   Object content() {
     if (typed) {
       throw Left.LEFT;
@@ -85,7 +88,7 @@ final class Side {
     changed = true;
   }
 
-  /** The JSON text of the content; null for null. */
+  /** Returns the content as JSON; null for null. */
   byte[] write(Out out) {
     if (content == null) {
       return null;
@@ -98,7 +101,7 @@ final class Side {
     return out.toBytes();
   }
 
-  /** As the string converter writes it; only plain values are told here. */
+  /** Returns the content as the string converter writes it. Only plain values are supported. */
   byte[] writeAsString() {
     if (content == null) {
       return null;

@@ -6,7 +6,7 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
-/** AES-SIV (RFC 5297) with one associated text. The JDK has no such cipher, but its parts. */
+/** AES-SIV (RFC 5297) with one associated text. The JDK has only the parts of this cipher. */
 final class Siv {
   private static final int BLOCK = 16;
   private static final byte[] ZERO = new byte[BLOCK];
@@ -46,7 +46,7 @@ final class Siv {
     return plain;
   }
 
-  /** AES in counter mode; two bits of the vector are cleared (RFC 5297, 2.6). */
+  /** Encrypts with AES in counter mode. Two bits of the vector are cleared (RFC 5297, 2.6). */
   private byte[] counted(byte[] vector, byte[] data, int from, int length) throws GeneralSecurityException {
     if (length == 0) {
       return new byte[0];
@@ -58,7 +58,7 @@ final class Siv {
     return forText.doFinal(data, from, length);
   }
 
-  /** S2V of the associated text and the plain text (RFC 5297, 2.4). */
+  /** Returns S2V of the associated text and the plain text (RFC 5297, 2.4). */
   private byte[] vector(byte[] plain, byte[] associated) throws GeneralSecurityException {
     byte[] sum = start.clone();
     xor(sum, mac(associated), 0);
@@ -74,7 +74,7 @@ final class Siv {
     return mac(last);
   }
 
-  /** CMAC (RFC 4493). */
+  /** Returns the CMAC of some bytes (RFC 4493). */
   private byte[] mac(byte[] data) throws GeneralSecurityException {
     byte[] mask = subkey;
     int last = Math.max(0, (data.length - 1) / BLOCK * BLOCK);

@@ -3,10 +3,12 @@ package dagstersmt;
 import java.util.Arrays;
 
 /**
- * Changes the values under a name, or under names that match, at every level of a text that nobody has looked into.
+ * Changes the values under a name, or under names that match a pattern, at every level of a text that has not been
+ * parsed.
  *
- * <p>Only those values are written anew: all else is copied as it stands, blanks too. The Python evaluator does the
- * same where it can; where it decodes the text instead, the text must look the same before and after, or is left.
+ * <p>Only these values are written again; everything else is copied unchanged, including blanks. The Python evaluator
+ * does the same where possible. Where it decodes the text instead, the text must stay the same if it is decoded and
+ * written, or the record is left to Python.
  */
 final class Splice {
   private final Step wanted;
@@ -23,7 +25,7 @@ final class Splice {
     this.rule = rule;
   }
 
-  /** Changes the object or array at a position; says whether anything was. */
+  /** Changes the object or array at a position. Returns true if anything was changed. */
   boolean apply(Members container, int position) {
     text = container.text(position);
     end = container.end(position);
@@ -47,7 +49,7 @@ final class Splice {
     return changed;
   }
 
-  /** The position after a value, all that is wanted in it changed. */
+  /** Changes the wanted values inside a value, and returns the position after the value. */
   private int walk(int at, int depth) {
     byte first = text[at];
     if (first != '{' && first != '[') {
@@ -77,7 +79,10 @@ final class Splice {
     return change(value, Json.afterValue(text, value, end, depth));
   }
 
-  /** What is in a value that goes is changed too: the rule may refuse it. Nothing of it is written. */
+  /**
+   * Changes the wanted values inside a value that is dropped, because the rule may reject one of them. Nothing of the
+   * value is written.
+   */
   private int walkInside(int value, int depth) {
     decodes = true;
     int size = out.size();

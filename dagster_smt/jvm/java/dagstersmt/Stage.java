@@ -7,19 +7,19 @@ import java.util.function.Predicate;
 
 /** One stage of a chain. */
 final class Stage {
-  /** Which records it acts on; null for all. */
+  /** The test of the records on which the stage acts; null for all records. */
   private final Predicate<Row> test;
 
-  /** Whether the stage changes one side of a record. */
+  /** True if the stage changes one side (key or value) of a record. */
   private final boolean isSided;
 
-  /** Whether it looks at a side, and which one; what becomes of a record where that side is null. */
+  /** True if the stage reads a side; then also which side, and the treatment of records in which that side is null. */
   private final boolean looks;
 
   private final boolean onKey;
   private final String onNull;
 
-  /** Which records the stage drops; null for a stage that does something else. */
+  /** The test of the records that the stage drops; null for a stage that does something else. */
   private final Predicate<Row> rejects;
 
   private final Effect[] effects;
@@ -94,7 +94,10 @@ final class Stage {
     };
   }
 
-  /** Whether the record goes on to the next stage; else this one drops it. */
+  /**
+   * Runs the stage on a record. Returns true if the record continues to the next stage, and false if this stage drops
+   * it.
+   */
   boolean run(Row row) {
     if (test != null && !test.test(row)) {
       return true;
@@ -115,7 +118,9 @@ final class Stage {
     return true;
   }
 
-  /** The effects of a stage that acts on all records, and only on what paths lead to; null for other stages. */
+  /**
+   * Returns the effects of a stage that acts on all records, and only on the matches of paths; null for other stages.
+   */
   List<PathEffect> pathEffects() {
     if (test != null || rejects != null || !looks || !isSided) {
       return null;

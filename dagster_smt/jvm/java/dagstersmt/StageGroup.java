@@ -3,22 +3,22 @@ package dagstersmt;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Consecutive stages that act on what paths lead to: one walk through a record's text does them all. */
+/** Consecutive stages that act on the matches of paths, which one walk through a record's text applies together. */
 final class StageGroup {
-  /** With fewer paths that lead to any level, the stages are as fast one after the other. */
+  /** The smallest number of paths to any level for which a group is faster than separate stages. */
   private static final int FEWEST = 2;
 
   private final boolean onKey;
   private final int next;
   private final PathStates states;
 
-  /** Names of the top level that become null where they are missing. */
+  /** The names of the top level that become null if they are missing. */
   private final List<Name> fills;
 
   private final Touched touched = new Touched();
   private final TextWalk walk = new TextWalk(touched);
 
-  /** By the position at the top level what becomes of a value. */
+  /** The new value of each position at the top level. */
   private Object[] values = new Object[64];
 
   private StageGroup(boolean onKey, int next, List<PathEffect> effects, int entries) {
@@ -44,7 +44,7 @@ final class StageGroup {
     return groups;
   }
 
-  /** Adds the effects of stages that belong together; returns the number of the stage after them. */
+  /** Adds the effects of stages that belong together. Returns the number of the stage after them. */
   private static int collect(List<Stage> stages, int first, List<PathEffect> effects) {
     int next = first;
     while (next < stages.size() && stages.get(next).isOnKey() == stages.get(first).isOnKey()) {
@@ -66,7 +66,7 @@ final class StageGroup {
     return effect.actions().stream().allMatch(PathAction::isByNames);
   }
 
-  /** How many paths lead to any level. */
+  /** Returns the number of paths to any level. */
   private static long searches(List<PathEffect> effects) {
     long count = 0;
     for (PathEffect effect : effects) {
@@ -75,12 +75,12 @@ final class StageGroup {
     return count;
   }
 
-  /** The number of the stage after the group. */
+  /** Returns the number of the stage after the group. */
   int next() {
     return next;
   }
 
-  /** Runs the stages; false if they must run one after the other, since the text is {@link Uneven}. */
+  /** Runs the stages. Returns false if they must run one after the other, because the text is {@link Uneven}. */
   boolean run(Row row) {
     Side side = onKey ? row.key : row.value;
     Object content = side.content();
@@ -99,7 +99,7 @@ final class StageGroup {
     return true;
   }
 
-  /** Finds what becomes of each member, and changes none yet. */
+  /** Determines the new value of each member, but does not change any member yet. */
   private void walk(Members top) {
     walk.begin();
     PathState state = states.top();

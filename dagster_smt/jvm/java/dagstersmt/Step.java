@@ -5,14 +5,14 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** One step of a path: which members of an object, or elements of an array, it leads to. */
+/** One step of a path, which matches members of an object or elements of an array. */
 abstract class Step {
   private static final int[] NOWHERE = {};
 
-  /** The name, for a step that is one. */
+  /** The name, if the step is a name. */
   final Name name;
 
-  /** Whether it stands for any number of levels, none included. */
+  /** True if the step means any number of levels, including none. */
   final boolean deep;
 
   private Step(Name name, boolean deep) {
@@ -20,25 +20,25 @@ abstract class Step {
     this.deep = deep;
   }
 
-  /** The positions that the step leads to, in their order. */
+  /** Returns the positions that the step matches, in their order. */
   abstract int[] positions(Members node);
 
-  /** Whether the step leads to a member with a name, whatever else is there. */
+  /** Returns true if the step matches a member with a name, whatever other members exist. */
   boolean matches(byte[] text, int from, int to, int hash) {
     return false;
   }
 
-  /** Whether the step leads to all elements of arrays. */
+  /** Returns true if the step matches all elements of arrays. */
   boolean leadsToElements() {
     return false;
   }
 
-  /** Whether names decide alone where the step leads to. */
+  /** Returns true if names alone determine the matches of the step. */
   boolean isByNames() {
     return true;
   }
 
-  /** Returns the step that a program describes: a text is a name, all others are objects. */
+  /** Returns the step that a program describes. A string is a name; all other steps are objects. */
   static Step of(JsonNode step) {
     if (step.isTextual()) {
       return new Named(step.asText());
@@ -77,7 +77,7 @@ abstract class Step {
     }
   }
 
-  /** One element, counted from 0, or from the end if negative. */
+  /** Matches one element, counted from 0, or from the end if negative. */
   private static final class Index extends Step {
     private final int number;
 
@@ -123,7 +123,7 @@ abstract class Step {
     }
   }
 
-  /** {@link Path} does this one itself. */
+  /** Means any number of levels; {@link Path} implements this step. */
   private static final class Deep extends Step {
     Deep() {
       super(null, true);
@@ -135,7 +135,7 @@ abstract class Step {
     }
   }
 
-  /** Every member in whose name a regular expression is found. */
+  /** Matches every member whose name contains a match of a regular expression. */
   static final class Match extends Step {
     final NamePattern pattern;
 
@@ -163,7 +163,7 @@ abstract class Step {
     }
   }
 
-  /** Every member or element of some kinds. */
+  /** Matches every member or element of some kinds. */
   private static final class OfKind extends Step {
     private final Set<Kind> kinds = EnumSet.noneOf(Kind.class);
 

@@ -2,11 +2,14 @@ package dagstersmt;
 
 import java.nio.charset.StandardCharsets;
 
-/** Strings of JSON with escapes. */
+/** Decodes strings of JSON with escapes. */
 final class Strings {
   private Strings() {}
 
-  /** The text of a string; {@code start} is that of its opening quote, {@code end} the one after its closing quote. */
+  /**
+   * Returns the content of a string. {@code start} is the position of its opening quote, {@code end} the one after its
+   * closing quote.
+   */
   static String decoded(byte[] text, int start, int end) {
     StringBuilder decoded = new StringBuilder(end - start);
     int at = start + 1;

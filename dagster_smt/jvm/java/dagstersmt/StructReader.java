@@ -4,20 +4,23 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 
-/** Reads objects into rows: declared fields by name, others are checked and passed over. */
+/** Reads objects into rows: declared fields by name; all other fields are checked and skipped. */
 final class StructReader extends ColumnReader {
-  /** In a row on its way: the field has not come, or was null. */
+  /** The value in an unfinished row of a field that is missing so far, or null. */
   private static final Object ABSENT = null;
 
   private final Name[] names;
   private final ColumnReader[] fields;
 
-  /** The field that {@link #readName} came to, -1 for one that is not declared; and where its value begins. */
+  /**
+   * The field whose name {@link #readName} has read, and the position of its value. -1 for a field that is not
+   * declared.
+   */
   int field;
 
   int valueStart;
 
-  /** Positions by the hashes of names, plus one. */
+  /** The positions by the hashes of names, plus one. */
   private final int[] table;
 
   StructReader(JsonNode type) {
@@ -44,7 +47,7 @@ final class StructReader extends ColumnReader {
     return (hash ^ hash >>> 15) & table.length - 1;
   }
 
-  /** How many fields there are. */
+  /** Returns the number of fields. */
   int width() {
     return fields.length;
   }
@@ -64,7 +67,7 @@ final class StructReader extends ColumnReader {
   /**
    * Reads an object's fields into the beginning of a row.
    *
-   * @param depth how many objects and arrays there are from the outermost to this one, itself included
+   * @param depth the number of objects and arrays from the outermost to this one, including this one
    * @return the position after the object
    */
   int readFields(byte[] text, int at, int end, int depth, Object[] row) {
@@ -115,7 +118,10 @@ final class StructReader extends ColumnReader {
     return after <= end && Arrays.equals(label, 0, label.length, text, at, after);
   }
 
-  /** Records of one producer have their fields in one order: the next one is looked at first. */
+  /**
+   * Returns the field with a name. Records of one producer have their fields in one order, so the expected field is
+   * compared first.
+   */
   private int field(byte[] text, int from, int to, int expected) {
     if (expected < names.length && isNamed(expected, text, from, to)) {
       return expected;

@@ -5,11 +5,11 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Predicates of Connect: whether a stage acts on a record. */
+/** Predicates of Connect, which decide whether a stage acts on a record. */
 final class Test {
   private Test() {}
 
-  /** Returns the predicate that a program describes, negated if it says so. */
+  /** Returns the predicate that a program describes. The program may negate it. */
   static Predicate<Row> of(JsonNode test) {
     Predicate<Row> predicate = plain(test);
     return test.get("negate").asBoolean() ? predicate.negate() : predicate;

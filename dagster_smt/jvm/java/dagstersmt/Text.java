@@ -3,9 +3,10 @@ package dagstersmt;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A JSON text that a chain made.
+ * A JSON text that a chain has produced.
  *
- * <p>{@code boxed}: Connect knows more of the value than its text shows: that it is an int8, say, or not a number.
+ * <p>{@code boxed} is true if Connect knows more about the value than its text shows, for example that it is an int8,
+ * or not a number.
  */
 final class Text {
   static final Text NULL = of("null");
@@ -28,7 +29,7 @@ final class Text {
     return new Text(json.getBytes(StandardCharsets.UTF_8), true);
   }
 
-  /** The JSON text of a string. */
+  /** Returns a string as JSON text. */
   static Text string(String text) {
     Out out = new Out(text.length() + 16);
     out.string(text);

@@ -2,7 +2,7 @@ package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** A rule from texts to texts: {@code dagster_smt.values.privacy}. */
+/** A rule that converts strings to strings, as in {@code dagster_smt.values.privacy}. */
 abstract class TextRule {
   /** Returns the rule that a program describes. */
   static TextRule of(JsonNode rule) {
@@ -30,18 +30,21 @@ abstract class TextRule {
   }
 
   /**
-   * The result for a text.
+   * Returns the result for a string.
    *
-   * @throws Left Python has to say what the result is
+   * @throws Left only Python can determine the result
    */
   abstract String of(String text);
 
-  /** The result for the JSON text of a string, as JSON text. */
+  /** Returns the result for a JSON string, as JSON text. */
   Text ofJson(byte[] text, int start, int end) {
     return Text.string(of(Rules.string(text, start, end)));
   }
 
-  /** The rule for values without a schema; {@code numbers}: whether it takes whole numbers, as their texts. */
+  /**
+   * Returns the rule for values without a schema. With {@code numbers}, the rule also accepts whole numbers, as their
+   * texts.
+   */
   final Rule forJson(boolean numbers) {
     return (kind, text, start, end) -> {
       if (kind == Kind.STRING) {

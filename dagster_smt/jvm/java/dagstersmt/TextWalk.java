@@ -3,39 +3,35 @@ package dagstersmt;
 import java.util.Arrays;
 
 /**
- * Walks once through a text that was checked, and does what several effects do there.
+ * Walks once through a text that has been checked, and applies the actions of several effects.
  *
- * <p>What no effect changes is copied in pieces. In a text without blanks whose objects have each name once, it makes
- * no difference whether an effect reads an object and writes it again, or copies it; all other texts are
- * {@link Uneven}.
+ * <p>Text that no effect changes is copied in pieces. In a text without blanks whose objects have each name once, an
+ * effect that reads an object and writes it again has the same result as copying. All other texts are {@link Uneven}.
  *
- * <p>Effects act in their order. In a field that an effect drops, that effect and those before it act too, since the
- * ledger counts what they do; what they write goes with the field.
+ * <p>Effects act in their order. In a field that an effect drops, this effect and all effects before it also act,
+ * because the ledger counts them. Their results are dropped with the field.
  */
 final class TextWalk {
   /** Stands for the value of a field that an effect drops. */
   static final Object GONE = new Object();
 
-  /** The last effect that acts, where all do. */
+  /** The number of the last effect, if all effects act. */
   private static final int ALL = PathState.NO_EFFECT - 1;
 
   private final Out out = new Out();
   private final Touched touched;
   private byte[] text;
 
-  /** The end of what was copied or is gone. */
+  /** The end of the text that was copied or dropped. */
   private int copied;
 
-  /** The number of the object that is read; objects of all records have numbers of their own. */
+  /** The number of the object that is being read. Objects of all records have different numbers. */
   private long objects;
 
-  /** The first number of an object in the record. */
+  /** The number of the first object in the record. */
   private long firstOfRecord;
 
-  /**
-   * Members whose name an outer object, which still goes on, may have too: to be put back at the end of the inner
-   * object.
-   */
+  /** Members whose name an unfinished outer object may also have. They are restored at the end of the inner object. */
   private PathState.Member[] outer = new PathState.Member[64];
 
   private long[] outerSeenIn = new long[64];
@@ -57,10 +53,10 @@ final class TextWalk {
   }
 
   /**
-   * Does what effects do to a member of the top level.
+   * Applies the effects to a member of the top level.
    *
-   * @param source a text that holds its value
-   * @return its new value; {@link #GONE} if an effect drops it, null if it stays as it is
+   * @param source a text that contains the member's value
+   * @return the new value; {@link #GONE} if an effect drops the member, null if it stays unchanged
    */
   Object apply(PathState.Member member, byte[] source, int start, int end) {
     text = source;
@@ -78,7 +74,7 @@ final class TextWalk {
     return new Text(out.toBytes(), false);
   }
 
-  /** The position after an object or array. */
+  /** Walks through an object or array, and returns the position after it. */
   private int container(int at, PathState state, int lastEffect) {
     if (!state.hasEffect(lastEffect)) {
       return CheckedText.afterContainer(text, at);
@@ -187,7 +183,7 @@ final class TextWalk {
     }
   }
 
-  /** The position after a value; as a negative number if an effect drops its field. */
+  /** Walks through a value, and returns the position after it. The result is negative if an effect drops the field. */
   private int value(PathState.Member member, int at, int lastEffect) {
     byte first = text[at];
     if (first == '{' || first == '[') {
@@ -211,7 +207,7 @@ final class TextWalk {
     return -end;
   }
 
-  /** What drops a field whose value is an object or array; null if nothing does. */
+  /** Returns the action that drops a field whose value is an object or array; null if no action does. */
   private static PathState.Act dropOfContainer(PathState.Member member, int lastEffect) {
     for (PathState.Act act : member.acts) {
       if (act.effect > lastEffect) {
@@ -259,7 +255,9 @@ final class TextWalk {
     return end;
   }
 
-  /** What a rule makes of a value that is no object or array; null if it stays as it is. */
+  /**
+   * Returns the result of a rule for a value that is neither an object nor an array; null if the value stays unchanged.
+   */
   private byte[] changed(PathAction action, byte[] source, int from, int to) {
     Kind kind = Kind.of(source, from, to);
     Text after = kind == Kind.NULL ? null : action.rule.apply(kind, source, from, to);
@@ -273,7 +271,7 @@ final class TextWalk {
     return after.bytes;
   }
 
-  /** Leaves out a member, and the comma before it, or else the one after it. */
+  /** Removes a member with the comma before it, or if there is none, with the comma after it. */
   private void remove(int start, int end, boolean hasMembers) {
     int from = hasMembers ? start - 1 : start;
     int to = !hasMembers && text[end] == ',' ? end + 1 : end;

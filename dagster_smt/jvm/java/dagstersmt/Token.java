@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** Texts that FF1 encrypts to texts of the same form: {@code dagster_smt.values.privacy.tokens}. */
+/** Encrypts strings with FF1 to strings of the same form, as {@code dagster_smt.values.privacy.tokens} does. */
 final class Token extends TextRule {
   private static final int COUNTRY = 4;
 
@@ -61,7 +61,7 @@ final class Token extends TextRule {
     return mask.of(text);
   }
 
-  /** Changes a text; false if it has no token. */
+  /** Changes a string in place. Returns false if the string has no token. */
   private boolean changes(char[] text) throws GeneralSecurityException {
     if ("iban".equals(checksum)) {
       return changesAccount(text);
@@ -120,7 +120,7 @@ final class Token extends TextRule {
     return true;
   }
 
-  /** Where characters are that may change; null if another character may not stay. */
+  /** Returns the positions of the characters that may change; null if another character must not stay. */
   private int[] places(char[] text, boolean ofAccount) {
     int[] places = new int[text.length];
     int count = 0;

@@ -5,7 +5,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** Which topics records can be written to. */
+/** Tests the names of topics to which records can be written. */
 final class TopicNames {
   private final Pattern pattern;
   private final Set<String> refused = new HashSet<>();

@@ -4,14 +4,14 @@ import java.util.Arrays;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 
-/** Which entries of the ledger a record has touched. */
+/** The ledger entries that a record has touched. */
 final class Touched {
-  /** Entries in one word, as the column {@code __touched} has them. */
+  /** The number of entries in one word, as in the column {@code __touched}. */
   static final int BITS = 62;
 
   private long[] words = new long[1];
 
-  /** Makes room for so many entries. */
+  /** Sets the number of entries. */
   void resize(int entries) {
     words = new long[Math.max(1, (entries + BITS - 1) / BITS)];
   }
@@ -34,7 +34,7 @@ final class Touched {
     return words[0];
   }
 
-  /** All words where there are several; null where the first is the only one. */
+  /** Returns all words if there are several; null if the first word is the only one. */
   ArrayData words() {
     return words.length == 1 ? null : UnsafeArrayData.fromPrimitiveArray(words);
   }

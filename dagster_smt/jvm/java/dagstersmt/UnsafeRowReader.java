@@ -5,29 +5,29 @@ import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads objects whose fields are numbers, texts, bytes and moments into Spark's own row format. Spark copies such a row
- * at once; of any other row it takes each value on its own, after an object was made for it.
+ * Reads objects whose fields are numbers, strings, bytes and timestamps into Spark's own row format. Spark copies such
+ * a row at once. From any other row it takes each value separately, after an object was created for it.
  *
- * <p>Equal rows must have equal bytes, since Spark groups and joins by them. Texts are written one after the other, so
- * an object whose fields are in another order, or twice, is {@link Uneven}.
+ * <p>Equal rows must have equal bytes, because Spark groups and joins rows by their bytes. Strings are written one
+ * after the other, so an object whose fields are in a different order, or occur twice, is {@link Uneven}.
  */
 final class UnsafeRowReader {
-  /** Room for texts at first; it grows with the records. */
+  /** The initial room for strings. It grows with the records. */
   private static final int ROOM = 1024;
 
   private final StructReader struct;
   private final ColumnReader[] fields;
 
-  /** By field, whether a call of a rule has it as its argument. */
+  /** For each field, true if it is the argument of a rule's call. */
   private final boolean[] isArgument;
 
   private final UnsafeRowWriter row;
 
   /**
-   * A reader of rows.
+   * Creates a reader of rows.
    *
-   * @param others how many columns there are behind the fields
-   * @param isArgument by field whether {@link #argument} is to give its value
+   * @param others the number of columns after the fields
+   * @param isArgument for each field, true if {@link #argument} returns its value
    */
   UnsafeRowReader(StructReader struct, int others, boolean[] isArgument) {
     this.struct = struct;
@@ -36,7 +36,7 @@ final class UnsafeRowReader {
     row = new UnsafeRowWriter(fields.length + others, ROOM);
   }
 
-  /** Whether all fields of an object are of types that are written so. */
+  /** Returns true if this format supports the types of all fields of an object. */
   static boolean canRead(StructReader struct) {
     for (ColumnReader field : struct.fields()) {
       if (!field.isWritten()) {
@@ -49,8 +49,8 @@ final class UnsafeRowReader {
   /**
    * Reads an object's fields.
    *
-   * @param depth how many objects and arrays there are from the outermost to this one, itself included
-   * @param arguments receives the values of fields that calls have as arguments
+   * @param depth the number of objects and arrays from the outermost to this one, including this one
+   * @param arguments receives the values of the fields that are arguments of calls
    * @return the position after the object
    */
   int readFields(byte[] text, int at, int end, int depth, Object[] arguments) {
@@ -94,7 +94,7 @@ final class UnsafeRowReader {
     return after;
   }
 
-  /** Writes fields that have not come. */
+  /** Writes null for fields that are missing. */
   private void writeNulls(int from, int to, Object[] arguments) {
     for (int field = from; field < to; field++) {
       Object value = fields[field].ofNull();
@@ -134,7 +134,7 @@ final class UnsafeRowReader {
     }
   }
 
-  /** The row: a copy, since two sides of one schema have the same reader. */
+  /** Returns a copy of the row, because the key and the value share a reader if they have the same schema. */
   InternalRow row() {
     return row.getRow().copy();
   }

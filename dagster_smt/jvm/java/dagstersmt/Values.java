@@ -1,10 +1,10 @@
 package dagstersmt;
 
-/** Values that are taken out of the text that they are in. */
+/** Takes values out of the text that contains them. */
 final class Values {
   private Values() {}
 
-  /** The value at a position as it is written once it was decoded: a {@link Text}, or {@code Members}; null for null. */
+  /** Returns the value at a position, spelled as after decoding: a {@link Text}, or {@code Members}; null for null. */
   static Object taken(Members container, int at) {
     Members child = container.child(at);
     if (child != null) {

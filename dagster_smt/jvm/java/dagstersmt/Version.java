@@ -8,7 +8,10 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The function {@code version}: which sources the jar was made of, so that a run sees whether it is its own. */
+/**
+ * The function {@code version}, which returns the version of the sources of the jar. A run uses it to check that the
+ * jar is its own.
+ */
 public final class Version implements ScalarFunction<UTF8String> {
   private static final long serialVersionUID = 1L;
 
@@ -32,7 +35,7 @@ public final class Version implements ScalarFunction<UTF8String> {
     return DataTypes.StringType;
   }
 
-  /** Spark's "magic method". */
+  /** Runs the function. Spark finds this "magic method" by its name. */
   public static UTF8String invoke() {
     try (InputStream version = Version.class.getResourceAsStream("version")) {
       return version == null

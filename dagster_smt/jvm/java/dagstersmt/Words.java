@@ -5,19 +5,19 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Looks at eight bytes of a text at once, the first of them lowest in a word. */
+/** Examines eight bytes of a text at once. The first byte is the lowest in a word. */
 public final class Words {
   private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final long ONES = 0x0101010101010101L;
   private static final long HIGH = 0x80 * ONES;
   private static final long FACTOR = 0x9E3779B97F4A7C15L;
 
-  /** Nobody can make names that all have one hash. */
+  /** A random seed, so that nobody can choose names that all have one hash. */
   private static final long SEED = ThreadLocalRandom.current().nextLong();
 
   private Words() {}
 
-  /** The position of the first byte that is {@code wanted}, or {@code end}. */
+  /** Returns the position of the first byte that equals {@code wanted}; {@code end} if there is none. */
   static int find(byte[] text, byte wanted, int at, int end) {
     while (at + 8 <= end) {
       long other = (long) WORD.get(text, at) ^ wanted * ONES;
@@ -33,7 +33,10 @@ public final class Words {
     return at;
   }
 
-  /** The position of the first byte that does not stand for itself in a string of JSON, or {@code end}. */
+  /**
+   * Returns the position of the first byte that needs an escape or more than one byte in a JSON string; {@code end} if
+   * there is none.
+   */
   public static int afterPlain(byte[] text, int at, int end) {
     while (at + 8 <= end) {
       long word = (long) WORD.get(text, at);
@@ -49,7 +52,7 @@ public final class Words {
     return at;
   }
 
-  /** The position of the next quote or backslash; there must be one. */
+  /** Returns the position of the next quote or backslash, of which there must be one. */
   static int quoteOrBackslash(byte[] text, int at) {
     while (at + 8 <= text.length) {
       long word = (long) WORD.get(text, at);
@@ -68,8 +71,8 @@ public final class Words {
   }
 
   /**
-   * The high bits of bytes that are not plain. A byte that is below another's lowest value borrows from its neighbour
-   * when that is taken off, so only the lowest bit that is set is sure.
+   * Returns the high bits of bytes that are not plain. Only the lowest set bit is certain, because subtracting the
+   * lowest plain value from a smaller byte borrows from the next byte.
    */
   private static long odd(long word) {
     long control = word - 0x20 * ONES;
@@ -82,7 +85,7 @@ public final class Words {
     return c >= 0x20 && c != '"' && c != '\\';
   }
 
-  /** A hash of bytes. Names of one object are told apart by their bytes: the hash only finds them. */
+  /** Returns a hash of bytes. Equal hashes do not mean equal names: the bytes are compared afterwards. */
   public static int hash(byte[] text, int start, int end) {
     long hash = SEED + end - start;
     int at = start;
@@ -94,7 +97,7 @@ public final class Words {
     return (int) (hash * FACTOR >>> 32);
   }
 
-  /** Fewer than eight bytes as a word. */
+  /** Returns fewer than eight bytes as a word. */
   private static long rest(byte[] text, int at, int end) {
     int bits = 8 * (end - at);
     if (bits > 0 && at + 8 <= text.length) {

@@ -2,7 +2,7 @@ package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Makes a value the only field of an object in its place. */
+/** Replaces a value with an object whose only field is the value. */
 final class Wrap implements Effect {
   private final boolean onKey;
   private final Path path;

@@ -14,14 +14,15 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Delta's log in S3 for several drivers at once: a commit is a conditional write ({@code If-None-Match: *}).
+ * A store for Delta's log in S3 that several drivers can use at once. A commit is a conditional write
+ * ({@code If-None-Match: *}).
  *
- * <p>Delta's own store looks whether the file of a commit is there, and then writes. Its lock holds in one JVM only, so
- * of two drivers the later one overwrites the commit of the other. Here S3 itself refuses the later one, and Delta checks
- * for conflicts and tries the next version.
+ * <p>Delta's own store checks whether the file of a commit exists, and then writes it. Its lock protects only one JVM,
+ * so of two drivers the later one overwrites the commit of the other. Here S3 itself rejects the later commit, and
+ * Delta checks for conflicts and tries the next version.
  *
- * <p>The classes of Hadoop's {@code s3a} and of the AWS SDK are called by name, because the compiler does not have them.
- * They are those of Hadoop 3.4.
+ * <p>The classes of Hadoop's {@code s3a} and of the AWS SDK are called by name, because the compiler does not have
+ * them. They are those of Hadoop 3.4.
  */
 public final class ConditionalLogStore extends S3SingleDriverLogStore {
   private static final String INTERNALS = "org.apache.hadoop.fs.s3a.S3AInternals";
@@ -30,7 +31,7 @@ public final class ConditionalLogStore extends S3SingleDriverLogStore {
   private static final int CONFLICT = 409;
   private static final int TRIES = 5;
 
-  /** Makes the store, as Delta does. */
+  /** Creates the store, as Delta does. */
   public ConditionalLogStore(Configuration hadoopConf) {
     super(hadoopConf);
   }
@@ -63,7 +64,9 @@ public final class ConditionalLogStore extends S3SingleDriverLogStore {
     }
   }
 
-  /** Writes an object that must not exist. Returns 0, or S3's status if it refuses because of another write. */
+  /**
+   * Writes an object that must not exist yet. Returns 0, or S3's status if S3 rejects the write because of another one.
+   */
   private static int put(FileSystem files, Path path, byte[] content) throws IOException {
     try {
       ClassLoader loader = files.getClass().getClassLoader();

@@ -12,9 +12,12 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
-/** Creates the objects of a chain and checks their options by their own {@code ConfigDef}: all problems at once. */
+/**
+ * Creates the objects of a chain, and checks their options with their own {@code ConfigDef}. All problems are
+ * collected.
+ */
 final class Check {
-    /** One problem: of which stage and part, what kind, which option, and what the class says of it. */
+    /** One problem: the stage and part, the kind of problem, the option, and the message of the class. */
     static final class Problem {
         final int stage;
         final String part;

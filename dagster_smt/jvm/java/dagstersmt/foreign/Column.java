@@ -3,13 +3,13 @@ package dagstersmt.foreign;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** Bytes of many records, as Arrow has them: lengths (-1 for null) and the bytes one after the other. */
+/** The bytes of many records, as in Arrow: the lengths (-1 for null), and the bytes one after the other. */
 final class Column {
     private final ByteBuffer lengths;
     private final byte[] data;
     private int at;
 
-    /** Reads a column; nil stands for one of nulls alone. */
+    /** Reads a column. Nil stands for a column that contains only nulls. */
     Column(Unpack in) {
         if (in.nil()) {
             lengths = null;
@@ -29,12 +29,12 @@ final class Column {
         return data;
     }
 
-    /** Returns the length of a record's bytes; -1 for null. Records are asked for in order. */
+    /** Returns the length of a record's bytes; -1 for null. Records must be requested in order. */
     int length(int record) {
         return lengths == null ? -1 : lengths.getInt(4 * record);
     }
 
-    /** Returns where the bytes of the next record start. */
+    /** Returns the position of the next record's bytes. */
     int next(int length) {
         int start = at;
         at += Math.max(length, 0);

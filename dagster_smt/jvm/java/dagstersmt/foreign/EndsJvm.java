@@ -5,7 +5,7 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.util.Set;
 
-/** Finds calls that end the JVM in the constants of a class file. Calls by reflection are not seen. */
+/** Finds calls that end the JVM in the constants of a class file. It does not find calls by reflection. */
 final class EndsJvm {
     private static final Set<String> METHODS = Set.of("java/lang/System.exit", "java/lang/Runtime.exit",
             "java/lang/Runtime.halt", "org/apache/kafka/common/utils/Exit.exit",
@@ -18,7 +18,7 @@ final class EndsJvm {
     private static final int NAME_AND_TYPE = 12;
     private static final int METHOD_HANDLE = 15;
     private final String[] texts;
-    /** By constant: the number of a class's name, or of a method's name; of a method, both its parts. */
+    /** For each constant, the number of a class's name or of a method's name; for a method, both numbers in one. */
     private final int[] firsts;
     private final int[] seconds;
     private final int[] kinds;
@@ -75,7 +75,7 @@ final class EndsJvm {
         return false;
     }
 
-    /** Returns whether a class calls a method that ends the JVM, or may do so. */
+    /** Returns true if a class calls, or may call, a method that ends the JVM. */
     static boolean isCalled(byte[] file) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(file))) {
             return new EndsJvm(in).isMethod();

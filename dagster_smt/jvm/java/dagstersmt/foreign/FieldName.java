@@ -3,10 +3,10 @@ package dagstersmt.foreign;
 import java.util.regex.Pattern;
 
 /**
- * How reports show the name of a field. In JSON without a schema, names can be data: an object may have an entry for
- * each person. So a name that could be an address, a number or an account is shown as {@code [*]}.
+ * Decides how reports show the name of a field. In JSON without a schema, names can be data: an object may have an
+ * entry for each person. A name that could be an address, a number or an account is therefore shown as {@code [*]}.
  *
- * <p>These tests hide more than {@code dagster_smt.privacy.patterns.is_personal}, which also looks at checksums.
+ * <p>These tests hide more names than {@code dagster_smt.privacy.patterns.is_personal}, which also examines checksums.
  */
 final class FieldName {
     static final String HIDDEN = "[*]";

@@ -14,8 +14,8 @@ import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.storage.Converter;
 
 /**
- * Values without a schema. JSON travels as the text of JSON, which Connect's own converter reads and writes. Types that
- * JSON does not have are extensions of MessagePack.
+ * Values without a schema. JSON is sent as text, which Connect's own converter reads and writes. Types that JSON lacks
+ * are extensions of MessagePack.
  */
 final class Free {
     static final int JSON = 1;
@@ -31,7 +31,7 @@ final class Free {
 
     private Free() {}
 
-    /** Sets Connect's converter for JSON, once. */
+    /** Sets Connect's converter for JSON. Call it once. */
     static void use(Converter converter) {
         json = converter;
     }
@@ -119,7 +119,7 @@ final class Free {
         return map;
     }
 
-    /** Writes a value: as JSON if JSON has all its types, else with extensions. */
+    /** Writes a value: as JSON if JSON has all its types, otherwise with extensions. */
     static void write(Pack out, Object value) {
         if (isJson(value)) {
             out.extension(JSON, json.fromConnectData("", null, value));

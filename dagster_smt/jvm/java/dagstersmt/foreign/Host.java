@@ -15,11 +15,12 @@ import java.util.Map;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
- * A process that runs foreign stages for one Python process. Requests come through standard input, answers go to the file
- * of the first argument. What stages print goes to standard error, and what they read from standard input is empty.
+ * A process that runs foreign stages for one Python process. Requests come through standard input, and answers go to
+ * the file of the first argument. The output of stages goes to standard error, and their standard input is empty.
  *
  * <p>Requests: {@code ["open", segment, setup]}, {@code ["run", segment, schemas, records]},
- * {@code ["plain", segment, columns]}, {@code ["close", segment]}. An end of the input ends the process, and so does the end of the Python process.
+ * {@code ["plain", segment, columns]}, {@code ["close", segment]}. The process ends at the end of its input, and when
+ * the Python process ends.
  */
 public final class Host {
     private final DataInputStream in;

@@ -12,8 +12,8 @@ import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.storage.Converter;
 
 /**
- * JSON without a schema, as Connect's {@code JsonConverter} with {@code schemas.enable=false} reads and writes it, but
- * without the tree of nodes that it builds in between. Values that are not plain are written by the converter itself.
+ * Reads and writes JSON without a schema, as Connect's {@code JsonConverter} does with {@code schemas.enable=false},
+ * but without building its tree of nodes. The converter itself writes values that are not plain.
  */
 final class Json {
     private static final JsonFactory FACTORY = new JsonFactory();
@@ -25,7 +25,7 @@ final class Json {
         this.converter = converter;
     }
 
-    /** Returns the value of a text. */
+    /** Returns the value in a JSON text. */
     Object read(byte[] data, int start, int length) {
         if (length == 0) {
             return null; // as Kafka's JsonDeserializer
@@ -86,7 +86,7 @@ final class Json {
         }
     }
 
-    /** Returns the text of a value without a schema. */
+    /** Returns a value without a schema as JSON text. */
     byte[] write(String topic, Object value) {
         byte[] text = writer.write(value);
         return text == null ? converter.fromConnectData(topic, null, value) : text;

@@ -18,8 +18,8 @@ import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.header.Headers;
 
 /**
- * Finds what a stage changed in a record: fields that are new, gone, of another type, or of another value, at any depth.
- * A change gets a number, and so does each set of changes, because most records of a topic are changed alike.
+ * Finds what a stage changed in a record: fields that are new, dropped, of another type, or of another value, at any
+ * depth. Each change and each set of changes gets a number, because most records of a topic have the same changes.
  */
 final class Ledger {
     private static final int MOST = 5000;
@@ -32,7 +32,7 @@ final class Ledger {
     private final List<List<Integer>> numberedSets = new ArrayList<>();
     private int[] current = new int[16];
     private int count;
-    /** The changes of the record before, which most records repeat, and their number. */
+    /** The changes of the record before and their number. Most records repeat them. */
     private int[] last = {};
     private int lastNumber;
     private boolean repeats;
@@ -43,7 +43,7 @@ final class Ledger {
     private boolean found;
     private TouchedFields touched;
 
-    /** A copy of what a stage may change in place. */
+    /** A copy of the parts of a record that a stage may change in place. */
     static final class Before {
         final ConnectRecord<?> record;
         final Object key;
@@ -97,17 +97,17 @@ final class Ledger {
         value = false;
     }
 
-    /** Returns whether a stage changed the key since {@code begin}. */
+    /** Returns true if a stage has changed the key since {@code begin}. */
     boolean changesKey() {
         return key;
     }
 
-    /** Returns whether a stage changed the value since {@code begin}. */
+    /** Returns true if a stage has changed the value since {@code begin}. */
     boolean changesValue() {
         return value;
     }
 
-    /** Returns the number of the set of changes since {@code begin}; 0 for none. */
+    /** Returns the number of the set of changes since {@code begin}; 0 if there are none. */
     int end() {
         if (!Arrays.equals(current, 0, count, last, 0, last.length)) {
             last = Arrays.copyOf(current, count);
@@ -130,7 +130,7 @@ final class Ledger {
         });
     }
 
-    /** Writes the changes and sets that got a number since the last answer: they are numbered in this order. */
+    /** Writes the changes and sets that got a number after the last answer, in the order of their numbers. */
     void writeFresh(Pack out) {
         out.array(fresh.size());
         for (Object one : fresh) {
@@ -152,7 +152,10 @@ final class Ledger {
         fresh.clear();
     }
 
-    /** Returns the changes of a set that {@code end} has numbered, each as stage, action, side and path. */
+    /**
+     * Returns the changes of a set to which {@code end} has given a number. Each change consists of stage, action, side
+     * and path.
+     */
     List<Object[]> changesOf(int set) {
         List<Object[]> parts = new ArrayList<>();
         for (Object one : fresh) {
@@ -326,7 +329,9 @@ final class Ledger {
         }
     }
 
-    /** Returns whether the type of a field changed, apart from optional, defaults and documentation. */
+    /**
+     * Returns true if the type of a field changed. Differences in optional, defaults and documentation do not count.
+     */
     private static boolean types(String path, Schema old, Schema now) {
         if (old == now || old == null || now == null) {
             return false;
@@ -412,7 +417,7 @@ final class Ledger {
         }
     }
 
-    /** Returns the path of an entry. The keys of a map with a schema are data, so no report may show them. */
+    /** Returns the path of a map entry. The keys of a map with a schema are data, so no report may show them. */
     private static String key(String path, Object key, Schema schema) {
         return schema == null && key instanceof String ? below(path, (String) key) : path + "[*]";
     }

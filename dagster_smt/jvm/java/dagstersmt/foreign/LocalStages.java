@@ -16,8 +16,8 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
- * Stages in the JVM of the caller, one record at a time. Only for classes that are known to return: nobody can stop
- * them. Classes of jars that may end the JVM are not loaded.
+ * Stages in the JVM of the caller, one record at a time. Use it only for classes that are known to return, because
+ * nothing can stop a stage here. Classes of jars that may end the JVM are not loaded.
  */
 public final class LocalStages implements ConnectRow.Stages {
     private final String keyFormat;
@@ -25,15 +25,18 @@ public final class LocalStages implements ConnectRow.Stages {
     private final Segment segment;
     private final Sides sides = new Sides();
     private final SimpleHeaderConverter headers = new SimpleHeaderConverter();
-    /** By number of a set of changes: its changes, and room for what the caller makes of them. */
+    /** The changes of each set by its number, and a place for a result of the caller. */
     private final List<Object[]> changes = new ArrayList<>();
 
-    /** By jars and the times of their last change. A loader stays, so that Java compiles the classes once. */
+    /**
+     * Class loaders by their jars and the times of the jars' last changes. A loader is kept, so that Java compiles the
+     * classes only once.
+     */
     private static final Map<List<String>, ClassLoader> LOADERS = new ConcurrentHashMap<>();
 
     /**
-     * Opens the stages of a setup, in base64: MessagePack of both formats, the jars of each plug-in, for how long a stage
-     * is tried again, the longest delay, and the stages.
+     * Opens the stages of a setup in base64. It is MessagePack of both formats, the jars of each plug-in, the time for
+     * retries, the longest delay, and the stages.
      */
     public LocalStages(String setup) {
         Unpack in = new Unpack(Base64.getDecoder().decode(setup));
@@ -117,7 +120,7 @@ public final class LocalStages implements ConnectRow.Stages {
         return true;
     }
 
-    /** Returns whether an exception says something of the record, and not of this JVM. */
+    /** Returns true if an exception is about the record, and not about this JVM. */
     private static boolean isPlain(Throwable error) {
         if (error instanceof InterruptedException) {
             Thread.currentThread().interrupt(); // Spark ends the task

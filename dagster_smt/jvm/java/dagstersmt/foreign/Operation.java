@@ -7,7 +7,7 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
-/** One stage: a transform or a predicate of a jar, or both. A stage without a transform only tests. */
+/** One stage: a transform or a predicate of a jar, or both. A stage without a transform only tests records. */
 final class Operation {
     final int stage;
     final boolean negate;
@@ -18,12 +18,12 @@ final class Operation {
     private TopicPattern ofTransform;
     private TopicPattern ofPredicate;
 
-    /** Thrown if nobody knows whether a pattern comes to an end with a topic. */
+    /** Thrown if it is unknown whether the matching of a pattern to a topic ends. */
     static final class EndlessPattern extends RuntimeException {
         private static final long serialVersionUID = 1L;
     }
 
-    /** An object of a plug-in, with the loader of its classes. */
+    /** An object of a plug-in, with the class loader of the plug-in. */
     static final class Part<T> {
         final String name;
         final Map<String, String> config;
@@ -39,7 +39,7 @@ final class Operation {
             kafkas = connects && name.startsWith("org.apache.kafka.connect.transforms.");
         }
 
-        /** Returns whether the class is Kafka's own. Such transforms never change a record in place. */
+        /** Returns true if the class is Kafka's own. Kafka's transforms never change a record in place. */
         boolean isKafkas() {
             return kafkas;
         }
@@ -55,7 +55,7 @@ final class Operation {
         touched = known ? TouchedFields.of(transform.name, transform.config) : null;
     }
 
-    /** Reads an operation; a plug-in's number is its place in {@code plugins}, -1 for Connect's own jars. */
+    /** Reads an operation. The number of a plug-in is its position in {@code plugins}, or -1 for Connect's own jars. */
     static Operation read(Unpack in, List<ClassLoader> plugins) {
         in.array();
         int stage = (int) in.integer();
@@ -80,7 +80,7 @@ final class Operation {
         return new Part<>(name, config, plugin < 0 ? Operation.class.getClassLoader() : plugins.get(plugin));
     }
 
-    /** Tries the patterns of Kafka's own classes on each topic first, where no clock stops a class. */
+    /** Tries each topic with the patterns of Kafka's own classes first. This is needed where no clock stops a class. */
     void tryTopics() {
         ofTransform = pattern(transform, "RegexRouter", "regex");
         ofPredicate = pattern(predicate, "predicates.TopicNameMatches", "pattern");

@@ -2,7 +2,7 @@ package dagstersmt.foreign;
 
 import java.nio.charset.StandardCharsets;
 
-/** Writes MessagePack, the form in which records travel between Python and this process. */
+/** Writes MessagePack, in which records are sent between Python and this process. */
 final class Pack {
     private byte[] bytes = new byte[1 << 16];
     private int size;
@@ -44,7 +44,7 @@ final class Pack {
         number(Double.doubleToRawLongBits(value), 8);
     }
 
-    /** Writes a text, or nil for null. */
+    /** Writes a string, or nil for null. */
     void text(String value) {
         if (value == null) {
             nil();
@@ -93,7 +93,7 @@ final class Pack {
         }
     }
 
-    /** Writes a value of a type of our own (``Free``). */
+    /** Writes a value of one of our own extension types (``Free``). */
     void extension(int type, byte[] value) {
         one(0xc9);
         number(value.length, 4);
@@ -101,14 +101,14 @@ final class Pack {
         raw(value, 0, value.length);
     }
 
-    /** Leaves room for a number of four bytes, and returns its place. */
+    /** Reserves four bytes for a number, and returns their position. */
     int reserve() {
         room(4);
         size += 4;
         return size - 4;
     }
 
-    /** Writes a number of four bytes into room that was left. */
+    /** Writes a number into four reserved bytes. */
     void fill(int place, int value) {
         int end = size;
         size = place;
@@ -116,7 +116,7 @@ final class Pack {
         size = end;
     }
 
-    /** Forgets what was written after a place. */
+    /** Removes everything that was written after a position. */
     void cut(int place) {
         size = place;
     }

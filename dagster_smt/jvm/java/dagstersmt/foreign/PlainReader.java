@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads JSON that is plain, in less than half of the time that Jackson takes. What is not, it leaves to Jackson: errors,
- * large numbers, deep nesting, and everything that only Jackson knows. Not for several threads.
+ * Reads plain JSON in less than half of the time that Jackson takes. It leaves everything else to Jackson: errors,
+ * large numbers, deep nesting, and what only Jackson supports. Not safe for several threads.
  */
 final class PlainReader {
     private static final int MOST_DEPTH = 100;
@@ -19,7 +19,10 @@ final class PlainReader {
     private static final int MOST_OF_EXPONENT = 3;
     private static final int LONGEST_TEXT = 1 << 20;
     private static final int LONGEST_NAME = 100;
-    /** A quotient of two numbers that a double has exactly is rounded as the decimal number is. */
+    /**
+     * The powers of ten that a double represents exactly. A quotient of two exact numbers is rounded as the decimal
+     * number is.
+     */
     private static final double[] POWERS = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
         1e14, 1e15};
     private static final int NAMES = 1024;
@@ -29,7 +32,7 @@ final class PlainReader {
     private int at;
     private int end;
 
-    /** Thrown where a text is not plain. */
+    /** Thrown for a text that is not plain. */
     static final class NotPlain extends Exception {
         private static final long serialVersionUID = 1L;
         private static final NotPlain ONE = new NotPlain();
@@ -39,7 +42,7 @@ final class PlainReader {
         }
     }
 
-    /** Returns the value of a text. */
+    /** Returns the value in a JSON text. */
     Object read(byte[] data, int start, int length) throws NotPlain {
         text = data;
         at = start;
@@ -53,7 +56,7 @@ final class PlainReader {
         return value;
     }
 
-    /** Returns the next byte; 0 at the end, which is plain nowhere. */
+    /** Returns the next byte; 0 at the end, because 0 is plain nowhere. */
     private int peek() {
         return at < end ? text[at] : 0;
     }
@@ -150,7 +153,7 @@ final class PlainReader {
         }
     }
 
-    /** Returns a name. The names of all records are few, so each is one object, which is compared in no time. */
+    /** Returns a name. Records have few different names, so each name is one object, and comparisons are fast. */
     private String name() throws NotPlain {
         int start = at;
         int stop = Words.afterPlain(text, start, end);
@@ -236,7 +239,7 @@ final class PlainReader {
         return negative ? -digits : digits;
     }
 
-    /** Reads digits behind others; more than {@code MOST_DIGITS} give any number. */
+    /** Reads digits after others. If there are more than {@code MOST_DIGITS}, the result has no meaning. */
     private long digits(long before) {
         long number = before;
         for (int c = peek(); c >= '0' && c <= '9'; c = peek()) {

@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Writes values as Connect's {@code JsonConverter} does, if they are plain: of JSON's types, with texts whose characters
- * Jackson does not write as numbers. Not for several threads.
+ * Writes plain values as Connect's {@code JsonConverter} does: values of JSON's types, with strings whose characters
+ * Jackson does not escape by number. Not safe for several threads.
  */
 final class PlainWriter {
     private static final int MOST_DEPTH = 100;
-    /** By character below 128, whether it stands for itself in a text. */
+    /** For each character below 128, true if it needs no escape in a string. */
     private static final boolean[] PLAIN = plain();
     private byte[] bytes = new byte[1024];
     private int size;
 
-    /** Returns the text of a value; null if only the converter can write it. */
+    /** Returns a value as JSON text; null if only the converter can write it. */
     byte[] write(Object value) {
         size = 0;
         return isWritten(value, 0) ? Arrays.copyOf(bytes, size) : null;

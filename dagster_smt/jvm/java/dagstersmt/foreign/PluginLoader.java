@@ -45,7 +45,9 @@ final class PluginLoader extends URLClassLoader {
         this.guarded = guarded;
     }
 
-    /** Returns a loader of some jars. A guarded one has no class that calls a method which ends this JVM. */
+    /**
+     * Returns a class loader for some jars. A guarded loader rejects classes that call a method which ends this JVM.
+     */
     static PluginLoader of(List<String> jars, ClassLoader parent, boolean guarded) {
         URL[] urls = new URL[jars.size()];
         for (int n = 0; n < urls.length; n++) {

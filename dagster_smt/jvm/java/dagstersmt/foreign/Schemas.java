@@ -10,7 +10,10 @@ import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaBuilder;
 
-/** Schemas by number, so that each travels once. Python numbers its schemas from 0 on, this process from -1 down. */
+/**
+ * Schemas by number, so that each schema is sent only once. Python numbers its schemas from 0 upwards, this process
+ * from -1 downwards.
+ */
 final class Schemas {
     private static final int MOST = 2000;
     private static final Schema.Type[] TYPES = Schema.Type.values();
@@ -36,7 +39,9 @@ final class Schemas {
         }
     }
 
-    /** Returns the number of a schema. A schema without a number gets one, and goes to Python with the next answer. */
+    /**
+     * Returns the number of a schema. A schema without a number gets one, and is sent to Python with the next answer.
+     */
     int number(Schema schema) {
         Integer known = numbers.get(schema);
         if (known != null) {
@@ -66,7 +71,7 @@ final class Schemas {
         return schema instanceof SchemaBuilder ? ((SchemaBuilder) schema).build() : schema;
     }
 
-    /** Writes the schemas that got a number since the last answer. */
+    /** Writes the schemas that got a number after the last answer. */
     void writeFresh(Pack out) {
         out.array(fresh.size());
         for (Schema schema : fresh) {

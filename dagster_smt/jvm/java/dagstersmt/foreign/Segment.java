@@ -8,7 +8,7 @@ import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.header.Headers;
 import org.apache.kafka.connect.sink.SinkRecord;
 
-/** Adjacent stages of jars. Runs records through them, and says what became of each. */
+/** Adjacent stages of jars. Runs records through the stages, and reports the outcome of each record. */
 final class Segment {
     static final int KEPT = 0;
     static final int DROPPED = 1;
@@ -25,7 +25,10 @@ final class Segment {
     private SinkRecord result;
     private Throwable error;
 
-    /** With {@code messages} the caller gets the messages of all exceptions, which may quote the record. */
+    /**
+     * Creates a segment. With {@code messages} the caller gets the messages of all exceptions, which may quote the
+     * record.
+     */
     Segment(List<Operation> operations, Watch watch, long retryTimeout, long retryDelay, boolean messages) {
         this.operations = operations;
         this.watch = watch;
@@ -34,7 +37,10 @@ final class Segment {
         this.messages = messages;
     }
 
-    /** The message of an exception; null if it may quote the record. That of a linkage error names a class. */
+    /**
+     * Returns the message of an exception; null if the message may quote the record. The message of a linkage error
+     * names a class.
+     */
     String message(Throwable error) {
         return messages || error instanceof LinkageError ? error.getMessage() : null;
     }
@@ -89,7 +95,7 @@ final class Segment {
         return true;
     }
 
-    /** Applies a stage, again and again while it throws RetriableException, as Connect's errors.retry.* allow. */
+    /** Applies a stage, and repeats it while it throws RetriableException, as Connect's errors.retry.* allow. */
     private SinkRecord applied(Operation operation) throws InterruptedException {
         // without a retry nobody needs the time, which takes longer to read than some stages take
         long began = retryTimeout > 0 ? System.currentTimeMillis() : 0;
@@ -111,7 +117,10 @@ final class Segment {
         }
     }
 
-    /** As {@code RetryWithToleranceOperator.backoff}: doubled each time, and a random time beyond the most. */
+    /**
+     * Returns the delay before the next attempt, as {@code RetryWithToleranceOperator.backoff} does. It is doubled each
+     * time, and random above the maximum.
+     */
     private long delay(int attempt) {
         long delay = FIRST_DELAY << Math.min(attempt, 20);
         if (delay > retryDelay) {
@@ -120,7 +129,7 @@ final class Segment {
         return delay;
     }
 
-    /** Returns the headers that a record has now. */
+    /** Returns the present headers of a record. */
     static List<Header> list(Headers headers) {
         if (headers.size() == 0) {
             return List.of();
@@ -130,7 +139,10 @@ final class Segment {
         return list;
     }
 
-    /** Returns whether headers are others than before. A header is never changed, but another takes its place. */
+    /**
+     * Returns true if the headers differ from {@code before}. A header object never changes; another object takes its
+     * place.
+     */
     static boolean changes(List<Header> before, Headers after) {
         if (before.size() != after.size()) {
             return true;
@@ -144,7 +156,7 @@ final class Segment {
         return false;
     }
 
-    /** Returns the number of a header among others; -1 if it is none of them. */
+    /** Returns the position of a header among others; -1 if it is none of them. */
     static int number(Header header, List<Header> others) {
         for (int n = others.size() - 1; n >= 0; n--) {
             if (others.get(n) == header) {

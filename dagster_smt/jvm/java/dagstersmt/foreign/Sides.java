@@ -12,7 +12,10 @@ import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.storage.Converter;
 
-/** Keys and values from bytes and to bytes, in the formats that need no Python: {@code json, envelope, string, bytes}. */
+/**
+ * Converts keys and values from bytes and to bytes, in the formats that need no Python:
+ * {@code json, envelope, string, bytes}.
+ */
 final class Sides {
     private static final Schema STRING =
             new ConnectSchema(Schema.Type.STRING, true, null, null, null, null, null, null, null, null);
@@ -41,7 +44,7 @@ final class Sides {
         }
     }
 
-    /** Returns schema and value of a part of some bytes; a length below 0 stands for null. */
+    /** Returns the schema and the value in a range of bytes. A length below 0 stands for null. */
     SchemaAndValue read(String format, String topic, byte[] data, int start, int length) {
         if (length < 0) {
             return new SchemaAndValue(null, null);
@@ -70,7 +73,7 @@ final class Sides {
         }
     }
 
-    /** Returns the bytes of a value. */
+    /** Returns a value as bytes in a format. */
     byte[] write(String format, String topic, Schema schema, Object value) {
         if (format.equals("envelope")) {
             return envelopes.fromConnectData(topic, schema, value);
@@ -87,7 +90,10 @@ final class Sides {
         return schema == null ? json.write(topic, value) : payloads.fromConnectData(topic, schema, value);
     }
 
-    /** Returns whether reading an envelope may have replaced a null: such a side is written in any case. */
+    /**
+     * Returns true if reading an envelope may have replaced a null with a default. Such a key or value is always
+     * written.
+     */
     boolean hasDefaults(String format, Schema schema) {
         if (schema == null || !format.equals("envelope")) {
             return false;

@@ -7,14 +7,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The pattern of a class that looks at topics. Some patterns never come to an end, and nobody can stop the class then.
- * So each new topic is tried first, in a thread that nobody waits for longer than a while.
+ * The pattern that a class matches with topics. The matching of some patterns never ends, and nothing could stop the
+ * class. Each new topic is therefore tried first, in a thread for which nothing waits longer than a fixed time.
  */
 final class TopicPattern {
     private static final long PATIENCE = 2000;
     private static final int MOST = 10_000;
     private final Pattern pattern;
-    /** By topic, whether the pattern comes to an end. */
+    /** For each topic, true if the matching of the pattern ends. */
     private final Map<String, Boolean> tried = new HashMap<>();
     private boolean endless;
 
@@ -22,7 +22,7 @@ final class TopicPattern {
         this.pattern = Pattern.compile(pattern);
     }
 
-    /** Returns whether the pattern comes to an end with a topic. */
+    /** Returns true if the matching of the pattern to a topic ends. */
     boolean ends(String topic) {
         if (topic == null) {
             return true;
@@ -53,7 +53,7 @@ final class TopicPattern {
         return !endless && done[0];
     }
 
-    /** Does what {@code RegexRouter} does: it looks for the pattern again in a topic that matches. */
+    /** Does the same as {@code RegexRouter}, which searches for the pattern again in a topic that matches. */
     private boolean isDone(String topic) {
         try {
             Matcher matcher = pattern.matcher(new Bounded(topic));

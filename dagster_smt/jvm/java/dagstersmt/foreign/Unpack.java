@@ -2,7 +2,7 @@ package dagstersmt.foreign;
 
 import java.nio.charset.StandardCharsets;
 
-/** Reads MessagePack. The sender is our own Python code, so a text that is no MessagePack is a mistake of ours. */
+/** Reads MessagePack. The sender is our own Python code, so invalid MessagePack is a mistake in this package. */
 final class Unpack {
     private final byte[] bytes;
     private int at;
@@ -11,7 +11,7 @@ final class Unpack {
         this.bytes = bytes;
     }
 
-    /** Returns whether nil comes next, and reads it. */
+    /** Returns true if nil comes next, and skips the nil. */
     boolean nil() {
         if ((bytes[at] & 0xff) != 0xc0) {
             return false;
@@ -20,7 +20,7 @@ final class Unpack {
         return true;
     }
 
-    /** Returns the first byte of the next value, which says its type. */
+    /** Returns the first byte of the next value, which determines its type. */
     int peek() {
         return bytes[at] & 0xff;
     }
@@ -58,7 +58,7 @@ final class Unpack {
         }
     }
 
-    /** Returns an integer, or null for nil. */
+    /** Reads an integer, or null for nil. */
     Long optionalInteger() {
         return nil() ? null : Long.valueOf(integer());
     }
@@ -72,7 +72,7 @@ final class Unpack {
         return integer();
     }
 
-    /** Returns a text, or null for nil. */
+    /** Reads a string, or null for nil. */
     String text() {
         if (nil()) {
             return null;
@@ -90,7 +90,7 @@ final class Unpack {
         return new String(bytes, at - length, length, StandardCharsets.UTF_8);
     }
 
-    /** Returns bytes, or null for nil. */
+    /** Reads bytes, or null for nil. */
     byte[] binary() {
         if (nil()) {
             return null;
@@ -124,7 +124,7 @@ final class Unpack {
         return (int) number(head == 0xde ? 2 : 4);
     }
 
-    /** Returns the length of a value of a type of our own; its type comes next (``type``). */
+    /** Returns the length of a value of one of our own extension types. Its type comes next (``type``). */
     int extension() {
         int head = bytes[at++] & 0xff;
         if (head >= 0xd4 && head <= 0xd8) {

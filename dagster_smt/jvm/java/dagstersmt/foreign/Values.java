@@ -14,8 +14,9 @@ import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.errors.DataException;
 
 /**
- * Values with a schema. The schema says their Java types, so they travel as plain MessagePack: a struct as a map of
- * its fields, a map of texts as a map, another map as a list of pairs, a date as milliseconds, a decimal as text.
+ * Values with a schema. The schema determines their Java types, so they are sent as plain MessagePack: a struct as a
+ * map of its fields, a map with string keys as a map, another map as a list of pairs, a date as milliseconds, a decimal
+ * as a string.
  */
 final class Values {
     private static final String DATA = "org.apache.kafka.connect.data.";
@@ -216,7 +217,7 @@ final class Values {
         }
     }
 
-    /** Returns whether a struct has this schema. A schema that is still a builder equals no other object. */
+    /** Returns true if a struct has this schema. A schema that is still a builder equals no other object. */
     static boolean hasSchema(Struct struct, Schema schema) {
         return struct.schema() == schema
                 || schema != null && Schemas.built(struct.schema()).equals(Schemas.built(schema));
@@ -232,7 +233,9 @@ final class Values {
         return copy;
     }
 
-    /** Returns a value as the class that its schema asks for; Connect's converters refuse another class, too. */
+    /**
+     * Returns a value as the class that its schema requires. As in Connect's converters, other classes are rejected.
+     */
     private static <T> T of(Class<T> type, Object value, Schema schema) {
         if (!type.isInstance(value)) {
             throw new DataException("the schema is " + schema.type() + ", but the value is a "

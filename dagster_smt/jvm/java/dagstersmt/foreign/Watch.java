@@ -4,13 +4,13 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * Knows which record is in which stage. If a stage takes too long, or ends this process, Python hears which one it was
- * before the process is gone.
+ * Remembers which record is in which stage. If a stage takes too long, or ends this process, Python learns which stage
+ * it was before the process is gone.
  */
 final class Watch {
     private static final long STEP = 50;
     private static final int STEPS_OF_PARENT = 20;
-    /** A watch that nobody looks at: for stages that are known to return. */
+    /** A watch without effect, for stages that are known to return. */
     static final Watch NONE = new Watch();
     private final OutputStream out;
     private volatile int record = -1;
@@ -39,7 +39,10 @@ final class Watch {
         limit = milliseconds <= 0 ? Long.MAX_VALUE : milliseconds;
     }
 
-    /** A record begins. The clock is read once a record: a system call for each stage would cost more than the stage. */
+    /**
+     * Notes that a record begins. The clock is read once for each record, because a system call for each stage would
+     * cost more than the stage.
+     */
     void record(int number) {
         record = number;
         since = System.currentTimeMillis();
@@ -57,12 +60,12 @@ final class Watch {
         }
     }
 
-    /** Nothing runs that could take too long. */
+    /** Notes that nothing runs that could take too long. */
     void pause() {
         paused = true;
     }
 
-    /** Python knows already that this process ends. */
+    /** Notes that Python already knows that this process ends. */
     void told() {
         told = true;
     }

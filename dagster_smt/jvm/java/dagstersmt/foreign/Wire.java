@@ -13,7 +13,10 @@ import org.apache.kafka.connect.header.Headers;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
-/** Records as Python's evaluator sends them between two stages: with schemas, values and headers, and without loss. */
+/**
+ * Reads and writes records as Python's evaluator sends them between two stages: with schemas, values and headers, and
+ * without loss.
+ */
 final class Wire {
     private static final int KEY = 1;
     private static final int VALUE = 2;
@@ -32,7 +35,7 @@ final class Wire {
         this.headerConverter = headerConverter;
     }
 
-    /** Runs a batch: reads new schemas and records, writes the answer. */
+    /** Runs a batch: reads new schemas and records, and writes the answer. */
     void run(Unpack in, Pack out) {
         schemas.read(in);
         int count = in.array();
@@ -104,8 +107,8 @@ final class Wire {
     }
 
     /**
-     * A header is its name and bytes as read, or its name, schema and value as a stage made it. A struct that has
-     * another schema than its header brings that schema, too.
+     * Reads a header. It consists of its name and the bytes as read, or of the name, schema and value that a stage
+     * created. A struct whose schema differs from its header's schema is sent with its own schema.
      */
     private void header(Unpack in, String topic, Headers headers) {
         int length = in.array();
@@ -173,7 +176,10 @@ final class Wire {
         Values.write(out, schema, value);
     }
 
-    /** A header that was there before is its number; another is its name, schema and value. */
+    /**
+     * Writes the headers of a record. A header that was there before is written as its number, any other as its name,
+     * schema and value.
+     */
     private void headers(Pack out, List<Header> given, SinkRecord after) {
         out.array(after.headers().size());
         for (Header header : after.headers()) {
@@ -186,7 +192,10 @@ final class Wire {
         }
     }
 
-    /** Connect writes a header's value whatever its schema says, so no header may lose a value or fail here. */
+    /**
+     * Writes a header. Connect writes a header's value even if it does not fit its schema, so no header may lose a
+     * value or fail here.
+     */
     private void header(Pack out, String topic, Header header) {
         Schema schema = header.schema();
         Object value = header.value();
