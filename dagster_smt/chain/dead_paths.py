@@ -106,7 +106,10 @@ def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
 
 
 def _in_schema(plan: Plan) -> Iterator[Problem]:
-    """Yields the problems of effects in ``plan`` that touch nothing in any step in which their stage acts."""
+    """Yields a problem for each effect in ``plan`` that never touches a field.
+
+    Only the steps in which the effect's stage acts are considered.
+    """
     for first, (index, stage) in zip(first_entries(plan.chain), enumerate(plan.chain.stages), strict=True):
         acting = []
         for step in plan.steps:

@@ -156,8 +156,9 @@ class JsonWalks:
     def _of_union(
         self, branches: Sequence[Any], document: str, path: str, concerned: bool | None, level: int
     ) -> Walk | None:
-        """Returns the function for the only one of ``branches``, the members of a union, to which the rule applies.
-        Null needs no function.
+        """Returns the function that changes the encrypted fields of a union. Null needs no function.
+
+        ``branches`` are the members of the union. The rule may apply to only one of them.
 
         Confluent's clients validate a value against each branch. Here, a union in which several types contain encrypted
         fields is rejected, because the wrong type would leave a field encrypted, or decrypt a different field.

@@ -52,12 +52,13 @@ def definition_policy(table: SmtTable) -> AppliedPolicy | None:
 
 
 def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
-    """Returns ``applied`` as the policy of a run: with the registry's current tags, and so that new fields whose values
-    look personal are held back.
+    """Returns ``applied`` for a run. The result has the registry's current tags, and holds back new fields whose values
+    look personal.
 
     Raises:
         ConfigError: See ``definition_policy``.
-        DataError, EngineError: The registry has no such subject, or does not respond. Nothing was read.
+        DataError, EngineError: The registry does not have the subject of the topic, or does not respond. Nothing was
+            read.
     """
     policy = applied.policy
     if any(source.kind == "registry" for source in policy.sources):

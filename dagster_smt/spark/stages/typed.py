@@ -226,7 +226,7 @@ class _StepRun:
         self.after = replace(self.before, sides=dict(self.before.sides), columns=dict(self.before.columns))
 
     def compute(self) -> None:
-        """Adds the new columns of the step, and the step's changes to the status."""
+        """Adds the new columns of the step to the evaluator's frame, and updates the status with the step's result."""
         if isinstance(self.plan.condition, bool):
             met = []
         else:

@@ -223,10 +223,12 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
 
 
 def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
-    """Removes people from the deletions that ``table``, a table with keys, remembers. Returns the number of removed
-    deletions.
+    """Removes the remembered deletions of erased people from ``table``, which belongs to a table with keys.
 
     A remembered deletion stores its key as JSON.
+
+    Returns:
+        The number of removed deletions.
     """
     if table.schema() is None:
         return 0

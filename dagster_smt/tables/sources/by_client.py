@@ -1,10 +1,10 @@
 """Reads records of a cluster with Kafka's Python client. Runs use this client if Spark's own reader fails, or if they
 need leader epochs.
 
-The client runs on Spark's executors, between the same offsets. Spark's reader fails at a timestamp that Spark cannot
-hold. From the first such record of a partition onwards, this client reads the rest of the window. Spark's reader also
-lacks leader epochs, so this client reads all records of topic tables that declare them. Reading a record takes several
-times as long, because each record becomes a Python object.
+The client runs on Spark's executors, and reads the same range of offsets as Spark's reader. Spark's reader fails at a
+timestamp that Spark cannot hold. From the first such record of a partition onwards, this client reads the rest of the
+window. Spark's reader also lacks leader epochs, so this client reads all records of topic tables that declare them.
+Reading a record takes several times as long, because each record becomes a Python object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

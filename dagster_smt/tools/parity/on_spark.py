@@ -189,9 +189,9 @@ class _Answers:
             self.results[number] = result
 
     def batches(self) -> list["_Batch"]:
-        """Groups the records with schemas into batches, by schemas and kind.
+        """Groups the records that have schemas into batches, by these schemas and by the records' ``kind``.
 
-        A null key or value has the schema that its case shows.
+        For a null key or value, the schema is the one of another record of the case.
         """
         shown: dict[str, Schema] = {}
         read = []

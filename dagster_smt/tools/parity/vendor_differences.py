@@ -433,7 +433,11 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """D10: returns True if a stage rejects all records of a schema with the same problem, because rows have columns."""
+    """Returns True for the deliberate difference D10: a stage rejects every record of a schema, always with the same
+    problem.
+
+    A table of columns needs one plan for all records of a schema, so the plan already contains this problem.
+    """
     if "error" not in got or got["error"]["code"] not in _BY_RECORD | _BY_SCHEMA:
         return False
     error = got["error"]

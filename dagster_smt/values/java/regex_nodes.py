@@ -122,7 +122,8 @@ def _held(groups: Mapping[int, CapturingGroup], always: bool = True, stale: bool
 def repeat(node: Node, times: Quantifier) -> Node:
     """Returns ``node``, which is not a group, with the quantifier ``times``.
 
-    Java matches each repetition without backtracking.
+    If ``node.breaks`` is true, Java does not go back into an earlier repetition of the node, so the result is an atomic
+    group.
     """
     low, high = times.low, times.high
     if not node.text or (node.least == 0 and node.most == 0 and not node.groups):

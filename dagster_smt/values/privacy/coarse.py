@@ -1,5 +1,5 @@
-"""Rules that make values coarser. They return networks of addresses, beginnings of periods, multiples of numbers, and
-beginnings of postcodes.
+"""Rules that make values coarser. They replace an IP address with its network, a date or time with the beginning
+of its period, a number with a multiple of a step, and a postcode with its first characters.
 """
 
 import ipaddress
