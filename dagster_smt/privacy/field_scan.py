@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -11,11 +11,15 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.leaves import parsed
 from dagster_smt.interpret.preview import RecordSnapshot, Sample, preview
 from dagster_smt.model.paths.steps import Step
+from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.field_paths import EVERY, Steps, covers, path_steps, text_of, value_paths
 from dagster_smt.privacy.patterns import KINDS, kinds_in, tag_of_name
 from dagster_smt.privacy.policy import NO_TAG, Decision
 from dagster_smt.privacy.tags import Part
+
+_DATA = "[*]"
+"""The name in schemas of reports for names that look like personal data."""
 
 MOST_NAMES = 200
 """The largest number of names in an object that are still treated as field names. In an object with more names, the
@@ -131,8 +135,25 @@ def fields_only(steps: Steps) -> Steps:
     """
     field_steps = []
     for step in steps:
-        field_steps.append(EVERY if isinstance(step, str) and any(kinds_in(step)) else step)
+        field_steps.append(EVERY if isinstance(step, str) and _is_data(step) else step)
     return tuple(field_steps)
+
+
+def _is_data(name: str) -> bool:
+    return name == _DATA or any(kinds_in(name))
+
+
+def schema_without_data(schema: Schema) -> Schema:
+    """Returns a schema for reports, with ``[*]`` in place of names that look like personal data.
+
+    Producers that turn objects into structs make fields of the keys of a map. Of several such fields in a struct, the
+    result has the first.
+    """
+    fields: dict[str, Schema] = {}
+    for name, child in schema.fields:
+        fields.setdefault(_DATA if _is_data(name) else name, schema_without_data(child))
+    values = None if schema.values is None else schema_without_data(schema.values)
+    return replace(schema, fields=tuple(fields.items()), values=values)
 
 
 def _without_data(fields: list[FieldScan]) -> list[FieldScan]:

@@ -18,6 +18,7 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.division import Division
 from dagster_smt.model.windows.offsets import OffsetSet
+from dagster_smt.privacy.field_scan import schema_without_data
 from dagster_smt.run.commits import (
     Draft,
     miscounted,
@@ -349,10 +350,11 @@ class Attempt:
 
     def report(self, result: EvaluatedWindow) -> RunReport:
         """Returns the report of the run, with the counts in ``result`` of every topic in the window."""
+        before = self.plan.before
         return RunReport(
             self.spec.name,
             self.draft.window,
-            before=self.plan.before,
+            before=None if before is None else schema_without_data(before),
             after=self.plan.after,
             previous=self.before(),
             lineage=self.plan.lineage,

@@ -11,9 +11,11 @@ import yaml
 
 from dagster_smt.cli import main
 from dagster_smt.interpret.preview import Sample
+from dagster_smt.model.schema import INT64, STRING, Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.applied_policy import Subject, apply_policy
-from dagster_smt.privacy.field_scan import new_personal, scan
+from dagster_smt.privacy.field_paths import EVERY
+from dagster_smt.privacy.field_scan import fields_only, new_personal, scan, schema_without_data
 from dagster_smt.privacy.patterns import kinds_in, tag_of_name
 from dagster_smt.privacy.policy import policy_of
 from dagster_smt.privacy.tags import read_tags
@@ -226,3 +228,15 @@ def test_presidio_itself(tmp_path, capsys):
     assert main(["scan", str(tmp_path / "r.jsonl"), "--topic", "t", "--presidio"]) == 0
     shown = capsys.readouterr().out
     assert re.search(r"value who +5 +person 5 +PII.name", shown) and re.search(r"value code +5\s*$", shown, re.M)
+
+
+def test_a_schema_for_reports_names_no_person():
+    inside = Schema(Type.STRUCT, fields=(("ada@example.org", STRING), ("bo@example.org", INT64), ("city", STRING)))
+    array = Schema(Type.ARRAY, values=inside)
+    schema = Schema(Type.STRUCT, fields=(("id", INT64), ("DE89370400440532013000", INT64), ("people", array)))
+    shown = schema_without_data(schema)
+    assert [name for name, _ in shown.fields] == ["id", "[*]", "people"]
+    assert [name for name, _ in dict(shown.fields)["people"].values.fields] == ["[*]", "city"]
+    assert fields_only(("people", "[*]", "bo@example.org")) == ("people", EVERY, EVERY)
+    plain = Schema(Type.STRUCT, fields=(("id", INT64),))
+    assert schema_without_data(plain) == plain
