@@ -93,6 +93,14 @@ def test_a_class_that_never_returns_fails_its_record_alone(jar):
     assert problem(results[1]).code == "SMT491" and time.monotonic() - began < 20
 
 
+@pytest.mark.long
+def test_the_limit_of_a_record_does_not_end_stages_that_open_slowly(jar):
+    """Java may take longer to load classes than a stage may take for a record, above all on a busy machine."""
+    assert ran(chain_of(jar, "Same"), [PLAIN])[0][0] is None  # the host runs, so that only its stages are slow
+    (result,) = ran(chain_of(jar, "Slow", stage_timeout_ms=500), [PLAIN])
+    assert result[0] is None and result[2] == PLAIN
+
+
 def test_topic_partition_timestamp_and_headers(jar):
     (result,) = ran(chain_of(jar, "Moves"), [PLAIN], headers=[("old", b"1"), ("kept", b"\xff")])
     record = result[3]

@@ -23,6 +23,8 @@ import org.apache.kafka.connect.storage.SimpleHeaderConverter;
  * the Python process ends.
  */
 public final class Host {
+    /** How long stages may take to load their classes and to read their options, in milliseconds. */
+    private static final long OPENING = 60_000;
     private final DataInputStream in;
     private final OutputStream out;
     private final Watch watch;
@@ -111,7 +113,8 @@ public final class Host {
 
     private void open(long number, Unpack in, Pack answer) {
         in.array();
-        watch.limit(in.integer());
+        long limit = in.integer();
+        watch.limit(limit <= 0 ? limit : Math.max(limit, OPENING)); // the limit of a record may be short
         long retryTimeout = in.integer();
         long retryDelay = in.integer();
         List<ClassLoader> plugins = plugins(in);
@@ -125,6 +128,7 @@ public final class Host {
             operations.add(operation);
         }
         watch.pause();
+        watch.limit(limit);
         boolean messages = in.bool();
         Segment segment = new Segment(operations, watch, retryTimeout, retryDelay, messages);
         segments.put(number, segment);
