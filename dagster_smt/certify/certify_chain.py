@@ -29,6 +29,7 @@ def certify(
     key: Format | None = None,
     value: Format | None = None,
     *,
+    original: Chain | None = None,
     name: str = "chain",
     more_ways: MoreWays | None = None,
     show_values: bool = False,
@@ -40,6 +41,7 @@ def certify(
         chain: The chain. ``chain.foreign`` names the jars and the version of Connect.
         samples: The records.
         key, value: The formats of keys and values: strings and JSON by default.
+        original: The chain that Connect's classes run; ``chain`` by default.
         name: The name of the chain in the certificate.
         more_ways: Returns the execution paths other than the Python evaluator.
         show_values: True to include values of records in the certificate.
@@ -56,10 +58,10 @@ def certify(
     if policy:
         all_samples = list(samples)
         left = samples_after(chain, policy, all_samples, key or Format("string"), value or Format())
-        options = {"name": name, "more_ways": more_ways, "show_values": show_values}
+        options = {"original": original, "name": name, "more_ways": more_ways, "show_values": show_values}
         certificate = certify(without_policy(chain, policy), left, key, value, **options)  # type: ignore[arg-type]
         return with_policy(certificate, chain, policy, len(all_samples))
-    pair = chain_pair(chain)
+    pair = chain_pair(chain, original)
     reader = Reader(pair.ours, key or Format("string"), value or Format())
     all_samples = _told_apart(list(samples))
     _check_comparable(pair, all_samples)

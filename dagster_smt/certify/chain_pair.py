@@ -48,15 +48,16 @@ class ChainPair:
     without: Chain | None = None
 
 
-def chain_pair(chain: Chain) -> ChainPair:
+def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
     """Returns the two chains that a certificate of ``chain`` compares.
 
     Args:
         chain: The chain, with any engine.
+        original: The chain of the connector, if it may differ from ``chain``.
 
     Raises:
         ConfigError: Connect's classes reject the options of the chain, or a jar is wrong. The error contains all
-            problems.
+            problems. SMT971 if ``original`` has another number of stages.
         UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be downloaded.
         EngineError: SMT643 if the process of Connect's classes ended.
     """
@@ -64,7 +65,11 @@ def chain_pair(chain: Chain) -> ChainPair:
     ours = chain
     if settings.engine == "connect":
         ours = _parsed(chain, engine="dagster_smt")
-    foreign = _parsed(chain, engine="connect", messages=True)
+    foreign = _parsed(original or chain, engine="connect", messages=True)
+    if len(foreign.stages) != len(ours.stages):
+        statement = f"the chain has {len(ours.stages)} stages, and the connector has {len(foreign.stages)}"
+        hint = "a certificate compares the results after each stage: give both the same stages"
+        raise ConfigError(Problem("SMT971", "certify", statement, hint))
     classes = classes_for(settings)
     stages, same = [], {}
     for index, (own_stage, stage) in enumerate(zip(ours.stages, foreign.stages, strict=True)):
@@ -108,9 +113,8 @@ def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str
     elif not _has_class(classes, transform.connect_class):
         transform, why = ours.transform, _no_class(ours.transform, transform.connect_class)
     if predicate is not None and not _has_class(classes, predicate.connect_class):
-        assert ours.predicate is not None
+        reason = _no_class(ours.predicate or predicate, predicate.connect_class)
         predicate = ours.predicate
-        reason = _no_class(ours.predicate, ours.predicate.connect_class)
         why = "; ".join(filter(None, (why, f"its predicate is not compared: {reason}")))
     side = ours.side if transform is ours.transform else connect.side
     return replace(connect, transform=transform, predicate=predicate, side=side), why

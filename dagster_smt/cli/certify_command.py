@@ -37,6 +37,12 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("chain", type=Path, help="a chain, or a connector with its converters")
     parser.add_argument("records", help="a file of JSON lines, a folder of file topics, or a broker as host:port")
+    parser.add_argument(
+        "--connector",
+        type=Path,
+        metavar="FILE",
+        help="the connector's own chain, which Connect's classes run (default: the chain)",
+    )
     parser.add_argument("--sample", type=count, default=1000, metavar="N", help="how many records (default 1000)")
     parser.add_argument("--topic", default="", help="the topic to read; for a file, a name for its records (records)")
     parser.add_argument("--offset", type=int, help="from this offset on (default: the last records)")
@@ -79,6 +85,11 @@ def _certificate(arguments: argparse.Namespace) -> "Certificate":
     key, value = _formats(arguments)
     samples = _samples(arguments)
     options: dict[str, Any] = {"name": arguments.chain.name, "show_values": arguments.show_values}
+    if arguments.connector is not None:
+        options["name"] += f", compared with {arguments.connector.name}"
+        options["original"] = parse_chain(
+            arguments.connector, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version
+        )
     with _more_ways(chain, no_spark=arguments.no_spark) as more_ways:
         return certify(chain, samples, key, value, more_ways=more_ways, **options)
 
@@ -100,7 +111,7 @@ def _formats(arguments: argparse.Namespace) -> tuple[Format, Format]:
     table, schema = read_table(arguments.table, arguments.schema), read_schema(arguments.schema)
     if table is not None:
         return table.key, table.value
-    properties = _properties(arguments.chain)
+    properties = _properties(arguments.connector or arguments.chain)
     key = _format("key", arguments.key, properties, "string")
     value = _format("value", arguments.value, properties, "json")
     if schema is not None:

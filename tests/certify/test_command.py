@@ -8,7 +8,7 @@ from dagster_smt.certify import chain_pair
 from dagster_smt.cli import main
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics
-from tests.certify.records import CHAIN, KAFKA, SECRET, chain_of, envelope
+from tests.certify.records import CHAIN, KAFKA, MASK, SECRET, chain_of, envelope
 
 
 @pytest.fixture
@@ -54,6 +54,20 @@ def test_different_chains_end_with_1(folder, capsys, monkeypatch):
     assert certified("chain.properties", "orders.jsonl", "--format", "json", "--show-values", "--sample", 1) == 1
     shown = json.loads(capsys.readouterr().out)
     assert shown["records"]["compared"] == 1 and "values" in shown["stages"][0]["findings"][0]["first"]
+
+
+def test_the_chain_of_a_connector_is_compared(folder, capsys):
+    """The connector masks another field than the copy of its chain does."""
+    config = {**CHAIN.properties, "transforms.a.fields": "id"}
+    (folder / "sink.json").write_text(json.dumps({"name": "sink", "config": config}))
+    assert certified("chain.properties", "orders.jsonl", "--connector", "sink.json", "--format", "json") == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["chain"]["name"] == "chain.properties, compared with sink.json"
+    assert {finding["first"]["path"] for finding in data["stages"][0]["findings"]} == {"id"}
+    assert SECRET not in json.dumps(data)
+    (folder / "sink.json").write_text(json.dumps({"name": "sink", "config": chain_of(MASK).properties}))
+    assert certified("chain.properties", "orders.jsonl", "--connector", "sink.json") == 2
+    assert "SMT971" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
