@@ -61,6 +61,7 @@ def certify(
         options = {"original": original, "name": name, "more_ways": more_ways, "show_values": show_values}
         certificate = certify(without_policy(chain, policy), left, key, value, **options)  # type: ignore[arg-type]
         return with_policy(certificate, chain, policy, len(all_samples))
+    _check_same_stages(chain, original or chain)
     pair = chain_pair(chain, original)
     reader = Reader(pair.ours, key or Format("string"), value or Format())
     all_samples = _told_apart(list(samples))
@@ -99,6 +100,13 @@ def _told_apart(samples: list[Sample]) -> list[Sample]:
     for number, sample in enumerate(samples):
         renumbered.append(replace(sample, offset=number))
     return renumbered
+
+
+def _check_same_stages(chain: Chain, original: Chain) -> None:
+    if len(chain.stages) != len(original.stages):
+        statement = f"the chain has {len(chain.stages)} stages, and the connector has {len(original.stages)}"
+        hint = "a certificate compares the results after each stage: give both the same stages"
+        raise ConfigError(Problem("SMT971", "certify", statement, hint))
 
 
 def _check_comparable(pair: ChainPair, samples: Sequence[Sample]) -> None:

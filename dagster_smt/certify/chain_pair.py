@@ -53,11 +53,11 @@ def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
 
     Args:
         chain: The chain, with any engine.
-        original: The chain of the connector, if it may differ from ``chain``.
+        original: The chain of the connector, with as many stages, if it may differ from ``chain``.
 
     Raises:
         ConfigError: Connect's classes reject the options of the chain, or a jar is wrong. The error contains all
-            problems. SMT971 if ``original`` has another number of stages.
+            problems.
         UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be downloaded.
         EngineError: SMT643 if the process of Connect's classes ended.
     """
@@ -66,10 +66,6 @@ def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
     if settings.engine == "connect":
         ours = _parsed(chain, engine="dagster_smt")
     foreign = _parsed(original or chain, engine="connect", messages=True)
-    if len(foreign.stages) != len(ours.stages):
-        statement = f"the chain has {len(ours.stages)} stages, and the connector has {len(foreign.stages)}"
-        hint = "a certificate compares the results after each stage: give both the same stages"
-        raise ConfigError(Problem("SMT971", "certify", statement, hint))
     classes = classes_for(settings)
     stages, same = [], {}
     for index, (own_stage, stage) in enumerate(zip(ours.stages, foreign.stages, strict=True)):
