@@ -287,7 +287,7 @@ class Attempt:
                 write = partial(run_.table.commit, keyed.new_rows(), state, draft.replaced, draft.before)
             else:
                 assert isinstance(run_.table, MergingTable)
-                write = partial(run_.table.merge, keyed.written(), keyed.merge(), state, draft.before)
+                write = partial(run_.table.merge, keyed.written(), keyed.merge(), state, draft.before, keyed.seen)
             return self.confirmed(write, state, report), state
 
     def write_rows(

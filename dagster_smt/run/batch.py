@@ -30,7 +30,7 @@ from dagster_smt.run.commits import (
     replaced_rows_of,
 )
 from dagster_smt.run.erased_records import erased_persons, without_erased
-from dagster_smt.run.first_schema import with_more_records
+from dagster_smt.run.first_schema import waiting, waits_for_rows, with_more_records
 from dagster_smt.run.keyed import (
     keyed_of,
     offsets_to_read_on,
@@ -180,7 +180,7 @@ class _Run:
             if state is not None:
                 keep(self.spec, self.table, state, self.say)
                 mirror(self.spec, self.source, state, self.say)
-            return RunReport(spec.name, window, warnings=self.warnings, seconds=self.seconds, status="empty")
+            return self.nothing(window)
         self.say(f"window: {window.records} records, {describe(window)}")
         self.begun(window)
         over = anew | self.topics if spec.rebuild else anew
@@ -190,11 +190,26 @@ class _Run:
             return self.of_window(draft)
         except PlanError as error:
             more = with_more_records(self.spec, error, window, self.without_schema)
+            if more is None and self.waits_for_rows(error, draft):
+                self.warn([waiting(spec, window.records)])
+                return self.nothing(Window())
             if more is None:
                 raise
         self.spec, self.without_schema = more, window
         self.say("no record of the window has a schema to read: more records are read")
         return self.run()
+
+    def nothing(self, window: Window) -> RunReport:
+        """Returns the report of a run that commits nothing."""
+        status = {"failures": self.failures, "warnings": self.warnings, "seconds": self.seconds, "status": "empty"}
+        return RunReport(self.spec.name, window, **status)  # type: ignore[arg-type]
+
+    def waits_for_rows(self, error: PlanError, draft: Draft) -> bool:
+        """Returns True if a new table with keys has seen only tombstones."""
+        if draft.before is not None or self.table.schema() is not None:
+            return False
+        records = records_of(self.spec, self.source, draft.window, self.say)
+        return waits_for_rows(self.spec, error, records)
 
     def check_whole_rebuild(self) -> None:
         """Raises an error if a table would start over without some of its topics. No run would read the rows of these

@@ -242,7 +242,7 @@ class Draft:
             for topic, counts in report.topics.items():
                 changed_rows[topic] = counts.rows_out
         for topic, number in changed_rows.items():
-            rows[topic] = rows.get(topic, 0) + number
+            rows[topic] = max(0, rows.get(topic, 0) + number)  # rows of other writers may never have been counted
         read = offsets_of(self.window)
         former = before.failed - read
         exactly = former | failed

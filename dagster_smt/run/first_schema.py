@@ -1,8 +1,10 @@
-"""Extends the first window of a table until a record names a schema. Without a schema, the table cannot be created."""
+"""Handles the first window of a table if no record names a schema, because a new table needs a schema."""
 
 from dataclasses import replace
 
-from dagster_smt.errors import PlanError
+from pyspark.sql import DataFrame
+
+from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.run_spec import RunSpec
 
@@ -23,9 +25,35 @@ def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: W
         more records.
     """
     window_request = spec.window
-    nothing = {problem.code for problem in error.problems} == {"SMT212"}
-    if not nothing or window_request.max_records is None or window_request.fixed or window == before:
+    if not _names_no_schema(error) or window_request.max_records is None or window_request.fixed or window == before:
         return None
     return replace(
         spec, window=replace(window_request, max_records=window_request.max_records * _MORE), asked=spec.request
     )
+
+
+def waits_for_rows(spec: RunSpec, error: PlanError, records: DataFrame) -> bool:
+    """Returns True if a table with keys does not exist yet and its window contains only tombstones.
+
+    There is no row to delete, so the run changes nothing. It commits no progress either: the run that creates the table
+    reads the tombstones again, together with the first rows.
+
+    Args:
+        spec: The run.
+        error: The error of the plan for its window.
+        records: The records of the window.
+    """
+    if spec.sink.keyed is None or spec.window.fixed or not _names_no_schema(error):
+        return False  # no later run would read a fixed range again
+    return records.where("value IS NOT NULL").isEmpty()
+
+
+def waiting(spec: RunSpec, records: int) -> Problem:
+    """Returns the warning of a run that waits for the first row of its table."""
+    statement = f"all {records} records so far are tombstones, so the table is not created yet"
+    hint = "nothing to do: the run that finds the first row creates the table, and reads these records again"
+    return Problem("SMT724", spec.sink.place, statement, hint)
+
+
+def _names_no_schema(error: PlanError) -> bool:
+    return {problem.code for problem in error.problems} == {"SMT212"}

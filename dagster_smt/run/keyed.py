@@ -41,7 +41,7 @@ from dagster_smt.tables.keyed.row_actions import (
     with_actions,
 )
 from dagster_smt.tables.sinks.merge import Merge
-from dagster_smt.tables.sinks.protocol import Table
+from dagster_smt.tables.sinks.protocol import MergingTable, Table
 
 _MARK = "crossing"
 
@@ -118,6 +118,7 @@ class KeyedWindow:
         effects: The counts of the changes.
         keyed: The table.
         schema: The columns of the table.
+        seen: The version of the table that the changes were computed from; empty if there is no table.
     """
 
     events: DataFrame
@@ -125,6 +126,7 @@ class KeyedWindow:
     effects: Effects
     keyed: Keyed
     schema: StructType
+    seen: str = ""
 
     def new_rows(self) -> DataFrame:
         """Returns the first rows of a table that is created with this window."""
@@ -177,6 +179,7 @@ def keyed_window(
     of_window = events(result.rows_out(left_out), schema, keyed)
     records = sum(counts.records for counts in result.topics.values())
     every = of_window
+    seen = table.version() if isinstance(table, MergingTable) else ""
     if later is not None:
         after = events(later, schema, keyed).join(of_window.select("key").distinct(), "key", "left_semi")
         every = of_window.unionByName(after)
@@ -212,7 +215,7 @@ def keyed_window(
                 changes.unpersist()
                 whole = actions.of(folded_events(every, keyed))
                 changes, effects = _counted(whole, vanished, numbers, stack)
-        yield KeyedWindow(every, changes, effects, keyed, schema)
+        yield KeyedWindow(every, changes, effects, keyed, schema, seen)
 
 
 @dataclass(frozen=True)

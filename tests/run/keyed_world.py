@@ -8,6 +8,8 @@ from dagster_smt.tables.sources.file_writer import NewRecord
 
 PLACEHOLDER = "__debezium_unavailable_value"
 MOMENT = 1700000000000
+Place = tuple[str, int, int]
+"""Topic, partition and offset of an event."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class Event:
         key = json.dumps({"id": self.key}).encode()
         value = None if self.row is None else json.dumps({"id": self.key, **self.row}).encode()
         return NewRecord(key, value, (), self.millis)
+
+
+def place_of(event: Event) -> Place:
+    """Where an event is."""
+    return event.topic, event.partition, event.offset
 
 
 @dataclass
@@ -81,6 +88,35 @@ def fold(events: list[Event], *, sequenced: bool = False, deletes: str = "apply"
     return rows
 
 
+def folded_on(events: list[Event], rows: dict, window: set[Place], columns=("name", "note")) -> dict:
+    """The rows by key after a run, where others may have changed some: a window decides about the rows of its keys.
+
+    Args:
+        events: All events that the table has read, those of the window too.
+        rows: The rows before the run.
+        window: The events of the window.
+    """
+    starts: dict[tuple[str, int], int] = {}
+    for topic, partition, offset in window:
+        starts[topic, partition] = min(offset, starts.get((topic, partition), offset))
+    touched = {event.key for event in events if place_of(event) in window}
+    after = dict(rows)
+    for event in sorted(events, key=place_of):
+        start = starts.get((event.topic, event.partition))
+        if event.key not in touched or start is None or event.offset < start:
+            continue
+        if event.deletes:
+            after.pop(event.key, None)
+            continue
+        old = after.get(event.key, dict.fromkeys(columns))
+        row: dict = {"at": place_of(event), "_deleted": False}
+        for column in columns:
+            value = event.row.get(column)
+            row[column] = old[column] if value == PLACEHOLDER else value
+        after[event.key] = row
+    return after
+
+
 @dataclass
 class History:
     """Random events, in the order in which their partitions have them."""
@@ -91,6 +127,9 @@ class History:
     keys: int = 5
     unchanged: bool = True
     names: int = 0
+    first_key: int = 0
+    first_partition: int = 0
+    amounts: bool = False
     events: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -109,7 +148,7 @@ class History:
 
     def _event(self) -> list[Event]:
         rng = self.random
-        key = rng.randrange(self.keys)
+        key = self.first_key + rng.randrange(self.keys)
         self.sequence += 1
         if key in self.live and rng.random() < 0.25:
             self.live.discard(key)
@@ -125,7 +164,10 @@ class History:
             note = None
         self.live.add(key)
         name = rng.randrange(self.names) if self.names else self.sequence
-        return [self._placed(key, {"name": f"name {name}", "note": note, "seq": self.sequence})]
+        row = {"name": f"name {name}", "note": note, "seq": self.sequence}
+        if self.amounts:  # some are no numbers
+            row["amount"] = rng.choice(["1", "2", "3", "none"])
+        return [self._placed(key, row)]
 
     def _placed(self, key: int, row: dict | None) -> Event:
         if self.shards > 1:
@@ -133,7 +175,7 @@ class History:
         else:
             topic = "people"
         self.last = topic
-        place = topic, key % self.partitions
+        place = topic, self.first_partition + key % self.partitions
         offset = self.ends.get(place, 0)
         self.ends[place] = offset + 1
         return Event(key, row, topic, place[1], offset, MOMENT + self.sequence)

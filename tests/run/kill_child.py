@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -42,16 +43,28 @@ TOPICS = ("audit", "orders", "people")
 KEY = Format("json_schema", parse_ddl("id INT"))
 VALUE = Format("json_schema", parse_ddl("id INT, name STRING, note STRING, seq BIGINT, __deleted STRING"))
 LETTERS = "orders.dead"
-armed: dict[str, Any] = {"point": None, "statement": None}
+
+
+class Armed(threading.local):
+    """Where the order of a thread is to die, and the lane to which the order belongs."""
+
+    point: Any = None
+    statement: int | None = None
+    lane = ""
+
+
+armed = Armed()
 
 
 def say(line: str) -> None:
-    print(line, flush=True)
+    """Say a line, in one write: several orders may be under way."""
+    sys.stdout.write(f"{armed.lane}{line}\n")
+    sys.stdout.flush()
 
 
 def reach(point: str) -> None:
     """Die here if that was asked for."""
-    if armed["point"] == point:
+    if armed.point == point:
         os.killpg(0, signal.SIGKILL)
         time.sleep(60)
 
@@ -76,11 +89,11 @@ def count_statements() -> None:
     sql = SparkSession.sql
 
     def counted(self: Any, text: Any, *rest: Any, **more: Any) -> Any:
-        if armed["statement"] is not None:
-            if armed["statement"] == 0:
+        if armed.statement is not None:
+            if armed.statement == 0:
                 os.killpg(0, signal.SIGKILL)
                 time.sleep(60)
-            armed["statement"] -= 1
+            armed.statement -= 1
         result = sql(self, text, *rest, **more)
         if "fast_forward" in str(text):
             say("PHASE after fast_forward")
@@ -94,12 +107,12 @@ def arm_commit(table: type, name: str) -> None:
     commit = getattr(table, name)
 
     def armed_commit(*args: Any, **kwargs: Any) -> Any:
-        if str(armed["point"]).startswith("statement "):
-            armed["statement"] = int(armed["point"].split()[1])
+        if str(armed.point).startswith("statement "):
+            armed.statement = int(armed.point.split()[1])
         try:
             return commit(*args, **kwargs)
         finally:
-            armed["statement"] = None
+            armed.statement = None
 
     setattr(table, name, armed_commit)
 
@@ -138,6 +151,10 @@ def spec_of(order: dict[str, Any]) -> RunSpec:
         into = KafkaSink(source, GROUP)
     elif sink == "iceberg":
         into = IcebergSink(folder / "table")
+    if order["sink"] == "many":
+        rows = Format("json_schema", parse_ddl("id INT, amount BIGINT"))
+        topics = TopicTable(source, pattern="events.*", value=rows)
+        return RunSpec("events", parse_chain([]), topics, DeltaSink(folder / "lake" / "{topic}", "columns"))
     if order["sink"].startswith("keyed-"):
         of_format = {"delta": DeltaSink, "iceberg": IcebergSink}[sink]
         into = of_format(folder / "table", "columns", mode="upsert")
@@ -158,7 +175,7 @@ def spec_of(order: dict[str, Any]) -> RunSpec:
 
 def carry_out(order: dict[str, Any], session: SparkSession) -> str:
     """Run what is ordered; tells how it ended."""
-    armed["point"] = order.get("point")
+    armed.point = order.get("point")
     try:
         if order["kind"] == "micro":
             batches = MicroBatches(order["max_records"], order["max_batches"])
@@ -167,10 +184,16 @@ def carry_out(order: dict[str, Any], session: SparkSession) -> str:
     except SmtError as error:
         return f"refused {error}".replace("\n", " ")
     finally:
-        armed["point"] = None
+        armed.point = None
 
 
-def start(jars: str) -> SparkSession:
+def carry_out_beside(order: dict[str, Any], session: SparkSession) -> None:
+    """Run what is ordered, while other orders of the process are under way."""
+    armed.lane = f"{order['lane']} "
+    say("DONE " + carry_out(order, session))
+
+
+def start(jars: str, cores: int = 1) -> SparkSession:
     """A session with both formats that has worked once. Jars of an earlier session save looking for them."""
     import pyspark
 
@@ -178,12 +201,14 @@ def start(jars: str) -> SparkSession:
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     conf = {
-        "spark.master": "local[1]",
+        "spark.master": f"local[{cores}]",
         "spark.python.daemon.module": "tests.run.kill_daemon",
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": f"{cores}g",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.heartbeatInterval": "300s",  # a machine with other work may stop for a minute
+        "spark.network.timeout": "3000s",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "1",
@@ -204,12 +229,16 @@ def start(jars: str) -> SparkSession:
 
 def main() -> None:
     jars = sys.argv[1]
-    session = start(jars)
+    session = start(jars, int(sys.argv[2]))
     prepare()
     copy = session.conf.get("spark.jars", "").replace("file://", "").replace(",", ":")
     say("READY " + json.dumps(jars or copy))
     for line in sys.stdin:
-        say("DONE " + carry_out(json.loads(line), session))
+        order = json.loads(line)
+        if "lane" in order:
+            threading.Thread(target=carry_out_beside, args=(order, session), daemon=True).start()
+        else:
+            say("DONE " + carry_out(order, session))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from dagster_smt.tables.sinks.file_topics import FileTopics
 from dagster_smt.tables.sources.file_writer import append_records
 from tests.run import kill_judge as judge
 from tests.run.keyed_world import PLACEHOLDER as PLACEHOLDER
-from tests.run.keyed_world import Event, History, fold
+from tests.run.keyed_world import Event, History, fold, place_of
 from tests.run.kill_world import World
 
 KINDS = {"plain": 34, "max": 12, "micro": 14, "explicit": 28, "rebuild": 12}
@@ -73,11 +73,6 @@ class KeyWorld(World):
         problems = check(events, now) + judge.check_commits(judge.Ledger(), self.evidence, now, order)
         self.evidence = now
         return problems
-
-
-def place_of(event: Event) -> judge.Offset:
-    """The offset of an event."""
-    return event.topic, event.partition, event.offset
 
 
 def check(events: list[Event], result: judge.Evidence) -> list[str]:

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 class Child:
     """A process that carries out orders; see ``kill_child``."""
 
-    def __init__(self, folder: Path, jars: str):
-        command = [sys.executable, "-m", "tests.run.kill_child", jars]
+    def __init__(self, folder: Path, jars: str, cores: int = 1):
+        command = [sys.executable, "-m", "tests.run.kill_child", jars, str(cores)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_DIRS": str(folder / "spark")}
         self.log = (folder / "children.log").open("ab")
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.log}
@@ -76,15 +76,15 @@ def _kill(pid: int) -> None:
 class Pool:
     """Hands out processes that are ready, and starts the next one at once."""
 
-    def __init__(self, folder: Path, ahead: int = 1):
-        self.folder, self.ahead, self.jars = folder, ahead, ""
-        self.waiting = [Child(folder, "")]
+    def __init__(self, folder: Path, ahead: int = 1, cores: int = 1):
+        self.folder, self.ahead, self.cores, self.jars = folder, ahead, cores, ""
+        self.waiting = [Child(folder, "", cores)]
         self.started = 1
 
     def take(self, *, last: bool = False) -> Child:
         """A process whose session is there. ``last``: no other one is needed."""
         child = self.waiting.pop(0) if self.waiting else self._start()
-        line = child.hear(time.monotonic() + 120)
+        line = child.hear(time.monotonic() + 300)
         if line is None or not line[1].startswith("READY "):
             child.kill()
             raise RuntimeError(f"a process did not start: {line}\n{self.tail()}")
@@ -100,7 +100,7 @@ class Pool:
 
     def _start(self) -> Child:
         self.started += 1
-        return Child(self.folder, self.jars)
+        return Child(self.folder, self.jars, self.cores)
 
     def tail(self) -> str:
         """The end of what the processes wrote to their standard error."""

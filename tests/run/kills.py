@@ -52,6 +52,11 @@ PHASES = {  # what a run says, and what it does from then on
 AIMS = {"anywhere": 35, "committing": 35, "writing letters": 8, "point": 22}
 
 
+def phase_of(line: str) -> str | None:
+    """The phase that begins with what a run says; None if it says something else."""
+    return next((phase for begin, phase in PHASES.items() if line.startswith(begin)), None)
+
+
 @dataclass
 class Plan:
     """When a run is to die: at a point, or some time after a phase began."""
@@ -151,7 +156,7 @@ class Game:
             if text == "GONE":
                 child.kill()
                 return Outcome(True, phase, at - start, plan.point)
-            result = next((p for begin, p in PHASES.items() if text.startswith(begin)), None)
+            result = phase_of(text)
             if result is not None:
                 phase = result
                 times.setdefault(phase, at)
@@ -196,18 +201,22 @@ class Game:
         """Run until nothing is new, without a kill, and judge the end."""
         child = self.pool.take(last=True)
         try:
-            self.world.produce(1, fate="refused")  # whoever publishes letters clears away what dead ones left
-            for _ in range(5):
-                order, before = self.world.of("plain"), len(self.world.evidence.states)
-                outcome = self.order(child, order, Plan("never", 0, 0))
-                self.judged(order, Plan("never", 0, 0), outcome, before)
-                if outcome.answer == "empty":
-                    break
-            else:
-                self.tally.problems.append("there is always something new")
-            self.tally.problems += self.world.judge_end()
+            self.finish_with(child)
         finally:
             child.kill()
+
+    def finish_with(self, child: Child) -> None:
+        """Run in this process until nothing is new, and judge the end."""
+        self.world.produce(1, fate="refused")  # whoever publishes letters clears away what dead ones left
+        for _ in range(5):
+            order, before = self.world.of("plain"), len(self.world.evidence.states)
+            outcome = self.order(child, order, Plan("never", 0, 0))
+            self.judged(order, Plan("never", 0, 0), outcome, before)
+            if outcome.answer == "empty":
+                break
+        else:
+            self.tally.problems.append("there is always something new")
+        self.tally.problems += self.world.judge_end()
 
     def summary(self) -> str:
         """What happened, as a table."""
@@ -246,10 +255,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--sink", choices=SINKS, default="delta")
+    parser.add_argument("--lanes", type=int, default=0, help="so many keyed tables of each format die in one process")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="kill no more after this time")
     parser.add_argument("--keep", action="store_true", help="leave the folder for a look")
     arguments = parser.parse_args()
+    if arguments.lanes:
+        from tests.run.kill_lanes import play_lanes
+
+        return play_lanes(arguments.lanes, arguments.kills, arguments.seed, 60 * arguments.minutes)
     folder = Path(tempfile.mkdtemp(prefix="kills-"))
     pool, start = Pool(folder), time.monotonic()
     try:

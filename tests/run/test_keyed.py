@@ -3,100 +3,27 @@
 import json
 import os
 import random
-from pathlib import Path
 
-import deltalake
 import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.model.topics.format import Format
-from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.run.batch import run
-from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.tables.window_request import WindowRequest
 from tests.run.dying import Died, dying_at
+from tests.run.keyed_table import WIDER, Keys, window_of
 from tests.run.keyed_world import Event, History, fold, versions
 from tests.run.world import TRANSFORMS
 
 pytestmark = pytest.mark.spark
-KEY = Format("json_schema", parse_ddl("id INT"))
-VALUE = Format("json_schema", parse_ddl("id INT, name STRING, note STRING, seq BIGINT, __deleted STRING"))
-WIDER = Format("json_schema", parse_ddl("id INT, name STRING, note STRING, seq BIGINT, __deleted STRING, more STRING"))
-SINKS = {"delta": DeltaSink, "iceberg": IcebergSink}
-
-
-class Keys:
-    """Topics of changes, and a table with the keys' rows."""
-
-    def __init__(self, folder: Path, session, kind="delta", chain=None, **sink):
-        self.folder, self.session, self.kind = folder, session, kind
-        self.topics = FileTopics(folder / "topics")
-        self.sink = SINKS[kind](folder / "table", "columns", **{"mode": "upsert", **sink})
-        self.chain, self.value = parse_chain(chain or []), VALUE
-        self.lines = []
-
-    def add(self, events):
-        """Append events to their partitions; they are in the order of their offsets."""
-        for event in events:
-            append_records(self.topics, event.topic, [event.record()], event.partition)
-
-    def run(self, table=None, **changes):
-        pattern = {"pattern": "people.*", "key": KEY, "value": self.value, **(table or {})}
-        spec = RunSpec("people", self.chain, TopicTable(self.topics, **pattern), self.sink, **changes)
-        return run(spec, self.session, self.lines.append)
-
-    def committed(self):
-        """The number of the last commit."""
-        state = open_table(self.session, self.sink).state()
-        return state.number if state is not None else 0
-
-    def compact(self):
-        table = open_table(self.session, self.sink)
-        name, options = table.name.replace("`", ""), "map('min-input-files', '2')"
-        catalog, _, rest = name.partition(".")
-        where = f"table => '{catalog}.`{rest}`', options => {options}"
-        self.session.sql(f"CALL {catalog}.system.rewrite_data_files({where})").collect()
-
-    def by_key(self):
-        rows = {}
-        for row in self.read():
-            assert row["id"] not in rows, f"two rows of key {row['id']}"
-            at = row["_source_topic"], row["_source_partition"], row["_source_offset"]
-            shown = {"name": row["name"], "note": row["note"], "at": at, "_deleted": row.get("_is_deleted", False)}
-            rows[row["id"]] = shown
-        return rows
-
-    def versions(self):
-        versions = []
-        for row in self.read():
-            at = row["_source_topic"], row["_source_partition"], row["_source_offset"]
-            times = {name: _millis(row[name]) for name in ("valid_from", "valid_to")}
-            shown = {name: row[name] for name in ("id", "name", "note")}
-            versions.append({**shown, **times, "at": at, "current": row["is_current"]})
-        return sorted(versions, key=lambda row: (row["id"], row["at"]))
-
-    def read(self):
-        if self.kind == "delta":
-            return deltalake.DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
-        from pyiceberg.table import StaticTable
-
-        metadata = max((self.folder / "table" / "metadata").glob("v*.metadata.json"), key=lambda p: int(p.name[1:-14]))
-        return StaticTable.from_metadata(str(metadata)).scan().to_arrow().to_pylist()
 
 
 def _dies(*arguments, **more):
     raise Died
-
-
-def _millis(moment):
-    return None if moment is None else round(moment.timestamp() * 1000)
 
 
 def upsert(key, offset, name="n", note="t", seq=None, **place):
@@ -148,10 +75,6 @@ def test_a_key_is_all_of_its_columns(kind, spark, tmp_path):
     assert shown() == [("a", 1, "changed"), ("a", 2, "two"), ("b", 1, "three"), ("c", 1, "new")]
     keys.run(table, window=WindowRequest(everywhere=(0, 6)))
     assert shown() == [("a", 1, "changed"), ("a", 2, "two"), ("b", 1, "three"), ("c", 1, "new")]
-
-
-def window_of(*ranges):
-    return WindowRequest(explicit=Window(tuple(Range(*r) for r in ranges)), accept_gap=True)
 
 
 def expected(events, read, **how):
@@ -237,11 +160,7 @@ class Runs:
 
     def compact(self):
         """Somebody else writes the files of the table anew."""
-        if not self.read:
-            return
-        if self.keys.kind == "delta":
-            self.keys.session.sql(f"OPTIMIZE delta.`{self.keys.folder / 'table'}`")
-        else:
+        if self.read:
             self.keys.compact()
 
     def widen(self):

@@ -12,8 +12,9 @@ from dagster_smt.run import batch
 from dagster_smt.run import keyed as of_run
 from dagster_smt.run.attempt import Attempt
 from dagster_smt.tables.keyed import fold, key_events, row_actions
+from tests.run.keyed_table import SINKS, Keys
 from tests.run.keyed_world import History
-from tests.run.test_keyed import SEEDS, SINKS, Keys, Runs, steps
+from tests.run.test_keyed import SEEDS, Runs, steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

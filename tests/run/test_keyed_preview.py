@@ -8,8 +8,9 @@ from dagster_smt.interpret.keyed_rows import table_changes
 from dagster_smt.interpret.preview import Sample, previewed_records
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.window_request import WindowRequest
+from tests.run.keyed_table import KEY, VALUE, Keys
 from tests.run.keyed_world import Event, History
-from tests.run.test_keyed import KEY, VALUE, Keys, upsert
+from tests.run.test_keyed import upsert
 
 pytestmark = pytest.mark.spark
 PLACEHOLDER = "__debezium_unavailable_value"

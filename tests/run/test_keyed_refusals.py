@@ -18,8 +18,9 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from tests.run.keyed_table import KEY, VALUE, Keys
 from tests.run.keyed_world import MOMENT, PLACEHOLDER, Event
-from tests.run.test_keyed import KEY, VALUE, Keys, upsert
+from tests.run.test_keyed import upsert
 
 pytestmark = pytest.mark.spark
 LENIENT = {"errors_tolerance": "all", "dead_letter_topic": "dead"}

@@ -18,8 +18,9 @@ from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.tables.window_request import WindowRequest
+from tests.run.keyed_table import Keys
 from tests.run.keyed_world import History
-from tests.run.test_keyed import Keys, Runs, upsert
+from tests.run.test_keyed import Runs, upsert
 
 pytestmark = pytest.mark.spark
 DDL = (

@@ -31,8 +31,8 @@ WRITTEN = (INSERT, UPDATE, REMOVE)
 def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
     """Returns the key of each row in ``table``, with the coordinates of the row's record.
 
-    The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset`` and, with ``sequence_by``,
-    ``now_sequence``.
+    The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset``, ``now_exists`` (true) and, with
+    ``sequence_by``, ``now_sequence``.
     """
     record = zip(keyed.coordinates.names, ("now_topic", "now_partition", "now_offset"), strict=True)
     columns = []
@@ -40,6 +40,8 @@ def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
         columns.append(F.col(quoted(name)).alias(alias))
     if keyed.rows.sequence_by:
         columns.append(F.col(quoted(keyed.rows.sequence_by)).alias("now_sequence"))
+    # A row that another writer has inserted names no record.
+    columns.append(F.lit(True).alias("now_exists"))
     return table.select(key_of_rows(keyed), *columns)
 
 
@@ -60,7 +62,7 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
         joined = changes.join(current, "key", "left")
         if keyed.rows.sequence_by:
             joined = joined.withColumn("order", _order_after_row(changes.schema["order"].dataType))
-        is_there = F.col("now_topic").isNotNull()
+        is_there = F.col("now_exists").isNotNull()
     is_delete = F.col("op") == DELETE
     is_soft = keyed.rows.deletes == "soft"
     new = F.when(is_delete & F.lit(not is_soft), NOTHING).otherwise(INSERT)
@@ -202,7 +204,7 @@ def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
         if row.action in (INSERT, UPDATE):
             table_rows[row.topic] += row["keys"]
         if row.action in (UPDATE, REMOVE):
-            table_rows[row.now_topic] -= row["keys"]
+            table_rows[row.now_topic or ""] -= row["keys"]
         if row.action == CONFLICT:
             conflicts += row["keys"]
     for topic, number in number_of_events.items():

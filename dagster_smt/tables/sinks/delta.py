@@ -32,7 +32,7 @@ from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import delta_layout
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import is_absent, last_commit
-from dagster_smt.tables.sinks.merge import Merge, merge_statement, session_with, undisturbed, view_of
+from dagster_smt.tables.sinks.merge import REPEATED, Merge, merge_statement, session_with, undisturbed, view_of
 from dagster_smt.tables.sinks.protocol import (
     MOST_FOREIGN,
     ForeignCommit,
@@ -40,11 +40,14 @@ from dagster_smt.tables.sinks.protocol import (
     Replaced,
     always_changed,
     append_only,
+    changed_at_the_same_moment,
     check_expected,
     other_layout,
     other_run_committed,
+    repeated_keys,
     replaced_by_others,
     restored_too_far,
+    rows_changed_by_others,
 )
 from dagster_smt.tables.sinks.replaced_rows import packed, replaced_rows, unpacked
 from dagster_smt.tables.sql import literal
@@ -377,23 +380,52 @@ class DeltaTable:
                 self._evolve(table, frame.schema)
                 self._save(self._writer(frame, state, replaced))
 
-    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
-        """Applies ``changes`` and writes ``state`` in one commit, as ``Table`` describes."""
+    def version(self) -> str:
+        """Returns the name of the current version, as ``MergingTable`` describes."""
+        return str(self._history(1)[0].version)
+
+    def merge(
+        self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
+    ) -> NewCommit:
+        """Applies ``changes`` and writes ``state`` in one commit, as ``MergingTable`` describes."""
 
         def write() -> None:
             with self._conflicts():
                 self._add_columns(merge.columns)
                 settings = {**_settings(state), **_OWN_SOURCE}
                 with view_of(changes) as view, session_with(self.session, settings) as session:
-                    session.sql(merge_statement(self.name, view, merge)).collect()
+                    statement = merge_statement(self.name, view, merge)
+                    if commits := self._changes_since(int(seen)):
+                        raise rows_changed_by_others(self.spec.place, commits)
+                    session.sql(statement).collect()
 
         self._on_top_of_others(write, self.state, expected, Replaced())
         mine = self._commit_of(state)
         if mine is None:  # Delta silently skips a transaction whose number is taken
             raise other_run_committed(self.spec.place)
         self._repeat_state(state)
+        # Delta reads the rows a moment after the last look at the log, and shows which version it has read.
+        read = int(seen) if mine.read_version is None else mine.read_version
+        if commits := self._changes_since(int(seen), read):
+            raise changed_at_the_same_moment(self.spec.place, commits)
         files, size = (int(mine.metrics.get(name, 0)) for name in ("numTargetFilesAdded", "numTargetBytesAdded"))
         return NewCommit(None, files, size)
+
+    def _changes_since(self, seen: int, until: int | None = None) -> list[ForeignCommit]:
+        """Returns the commits of other writers after a version that may have changed rows.
+
+        Args:
+            seen: The version.
+            until: The last version to look at. None: the current version.
+        """
+        last = self._history(1)[0].version if until is None else until
+        if last <= seen:
+            return []
+        commits = []
+        for commit in self._history(self._history(1)[0].version - seen):
+            if seen < commit.version <= last and self._readable(commit) is None and commit.changes_rows:
+                commits.append(foreign(commit))
+        return commits
 
     def _add_columns(self, columns: StructType) -> None:
         """Adds those of ``columns`` to the table that are missing, and widens existing columns."""
@@ -579,6 +611,8 @@ class DeltaTable:
                 raise other_run_committed(self.spec.place) from None
             if "DELTA_CANNOT_MODIFY_APPEND_ONLY" in str(error):
                 raise append_only(self.spec.place) from None
+            if REPEATED.search(str(error)):
+                raise repeated_keys(self.spec.place) from None
             self._refuse_without_delta(error)
             raise
 

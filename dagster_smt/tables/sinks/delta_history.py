@@ -58,7 +58,12 @@ class Commit:
 
     @property
     def changes_rows(self) -> bool:
-        """True if the commit may have added, changed or removed rows."""
+        """True if the commit may have added, changed or removed rows.
+
+        An append of no rows, with which a run adds columns, changes none.
+        """
+        if self.operation == "WRITE" and self.parameters.get("mode") == "Append":
+            return str(self.metrics.get("numOutputRows", "")) != "0"
         return self.operation.startswith(_ROWS)
 
 

@@ -34,6 +34,7 @@ from dagster_smt.tables.sinks import iceberg_sql as sql
 from dagster_smt.tables.sinks.iceberg_history import (
     BASE,
     MARK,
+    foreign_of,
 )
 from dagster_smt.tables.sinks.iceberg_states import (
     BRANCH,
@@ -46,14 +47,17 @@ from dagster_smt.tables.sinks.iceberg_states import (
     IcebergStates,
     number_of,
 )
-from dagster_smt.tables.sinks.merge import Merge, merge_changes
+from dagster_smt.tables.sinks.merge import REPEATED, Merge, merge_changes
 from dagster_smt.tables.sinks.protocol import (
+    ForeignCommit,
     NewCommit,
     Replaced,
     always_changed,
     check_expected,
     other_layout,
     other_run_committed,
+    repeated_keys,
+    rows_changed_by_others,
     same_state,
 )
 from dagster_smt.tables.sinks.replaced_rows import packed, procedure_argument, replaced_rows
@@ -167,12 +171,20 @@ class IcebergTable(IcebergStates):
             self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may have cached the table
         return written
 
-    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
-        """Applies ``changes`` and writes ``state`` in one commit, as ``Table`` describes."""
+    def version(self) -> str:
+        """Returns the name of the current version, as ``MergingTable`` describes."""
+        return self._head()
+
+    def merge(
+        self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
+    ) -> NewCommit:
+        """Applies ``changes`` and writes ``state`` in one commit, as ``MergingTable`` describes."""
         for _ in range(_TRIES):
             properties = self._properties()
             assert properties is not None
             check_expected(partial(self._state, properties), expected, Replaced(), self.spec.place)
+            if properties[HEAD] != seen and (commits := self._changes_since(properties[HEAD], seen)):
+                raise rows_changed_by_others(self.spec.place, commits)
             columns = {
                 **sql.column_metadata(self._schema(properties)),
                 **sql.column_metadata(merge.columns),
@@ -193,9 +205,20 @@ class IcebergTable(IcebergStates):
             self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may have cached the table
         return written
 
+    def _changes_since(self, head: str, seen: str) -> list[ForeignCommit]:
+        """Returns the commits of other writers after a snapshot that may have changed rows."""
+        snapshots = self._all_snapshots()
+        snapshots.pop(seen, None)
+        return foreign_of(head, snapshots)
+
     def _merge_into(self, branch: "_Branch", changes: DataFrame, merge: Merge) -> None:
         self._evolve(merge.columns, branch.base)
-        merge_changes(self.session, branch.of(self.name), changes, merge)
+        try:
+            merge_changes(self.session, branch.of(self.name), changes, merge)
+        except Exception as error:  # raised by PySpark or by Py4J, depending on the session
+            if REPEATED.search(str(error)):
+                raise repeated_keys(self.spec.place) from None
+            raise
         # A statement has no option for the marker of the run, so a following empty snapshot carries the marker.
         self._to(self.session.table(self.name).limit(0), branch).append()
 

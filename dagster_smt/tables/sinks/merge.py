@@ -16,6 +16,8 @@ from dagster_smt.spark.sql import quoted, text
 from dagster_smt.spark.versions import missing, settings_of
 
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
+REPEATED = re.compile("DELTA_MULTIPLE_SOURCE_ROW_MATCHING|MERGE_CARDINALITY_VIOLATION")
+"""The errors of both formats if two changes fit one row: the table has several rows of a key."""
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
 """The lock that a thread holds while a session has the settings of one ``MERGE``."""

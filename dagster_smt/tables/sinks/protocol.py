@@ -141,6 +141,28 @@ def restored_too_far(place: str, what: str) -> TableError:
     return TableError(Problem("SMT555", place, statement, hint))
 
 
+def rows_changed_by_others(place: str, commits: Sequence[ForeignCommit]) -> TableError:
+    """Returns the error of a run that computed its changes from rows that another writer has changed since."""
+    texts = ", ".join(commit.text for commit in commits[:3])
+    statement = f"another writer changed rows while this run computed its changes: {texts}; no row was written"
+    return TableError(Problem("SMT708", place, statement, "run again: the next run computes the changes anew"))
+
+
+def changed_at_the_same_moment(place: str, commits: Sequence[ForeignCommit]) -> TableError:
+    """Returns the error of a commit that landed on another writer's changes, which the run could not see."""
+    texts = ", ".join(commit.text for commit in commits[:3])
+    statement = f"another writer changed rows in the moment of this run's commit: {texts}"
+    hint = "run the window of this run again as a fixed range, so that its keys follow their topics"
+    return TableError(Problem("SMT708", place, statement, hint))
+
+
+def repeated_keys(place: str) -> TableError:
+    """Returns the error of a table that has several rows of one key, so that no change fits."""
+    statement = "a key of this window has more than one row, because another writer added rows; no row was written"
+    hint = "remove the additional rows (the check keys_unique counts the keys); or start over with window.rebuild: true"
+    return TableError(Problem("SMT709", place, statement, hint))
+
+
 class Table(Protocol):
     """A sink, opened with a session. The table need not exist yet."""
 
@@ -269,7 +291,13 @@ class LaidOutTable(Table, Protocol):
 class MergingTable(Table, Protocol):
     """A sink that can have keys."""
 
-    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
+    def version(self) -> str:
+        """Returns the table format's name of the table's current version. Any commit changes it."""
+        ...
+
+    def merge(
+        self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
+    ) -> NewCommit:
         """Writes the changes of a table with keys and the state in one atomic commit.
 
         Args:
@@ -277,8 +305,10 @@ class MergingTable(Table, Protocol):
             merge: The rules that turn changes into rows. Columns that are missing in the table are added.
             state: The state to store with the rows.
             expected: The state that the run began with.
+            seen: The version that the changes were computed from.
 
         Raises:
-            TableError: SMT528, another run committed first; nothing was written.
+            TableError: SMT528, another run committed first; SMT708, another writer has changed rows since the version
+                ``seen``; SMT709, a key has several rows. Nothing was written.
         """
         ...
