@@ -84,6 +84,15 @@ def test_three_spellings_of_a_topic_table_mean_the_same():
     assert names["readings"].value.arrays_as_rows and not names["orders"].value.arrays_as_rows
 
 
+def test_a_statement_names_the_key_and_the_partitions_of_its_sink():
+    (statement,) = [b for b in blocks("docs/topic-tables.md", "sql") if "PRIMARY KEY" in b]
+    cluster = {"source": {"kafka": {"bootstrap_servers": "localhost:9092"}}}
+    sink = {"iceberg": {"path": "lake/customers", "kind": "columns", "mode": "upsert"}}
+    table = {**cluster, "statement": "customers.sql"}
+    component, _ = loaded({**LEAST, "table": table, "sink": sink, "spark": {}}, customers__sql=statement)
+    assert (component.table.primary_key, component.table.partitioned_by) == (("id",), ("bucket(16, id)",))
+
+
 def test_the_example_of_records_left_unread_leaves_some():
     from dagster_smt.model.windows.window import Range, Window
     from dagster_smt.tables.push_down import narrowed

@@ -14,6 +14,7 @@ from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.planning import keeping_key, plan_sink
 from dagster_smt.tables.rows.row_stages import with_row
+from dagster_smt.tables.sink_of_statement import sink_of_statement
 from dagster_smt.tables.sink_options import LetterPlace, Sink, TableSink
 from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.tables.window_request import WindowRequest
@@ -72,6 +73,7 @@ class RunSpec:
         if isinstance(self.dead_letters, TableSink) and self.dead_letters.per_topic:
             hint = "name one table: each letter names the source of its record"
             raise ConfigError(Problem("SMT730", "dead_letters", "dead letters need a single table", hint))
+        object.__setattr__(self, "sink", sink_of_statement(self.sink, self.table))
         written = written_formats(self.table, self.sink)
         chain = with_row(self.chain, self.table, self.sink.kind, written.value)
         object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))

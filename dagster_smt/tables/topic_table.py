@@ -85,6 +85,10 @@ class TopicTable:
             or timestamp. ``off``: all records are read. ``exact``: records that are dropped whatever they contain stay
             unread. ``no-tombstones``: records that are dropped unless their value is null also stay unread. Unread
             records cannot fail, and are counted as dropped.
+        primary_key: The columns of a statement's ``PRIMARY KEY (…) NOT ENFORCED``. A sink with keys uses these columns
+            if it names no others.
+        partitioned_by: The columns and transforms of a statement's ``PARTITIONED BY``. A sink that writes a table uses
+            them if it has no ``partition_by`` of its own.
     """
 
     source: SourceSpec
@@ -101,6 +105,8 @@ class TopicTable:
     value_fields_include: FieldsInclude = "ALL"
     fields_verify_integrity: Integrity = False
     push_down: PushDown = "off"
+    primary_key: tuple[str, ...] = ()
+    partitioned_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_start(self.start, "start")
@@ -217,8 +223,9 @@ class TopicTable:
         for side in ("key", "value"):
             if side in arguments:
                 formats[side] = Format(arguments.pop(side), options=arguments.pop(f"{side}_options"))
-        if arguments["start"] == "earliest":
-            arguments.pop("start")
+        for name, default in (("start", "earliest"), ("primary_key", ()), ("partitioned_by", ())):
+            if arguments[name] == default:
+                arguments.pop(name)
         said = {**arguments, **formats}
         if twice := [name for name in others if name in said]:
             hint = "set it once: in the statement, or as an argument"

@@ -327,7 +327,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
         hint = "set source, or add 'properties.bootstrap.servers' to a statement"
         raise ConfigError(Problem("SMT040", "table.source", "no option is set", hint))
     lists = {}
-    for name in ("topics", "key_fields"):
+    for name in ("topics", "key_fields", "primary_key", "partitioned_by"):
         lists[name] = tuple(data[name])
     return _instance(TopicTable, {**data, **lists, "source": source}, folder, "table")
 

@@ -14,6 +14,7 @@ from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance
 from dagster_smt.privacy.policy import Policy
 from dagster_smt.tables.erasure.spec import SmtErasure
+from dagster_smt.tables.sink_of_statement import sink_of_statement
 from dagster_smt.tables.sink_options import LetterPlace, Sink
 from dagster_smt.tables.topic_table import TopicTable
 
@@ -105,6 +106,9 @@ class SmtTable:
     metadata: Mapping[str, Any] | None = None
     automation_condition: dg.AutomationCondition[Any] | None = None
     freshness_policy: dg.FreshnessPolicy | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sink", sink_of_statement(self.sink, self.table))
 
 
 def parsed_chain(

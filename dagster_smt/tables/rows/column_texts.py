@@ -116,6 +116,7 @@ class RowParser(ColumnParser):
             "HEADERS": self._headers,
             "HEADER": self._header,
             "KEY": self._key,
+            "PRIMARY KEY": self.primary_key_of,
         }
         while (word := self.word()) in words:
             self.at += 1
@@ -139,6 +140,11 @@ class RowParser(ColumnParser):
         """Notes the unsupported clause ``clause`` as a problem, and skips the rest of the column."""
         self.note("SMT267", f"{clause} is not supported", hint)
         raise Skip
+
+    def primary_key_of(self, column: Column) -> Column:
+        """Parses what follows ``PRIMARY KEY`` after a column. Only a statement has a primary key."""
+        self.at -= 1
+        self.refuse("PRIMARY KEY", _COLUMN_CLAUSES["PRIMARY KEY"])
 
     def _not_null(self, column: Column) -> Column:
         self.expect(TokenType.NULL, "NULL after NOT")

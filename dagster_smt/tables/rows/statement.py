@@ -17,7 +17,6 @@ from dagster_smt.tables.rows.column_texts import RowParser, sql_tokens
 
 _SYNTAX = "write: CREATE TABLE name (columns) WITH ('connector' = 'kafka', 'topic' = '…', …)"
 _AFTER = {
-    "PARTITIONED BY": "set partition_by of the sink: a statement describes topics",
     "DISTRIBUTED": "the chain's routers place records",
     "LIKE": "write the columns out",
     "AS": "a chain makes a table of another one: give the statement of its source, and stages",
@@ -37,18 +36,24 @@ class Statement:
         columns: The columns.
         keys: The columns that ksqlDB's ``KEY`` puts into the key.
         options: The options in ``WITH``, with keys as written.
+        primary_key: The columns of ``PRIMARY KEY (…) NOT ENFORCED``.
+        partitioned_by: The entries of ``PARTITIONED BY``, such as ``day(at)``.
     """
 
     name: str
     columns: tuple[Column, ...] = ()
     keys: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    primary_key: tuple[str, ...] = ()
+    partitioned_by: tuple[str, ...] = ()
 
 
 @dataclass
 class _Parser(RowParser):
     syntax: ClassVar[str] = _SYNTAX
     stream: bool = False
+    primary_key: list[str] = field(default_factory=list)
+    partitioned_by: list[str] = field(default_factory=list)
 
     def statement(self) -> Statement:
         try:
@@ -74,20 +79,87 @@ class _Parser(RowParser):
             columns = self.columns(until=TokenType.R_PAREN)
             self.expect(TokenType.R_PAREN, ") after the columns")
         options = self.clauses()
+        self.check_primary_key(columns)
         if self.problems:
             raise ConfigError(self.problems)
-        return Statement(name, tuple(columns), tuple(self.keys), options)
+        keys, partitions = tuple(self.primary_key), tuple(self.partitioned_by)
+        return Statement(name, tuple(columns), tuple(self.keys), options, keys, partitions)
 
     def row_column(self) -> Column:
         """Parses a column as ``RowParser`` does. In a stream, a column must not have the name of a ksqlDB pseudo
         column.
         """
         token, word = self.now, self.word()
+        if self.primary_key_clause():
+            raise Skip  # the clause is no column, and skipping it is no problem
         column = super().row_column()
         if self.stream and word in _PSEUDO and column.source is None:
             hint = f"declare it METADATA FROM '{_PSEUDO[word]}', or put the name of a field into backticks"
             self.note("SMT267", f"{word} is a pseudo column of ksqlDB, not a field", hint, token)
         return column
+
+    def primary_key_clause(self) -> bool:
+        """Parses ``[CONSTRAINT name] PRIMARY KEY (columns) NOT ENFORCED`` among the columns.
+
+        Returns False if the next tokens are something else, such as a column of this name.
+        """
+        start = self.at
+        if self.word() == "CONSTRAINT":
+            self.at += 2
+        if self.word() != "PRIMARY KEY":
+            self.at = start
+            return False
+        self.at += 1
+        if not self.take(TokenType.L_PAREN):
+            self.at = start
+            return False
+        names = [self.name()]
+        while self.take(TokenType.COMMA):
+            names.append(self.name())
+        self.expect(TokenType.R_PAREN, ") after the key")
+        self.enforced(names)
+        return True
+
+    def primary_key_of(self, column: Column) -> Column:
+        """See ``RowParser``."""
+        self.enforced([column.name])
+        return column
+
+    def enforced(self, names: list[str]) -> None:
+        """Takes the words ``NOT ENFORCED`` after a primary key. A topic cannot enforce a key."""
+        following = self.tokens[self.at : self.at + 2]
+        if [self.spelling(token).upper() for token in following] != ["NOT", "ENFORCED"]:
+            hint = "write PRIMARY KEY (…) NOT ENFORCED, as Flink does; ksqlDB's key column of a record is marked KEY"
+            self.refuse("PRIMARY KEY without NOT ENFORCED", hint)
+        self.at += 2
+        if self.primary_key:
+            self.refuse("a second PRIMARY KEY", "name all columns of the key in one")
+        self.primary_key += names
+
+    def check_primary_key(self, columns: list[Column]) -> None:
+        """Notes the key columns that the statement does not declare."""
+        known = {column.name for column in columns}
+        for name in self.primary_key:
+            if name not in known:
+                self.note("SMT267", f"PRIMARY KEY ({name}): there is no such column", "name a column of the statement")
+
+    def partitions(self) -> list[str]:
+        """Parses the columns and transforms of ``PARTITIONED BY``, as the sink's option ``partition_by`` has them."""
+        entries, depth = [], 0
+        self.expect(TokenType.L_PAREN, "( after PARTITIONED BY")
+        start = self.now.start if self.now is not None else 0
+        while (token := self.now) is not None:
+            self.at += 1
+            if depth == 0 and token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+                entries.append(self.text[start : token.start].strip())
+                start = token.end + 1
+                if token.token_type is TokenType.R_PAREN:
+                    return entries
+            elif token.token_type is TokenType.L_PAREN:
+                depth += 1
+            elif token.token_type is TokenType.R_PAREN:
+                depth -= 1
+        self.fail(") after PARTITIONED BY is expected")
 
     def dotted_name(self) -> str:
         parts = [self.name()]
@@ -105,11 +177,13 @@ class _Parser(RowParser):
             self.at += 1
             if word == "COMMENT":
                 self.quoted_text("COMMENT")
+            elif word == "PARTITIONED BY":
+                self.partitioned_by += self.partitions()
             elif word == "WITH":
                 options.update(self.options())
             else:
                 self.at -= 1
-                self.fail("COMMENT or WITH is expected")
+                self.fail("COMMENT, PARTITIONED BY or WITH is expected")
         if self.now is not None:
             self.fail("one statement is expected, there is something after it")
         return options

@@ -138,6 +138,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     _key(statement, options, arguments)
     arguments["properties"] = options.below("properties.")
     _offset_reset(arguments["properties"], options)
+    arguments.update(primary_key=statement.primary_key, partitioned_by=statement.partitioned_by)
     arguments["servers"] = arguments["properties"].pop("bootstrap.servers", "")
     arguments["push_down"] = _push_down(options)
     arguments["start"] = _start(options, arguments["properties"].pop("group.id", ""))

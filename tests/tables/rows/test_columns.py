@@ -17,6 +17,8 @@ from dagster_smt.model.topics.columns import (
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.rows.column_texts import parse_columns
+from dagster_smt.tables.sink_of_statement import sink_of_statement
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 FILES = FileTopics(Path("topics"))
@@ -243,12 +245,14 @@ def test_flinks_way_to_lose_records_has_a_hint_wherever_it_stands(formats):
 
 
 REFUSED = [
-    ("CREATE TABLE t (id INT, PRIMARY KEY (id) NOT ENFORCED)", "SMT267", "PRIMARY KEY"),
-    ("CREATE TABLE t (id INT PRIMARY KEY)", "SMT267", "PRIMARY KEY"),
-    ("CREATE TABLE t (id INT, CONSTRAINT k PRIMARY KEY (id) NOT ENFORCED)", "SMT267", "CONSTRAINT"),
+    ("CREATE TABLE t (id INT, PRIMARY KEY (id))", "SMT267", "PRIMARY KEY without NOT ENFORCED"),
+    ("CREATE TABLE t (id INT PRIMARY KEY)", "SMT267", "PRIMARY KEY without NOT ENFORCED"),
+    ("CREATE TABLE t (id INT, CONSTRAINT k UNIQUE (id) NOT ENFORCED)", "SMT267", "CONSTRAINT"),
+    ("CREATE TABLE t (id INT, PRIMARY KEY (name) NOT ENFORCED)", "SMT267", "PRIMARY KEY (name)"),
+    ("CREATE TABLE t (id INT PRIMARY KEY NOT ENFORCED, PRIMARY KEY (id) NOT ENFORCED)", "SMT267", "a second PRIMARY"),
     ("CREATE TABLE t (at TIMESTAMP(3), WATERMARK FOR at AS at - INTERVAL '5' SECOND)", "SMT267", "WATERMARK"),
     ("CREATE TABLE t (a INT, b AS a + 1)", "SMT267", "AS"),
-    ("CREATE TABLE t (a INT) PARTITIONED BY (a)", "SMT267", "PARTITIONED BY"),
+    ("CREATE TABLE t (a INT) PARTITIONED BY (a", "SMT250", "PARTITIONED BY"),
     ("CREATE TABLE t (a INT) LIKE other", "SMT267", "LIKE"),
     ("CREATE STREAM t AS SELECT a FROM other", "SMT267", "AS"),
     ("CREATE OR REPLACE STREAM t (a INT)", "SMT267", "OR REPLACE"),
@@ -378,3 +382,47 @@ def test_what_is_no_decoder(text):
 def test_a_column_made_in_python():
     schema = table("a BIGINT").columns[0].schema
     assert table((Column("a", schema, Metadata("offset"), virtual=True),)).row.columns[0].origin == "offset"
+
+
+KEYS = [
+    ("id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED", ("id",)),
+    ("id INT PRIMARY KEY NOT ENFORCED, name STRING", ("id",)),
+    ("region STRING, id INT NOT NULL, CONSTRAINT k PRIMARY KEY (region, `id`) NOT ENFORCED", ("region", "id")),
+    ("id INT, `PRIMARY KEY` STRING", ()),
+]
+
+
+@pytest.mark.parametrize(("columns", "key"), KEYS)
+def test_a_statement_may_name_the_key_of_the_sink(columns, key):
+    table = create(f"CREATE TABLE t ({columns}) WITH ('topic' = 't', 'format' = 'json')")
+    assert (table.primary_key, len(table.columns)) == (key, 2)
+    if key:
+        assert sink_of_statement(DeltaSink("x", "columns", mode="upsert"), table).keys == key
+        assert sink_of_statement(DeltaSink("x", "columns", mode="scd2", keys=key), table).keys == key
+
+
+def test_a_statement_may_name_the_partitions_of_the_sink():
+    table = create(
+        "CREATE TABLE t (id INT, at TIMESTAMP(3)) COMMENT 'c' PARTITIONED BY (bucket(16, id), day(at)) "
+        "WITH ('topic' = 't', 'format' = 'json')"
+    )
+    assert table.partitioned_by == ("bucket(16, id)", "day(at)")
+    sink = sink_of_statement(IcebergSink("x", "columns"), table)
+    assert sink.partition_by == table.partitioned_by and sink_of_statement(sink, table) == sink
+
+
+@pytest.mark.parametrize(
+    ("sink", "statement"),
+    [
+        (DeltaSink("x", "columns"), "the sink has no keys"),
+        (DeltaSink("x", "columns", mode="upsert", keys=["name"]), "the sink names other keys"),
+        (DeltaSink("x", "columns", mode="upsert", partition_by=["name"]), "the sink names other partitions"),
+        (FileTopics(Path("x")), "the sink has no partitions"),
+    ],
+)
+def test_a_sink_that_contradicts_its_statement_is_an_error(sink, statement):
+    columns = "(id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED) PARTITIONED BY (id)"
+    table = create(f"CREATE TABLE t {columns} WITH ('topic' = 't', 'format' = 'json')")
+    with pytest.raises(ConfigError, match=statement) as caught:
+        sink_of_statement(sink, table)
+    assert {problem.code for problem in caught.value.problems} == {"SMT267"}
