@@ -38,7 +38,7 @@ from dagster_smt.run.rejects import first_rejects, located, not_committed, rejec
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.resume import mirror
 from dagster_smt.run.run_spec import Progress, RunSpec
-from dagster_smt.run.spark_failures import after_commit
+from dagster_smt.run.spark_failures import problems_after_commit
 from dagster_smt.run.staging import EvaluatedWindow, staged
 from dagster_smt.run.time_parts import Parts
 from dagster_smt.run.topic_demands import unmet, without_unmet
@@ -323,7 +323,7 @@ class Attempt:
         except Exception as error:
             if not self.is_committed(state):
                 raise
-            report.warnings.append(after_commit(self.spec.sink.place, error))
+            report.warnings += problems_after_commit(self.spec.sink.place, error)
             return NewCommit(None, 0, 0)
 
     def is_committed(self, state: TableState) -> bool:

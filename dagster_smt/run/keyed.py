@@ -21,9 +21,10 @@ from dagster_smt.model.topics.keyed import CROSSING
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.run.counts import FAILED
 from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.run_spec import RunSpec
-from dagster_smt.run.staging import EvaluatedWindow
+from dagster_smt.run.staging import EvaluatedWindow, ranges_of_records
 from dagster_smt.spark.broadcasts import is_small
 from dagster_smt.spark.shuffles import by_key
 from dagster_smt.tables.keyed.fold import folded_events, last_events
@@ -106,6 +107,33 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
         hint = "leave the window out; or start the table over with window.rebuild: true"
         raise TableError(Problem("SMT723", f"{first.topic}-{first.partition}", statement, hint))
     return later
+
+
+def check_later(later: DataFrame, before: TableState | None, place: str) -> None:
+    """Raises an error if the chain rejects records after the window that the table has read before.
+
+    Without such a record, for example a tombstone, a replay would bring a deleted row back.
+
+    Args:
+        later: The evaluated records after the window.
+        before: The state of the table. Records that it lists as failed may fail again.
+        place: The table.
+
+    Raises:
+        TableError: SMT725.
+    """
+    failing = ranges_of_records(later.where(F.col("__status") == FAILED))
+    if before is not None:
+        failing = failing - before.failed
+    if not failing:
+        return
+    first = next(iter(failing.ranges()))
+    statement = (
+        f"the chain rejects {failing.records} records after the window that the table has read before, from "
+        f"{first.topic}-{first.partition} @ {first.start} on, so the current rows of its keys are unknown"
+    )
+    hint = "change the chain so that it accepts these records, or start the table over with window.rebuild: true"
+    raise TableError(Problem("SMT725", place, statement, hint))
 
 
 @dataclass(frozen=True)

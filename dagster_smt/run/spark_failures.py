@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from pyspark.errors import PySparkException
 
-from dagster_smt.errors import EngineError, Problem, SmtError
+from dagster_smt.errors import EngineError, Problem, SmtError, TableError
 from dagster_smt.model.reports.causes import SWITCH, log_causes
 from dagster_smt.spark.executors import SHIPPING
 from dagster_smt.spark.versions import condition_of
@@ -155,3 +155,13 @@ def after_commit(place: str, error: Exception) -> Problem:
     """Returns the problem of a step that failed after the commit. The problem contains only the class of ``error``."""
     statement = f"the table could not be checked after the run: {type(error).__name__}"
     return Problem("SMT595", place, statement, "the run is committed; read its log")
+
+
+def problems_after_commit(place: str, error: Exception) -> list[Problem]:
+    """Returns the problems of a commit whose last steps failed.
+
+    Changes of another writer in the moment of the commit (SMT708) have a text of their own.
+    """
+    if isinstance(error, TableError) and {problem.code for problem in error.problems} == {"SMT708"}:
+        return list(error.problems)
+    return [after_commit(place, error)]

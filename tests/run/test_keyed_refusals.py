@@ -18,7 +18,7 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
-from tests.run.keyed_table import KEY, VALUE, Keys
+from tests.run.keyed_table import KEY, VALUE, Keys, window_of
 from tests.run.keyed_world import MOMENT, PLACEHOLDER, Event
 from tests.run.test_keyed import upsert
 
@@ -171,3 +171,17 @@ def test_letters_have_no_keys(tmp_path):
     letters = DeltaSink(tmp_path / "letters", "columns", mode="upsert", keys=["id"])
     with pytest.raises(ConfigError, match="SMT700 dead_letters"):
         RunSpec("people", parse_chain([]), TopicTable(FileTopics(tmp_path)), sink, dead_letters=letters)
+
+
+@pytest.mark.long
+def test_a_replay_before_a_deletion_that_the_chain_rejects_now_is_refused(spark, tmp_path):
+    """MaskField rejects tombstones, as in Kafka: without the tombstone the row would come back."""
+    keys = Keys(tmp_path, spark)
+    keys.add([upsert(1, 0), Event(1, None, offset=1), upsert(2, 2)])
+    keys.run()
+    masks = {"alias": "mask", "type": "MaskField$Value", "options": {"fields": "note", "replacement": "x"}}
+    keys.chain = parse_chain([masks])
+    for tolerance in ("none", "all"):
+        with pytest.raises(TableError, match=r"SMT725 .*people-0 @ 1 on"):
+            keys.run(window=window_of(("people", 0, 0, 1)), errors_tolerance=tolerance)
+    assert list(keys.by_key()) == [2]
