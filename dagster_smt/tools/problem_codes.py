@@ -67,7 +67,7 @@ SHARED = {
     "SMT261": "model/topics/columns tables/rows/declare",
     "SMT263": "model/topics/columns tables/rows/declare",
     "SMT264": "model/topics/columns tables/rows/column_texts tables/rows/declare",
-    "SMT267": "tables/rows/column_texts tables/rows/statement",
+    "SMT267": "tables/rows/column_texts tables/rows/statement tables/sink_of_statement",
     "SMT269": "tables/rows/declare tables/rows/write tables/topic_table tables/written_formats",
     "SMT270": "cli/schema_arguments tables/rows/with_options tables/topic_table",
     "SMT272": "model/topics/csv_options model/topics/format",

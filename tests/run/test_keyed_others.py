@@ -58,12 +58,12 @@ def test_rows_that_change_in_the_moment_of_the_commit_are_told_after_it(spark, t
     keys.add([upsert(1, 0, "ours")])
     keys.run()
     keys.add([upsert(1, 1, "again")])
-    look, looks = DeltaTable._changes_since, []
+    changes_since, calls = DeltaTable._changes_since, []
 
     def late(table, seen, until=None):
-        looks.append(until)
-        if len(looks) > 1:
-            return look(table, seen, until)
+        calls.append(until)
+        if len(calls) > 1:
+            return changes_since(table, seen, until)
         deltalake.DeltaTable(str(tmp_path / "table")).delete("id = 1")
         return []
 

@@ -146,7 +146,10 @@ class _Parser(RowParser):
     def partitions(self) -> list[str]:
         """Parses the columns and transforms of ``PARTITIONED BY``, as the sink's option ``partition_by`` has them."""
         entries, depth = [], 0
-        self.expect(TokenType.L_PAREN, "( after PARTITIONED BY")
+        if not self.take(TokenType.L_PAREN):
+            self.refuse(
+                "PARTITIONED BY without a list", "write PARTITIONED BY (column, day(at)): the table's partitions"
+            )
         start = self.now.start if self.now is not None else 0
         while (token := self.now) is not None:
             self.at += 1

@@ -27,9 +27,9 @@ from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.sql import text as sql_text
 from dagster_smt.spark.types import nullable
 from dagster_smt.tables.layout_problems import layout_problems
-from dagster_smt.tables.schemas import all_structs, case_twins, changed_types, nul_names
+from dagster_smt.tables.schemas import case_twins, changed_types, nul_names
 from dagster_smt.tables.sink_options import DeltaSink
-from dagster_smt.tables.sinks import delta_layout
+from dagster_smt.tables.sinks import delta_history, delta_layout
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import is_absent, last_commit
 from dagster_smt.tables.sinks.merge import REPEATED, Merge, merge_statement, session_with, undisturbed, view_of
@@ -52,10 +52,8 @@ from dagster_smt.tables.sinks.protocol import (
 from dagster_smt.tables.sinks.replaced_rows import packed, replaced_rows, unpacked
 from dagster_smt.tables.sql import literal
 
-APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
 _CLEAN_UP = "delta.enableExpiredLogCleanup"
-_EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
 _OWN_SOURCE = {
     "spark.databricks.delta.merge.materializeSource": "none",
     "spark.databricks.delta.merge.failSourceCachedAfterMaterialization": "false",
@@ -65,7 +63,6 @@ caches the changes.
 
 Delta 4.1 rejects changes that are cached but not copied, because somebody could have cached them while they were read.
 """
-_MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _MAPPING = {
     "delta.columnMapping.mode": "name",
     "delta.minReaderVersion": "2",
@@ -392,7 +389,7 @@ class DeltaTable:
         def write() -> None:
             with self._conflicts():
                 self._add_columns(merge.columns)
-                settings = {**_settings(state), **_OWN_SOURCE}
+                settings = {**delta_history.commit_settings(state), **_OWN_SOURCE}
                 with view_of(changes) as view, session_with(self.session, settings) as session:
                     statement = merge_statement(self.name, view, merge)
                     if commits := self._changes_since(int(seen)):
@@ -418,14 +415,9 @@ class DeltaTable:
             seen: The version.
             until: The last version to look at. None: the current version.
         """
-        last = self._history(1)[0].version if until is None else until
-        if last <= seen:
-            return []
-        commits = []
-        for commit in self._history(self._history(1)[0].version - seen):
-            if seen < commit.version <= last and self._readable(commit) is None and commit.changes_rows:
-                commits.append(foreign(commit))
-        return commits
+        last = self._history(1)[0].version
+        commits = self._history(last - seen) if last > seen else []
+        return delta_history.foreign_changes(commits, self._readable, seen, last if until is None else until)
 
     def _add_columns(self, columns: StructType) -> None:
         """Adds those of ``columns`` to the table that are missing, and widens existing columns."""
@@ -483,12 +475,12 @@ class DeltaTable:
     def _make(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
         """Creates the table with the rows of ``frame`` and with ``state``."""
         layout = self.spec.layout
-        properties = {_CLEAN_UP: "false", **(_MAPPING if _odd_names(frame.schema) else {})}
+        properties = {_CLEAN_UP: "false", **(_MAPPING if delta_layout.odd_names(frame.schema) else {})}
         if delta_layout.generated_columns(layout):
             self._make_generated(frame.schema, properties)
             self._save(self._writer(frame, state, Replaced()))
         elif layout:
-            self._create_as(frame, _settings(state), properties, replace=False)
+            self._create_as(frame, delta_history.commit_settings(state), properties, replace=False)
         else:
             # a table in a catalog is created without rows, because its creation stores neither transaction nor state
             if self.spec.table:
@@ -502,7 +494,7 @@ class DeltaTable:
         layout = self.spec.layout
         if self.schema() is not None or not layout:
             return False
-        properties = _MAPPING if _odd_names(frame.schema) else {}
+        properties = _MAPPING if delta_layout.odd_names(frame.schema) else {}
         if delta_layout.generated_columns(layout):
             self._make_generated(frame.schema, properties)
         else:
@@ -530,9 +522,9 @@ class DeltaTable:
         layout, properties = self.spec.layout, self._properties()
         former = delta_layout.generated_in(properties)
         everything = Replaced(everything=True)
-        mapping = _MAPPING if _odd_names(frame.schema) else {}
+        mapping = _MAPPING if delta_layout.odd_names(frame.schema) else {}
         if generated := delta_layout.generated_columns(layout):
-            if former != generated or not _holds_columns(frame.schema, table):
+            if former != generated or not delta_layout.holds_columns(frame.schema, table):
                 raise self._no_rebuild()
             self._evolve(table, frame.schema)
             self._describe()
@@ -540,7 +532,7 @@ class DeltaTable:
             self._save(writer.options(overwriteSchema="false", mergeSchema="true"))
         elif former or layout.cluster_by:
             own_properties = {_CLEAN_UP: properties.get(_CLEAN_UP, "true"), **delta_layout.other_properties(properties)}
-            self._create_as(frame, _settings(state), {**own_properties, **mapping}, replace=True)
+            self._create_as(frame, delta_history.commit_settings(state), {**own_properties, **mapping}, replace=True)
         else:
             self._describe()
             writer = self._writer(frame, state, everything).options(**mapping)
@@ -558,7 +550,7 @@ class DeltaTable:
 
     def _writer(self, frame: DataFrame, state: TableState, replaced: Replaced) -> DataFrameWriter:
         options = {
-            "txnAppId": APPLICATION,
+            "txnAppId": delta_history.APPLICATION,
             "txnVersion": str(state.number),
             "userMetadata": state.to_text(),
             "mergeSchema": "true",
@@ -585,7 +577,7 @@ class DeltaTable:
         new columns.
         """
         properties = {}
-        if _odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:
+        if delta_layout.odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:
             properties.update(_MAPPING)
         wider = list(changed_types(table, schema, ""))
         if wider:
@@ -624,9 +616,9 @@ class DeltaTable:
         """
         session = id(self.session)
         with _RECORDING_LOCK:
-            users, before = _RECORDING.get(session, (0, self.session.conf.get(_EMPTY_COMMITS, None)))
+            users, before = _RECORDING.get(session, (0, self.session.conf.get(delta_history.EMPTY_COMMITS, None)))
             _RECORDING[session] = (users + 1, before)
-            self.session.conf.set(_EMPTY_COMMITS, "false")
+            self.session.conf.set(delta_history.EMPTY_COMMITS, "false")
         try:
             yield
         finally:
@@ -635,9 +627,9 @@ class DeltaTable:
                 if users > 1:
                     _RECORDING[session] = (users - 1, before)
                 elif before is None:
-                    self.session.conf.unset(_EMPTY_COMMITS)
+                    self.session.conf.unset(delta_history.EMPTY_COMMITS)
                 else:
-                    self.session.conf.set(_EMPTY_COMMITS, before)
+                    self.session.conf.set(delta_history.EMPTY_COMMITS, before)
 
     def _check_session(self) -> None:
         """Raises an error if the session lacks Delta. Without this check, the session would seem to find no table."""
@@ -653,29 +645,3 @@ class DeltaTable:
             hint = remedy("delta", self.session)
             problem = Problem("SMT610", self.spec.place, "this Spark session has no Delta Lake", hint)
             raise UnsupportedError(problem) from None
-
-
-def _settings(state: TableState) -> dict[str, str]:
-    """Returns the session settings that turn one statement into the commit of ``state``."""
-    return {
-        "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
-        "spark.databricks.delta.write.txnAppId": APPLICATION,
-        "spark.databricks.delta.write.txnVersion": str(state.number),
-        _EMPTY_COMMITS: "false",
-    }
-
-
-def _holds_columns(columns: StructType, others: StructType) -> bool:
-    """Returns True if ``others`` contains all columns in ``columns``, with the same types."""
-    types = {field.name: nullable(field.dataType) for field in columns.fields}
-    for field in others.fields:
-        if types.get(field.name) != nullable(field.dataType):
-            return False
-    return True
-
-
-def _odd_names(schema: StructType) -> bool:
-    """Returns True if a name in ``schema`` needs column mapping, because it contains characters that Parquet does not
-    permit in names.
-    """
-    return any(_MAPPED.search(name) for _, struct in all_structs(schema) for name in struct.names)

@@ -14,6 +14,8 @@ from pyspark.sql import Row
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.tables.sinks.protocol import ForeignCommit
 
+APPLICATION = "dagster_smt"
+EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
 _REPLACING = ("CREATE OR REPLACE", "REPLACE TABLE", "CLONE", "CONVERT")
 _OVERWRITING = ("Overwrite", "Complete", "OVERWRITE")
 _ROWS = ("WRITE", "STREAMING UPDATE", "DELETE", "UPDATE", "MERGE", "TRUNCATE", "RESTORE", "COPY INTO", *_REPLACING)
@@ -85,6 +87,17 @@ def commit_of(row: Row) -> Commit:
 def foreign(commit: Commit) -> ForeignCommit:
     """Converts ``commit``, a commit of another writer, into the form that messages use."""
     return ForeignCommit(f"version {commit.version}", commit.operation, commit.millis)
+
+
+def foreign_changes(
+    commits: Sequence[Commit], state_of: Callable[[Commit], TableState | None], seen: int, last: int
+) -> list[ForeignCommit]:
+    """Returns the commits of other writers after the version ``seen``, up to ``last``, that may have changed rows."""
+    changes = []
+    for commit in commits:
+        if seen < commit.version <= last and state_of(commit) is None and commit.changes_rows:
+            changes.append(foreign(commit))
+    return changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +186,13 @@ def _target(commit: Commit) -> str:
     if version is not None:
         return f"version {version}"
     return f"the version of {commit.parameters.get('timestamp') or commit.parameters.get('datetime')}"
+
+
+def commit_settings(state: TableState) -> dict[str, str]:
+    """Returns the session settings that turn one statement into the commit of ``state``."""
+    return {
+        "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
+        "spark.databricks.delta.write.txnAppId": APPLICATION,
+        "spark.databricks.delta.write.txnVersion": str(state.number),
+        EMPTY_COMMITS: "false",
+    }

@@ -7,6 +7,7 @@ generated columns, because Delta does not show readers which columns it generate
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,7 +17,9 @@ from pyspark.sql.types import StructType
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.model.topics.layout import OWN_PREFIX, TIMES, Layout, path_text, size_in_bytes
 from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.types import nullable
 from dagster_smt.tables.layout_problems import added_name
+from dagster_smt.tables.schemas import all_structs
 from dagster_smt.tables.sinks.replaced_rows import packed, unpacked
 from dagster_smt.tables.sql import literal
 
@@ -27,6 +30,7 @@ other writers read it.
 GENERATED = f"{OWN_PREFIX}generated"
 """The table property that stores the generated columns with their spelling in ``partition_by``, as packed JSON."""
 TARGET_SIZE = "delta.targetFileSize"
+_MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _EXPRESSIONS = {
     "year": ("INT", "YEAR({})"),
     "month": ("STRING", "DATE_FORMAT({}, 'yyyy-MM')"),
@@ -224,3 +228,19 @@ def _different(option: str, table: Iterable[str], definition: Iterable[str]) -> 
     if in_table == in_definition:
         return []
     return [f"{option} ({in_table} instead of {in_definition})"]
+
+
+def holds_columns(columns: StructType, others: StructType) -> bool:
+    """Returns True if ``others`` contains all columns in ``columns``, with the same types."""
+    types = {field.name: nullable(field.dataType) for field in columns.fields}
+    for field in others.fields:
+        if types.get(field.name) != nullable(field.dataType):
+            return False
+    return True
+
+
+def odd_names(schema: StructType) -> bool:
+    """Returns True if a name in ``schema`` needs column mapping, because it contains characters that Parquet does not
+    permit in names.
+    """
+    return any(_MAPPED.search(name) for _, struct in all_structs(schema) for name in struct.names)

@@ -159,7 +159,7 @@ def changed_at_the_same_moment(place: str, commits: Sequence[ForeignCommit]) -> 
 def repeated_keys(place: str) -> TableError:
     """Returns the error of a table that has several rows of one key, so that no change fits."""
     statement = "a key of this window has more than one row, because another writer added rows; no row was written"
-    hint = "remove the additional rows (the check keys_unique counts the keys); or start over with window.rebuild: true"
+    hint = "leave one row of each key in the table; or start the table over with window.rebuild: true"
     return TableError(Problem("SMT709", place, statement, hint))
 
 
