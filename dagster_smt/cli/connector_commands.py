@@ -17,6 +17,7 @@ from dagster_smt.connect import (
     NO_WORKER,
     Connector,
     ConnectorComponent,
+    ProjectSession,
     TransformVerdict,
     by_table,
     cluster_at,
@@ -24,11 +25,13 @@ from dagster_smt.connect import (
     connectors_at,
     index_report,
     read_worker,
+    session_for,
+    write_session,
     written_component,
 )
 from dagster_smt.connect.connector_sources import is_address
 from dagster_smt.connect.option_rules import OUTCOMES
-from dagster_smt.connect.report import REPORT, Imported
+from dagster_smt.connect.report import REPORT, Imported, with_installed_versions
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.visible import visible
 
@@ -128,6 +131,8 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
                 group=group,
             )
             _name_apart(component, imported)
+            if cluster is not None:
+                with_installed_versions(component, cluster)
             imported.append(Imported(connector, component, cluster))
     return imported
 
@@ -151,10 +156,12 @@ def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Pr
     other components are written.
     """
     exists = []
+    session = _session(imported, arguments)
+    to_do = list(session.to_do())
     for item in imported:
         print_report(item.connector, item.component, as_json=arguments.json)
         try:
-            folder = item.component.save(arguments.to, component_report(item))
+            folder = item.component.save(arguments.to, component_report(item, () if len(imported) > 1 else to_do))
         except FileExistsError as error:
             hint = "remove it, or import to another folder"
             exists.append(Problem("SMT019", str(error.filename), "there is a component already", hint))
@@ -163,11 +170,31 @@ def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Pr
             file = "defs.yaml" if item.component.attributes else REPORT
             say(f"  written: {folder / file}")
     if len(imported) > 1:
-        for name, text in index_report(imported).items():
+        for name, text in index_report(imported, to_do).items():
             (arguments.to / name).write_text(text, encoding="utf-8")
         if not arguments.json:
             say(f"index: {arguments.to / REPORT}")
+    if not arguments.json:
+        _print_session(session, to_do)
     return exists
+
+
+def _session(imported: list[Imported], arguments: argparse.Namespace) -> ProjectSession:
+    """Writes the Spark session of the components into a project that has none, and returns the session."""
+    worker = read_worker(arguments.worker) if arguments.worker else NO_WORKER
+    parts = []
+    for item in imported:
+        parts.append((worker.with_usual_providers(item.connector), item.component))
+    session = session_for(parts)
+    write_session(session, arguments.to)
+    return session
+
+
+def _print_session(session: ProjectSession, to_do: list[str]) -> None:
+    if session.file is not None:
+        say(f"Spark session: {session.file}")
+    for line in to_do:
+        say(f"to do: {visible(line)}")
 
 
 def _look(arguments: argparse.Namespace) -> "Look | None":

@@ -20,8 +20,11 @@ from dagster_smt.connect import (
     by_table,
     component_report,
     read_worker,
+    session_for,
+    write_session,
     written_component,
 )
+from dagster_smt.connect.iceberg_catalog import catalog_conf
 from dagster_smt.connect.report import Imported
 from dagster_smt.errors import ConfigError, Problem, needs_extras
 
@@ -179,7 +182,7 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOver
     """
     with needs_extras():
         from dagster_smt.connect.takeover.definition import Definition
-        from dagster_smt.connect.takeover.plans import catalog_conf, check_iceberg, take_over_plan
+        from dagster_smt.connect.takeover.plans import catalog_of, check_iceberg, take_over_plan
         from dagster_smt.connect.takeover.rest import ConnectRest
         from dagster_smt.connect.takeover.session import take_over_session
     connector = ConnectRest(arguments.url, arguments.connector).connector()
@@ -188,7 +191,7 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOver
         check_iceberg(part)
         definition = Definition(_component_folder(part, arguments))
         plans.append(take_over_plan(part, arguments.url, definition))
-    conf = catalog_conf(connector.config) | _conf(arguments.conf)
+    conf = catalog_conf(connector.config, catalog_of(plans[0])) | _conf(arguments.conf)
     with tempfile.TemporaryDirectory(prefix="dagster_smt_") as temporary:
         session, is_ours = take_over_session(conf, plans[0].spec)
         try:
@@ -216,8 +219,12 @@ def _component_folder(connector: Connector, arguments: argparse.Namespace) -> Pa
     if component.refused and not arguments.accept_import:
         raise ConfigError(_not_done(connector, component))
     if not (folder / "defs.yaml").exists():
-        component.save(arguments.to, component_report(Imported(connector, component)))
+        session = session_for([(worker.with_usual_providers(connector), component)])
+        write_session(session, arguments.to)
+        component.save(arguments.to, component_report(Imported(connector, component), list(session.to_do())))
         say(f"written: {folder / 'defs.yaml'}")
+        if session.file is not None:
+            say(f"Spark session: {session.file}")
     return folder
 
 

@@ -11,6 +11,9 @@ from dagster_smt.connect.connector_sources import connectors_at as connectors_at
 from dagster_smt.connect.connectors import Connector as Connector
 from dagster_smt.connect.connectors import read_connectors as read_connectors
 from dagster_smt.connect.option_rules import OptionVerdict as OptionVerdict
+from dagster_smt.connect.project_session import ProjectSession as ProjectSession
+from dagster_smt.connect.project_session import session_for as session_for
+from dagster_smt.connect.project_session import write_session as write_session
 from dagster_smt.connect.report import component_report as component_report
 from dagster_smt.connect.report import index_report as index_report
 from dagster_smt.connect.settings_of_lakes import by_table as by_table

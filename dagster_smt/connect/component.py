@@ -32,7 +32,7 @@ from dagster_smt.connect.option_verdicts import family_of, option_verdicts
 from dagster_smt.connect.proposed_columns import SchemaProposal, proposed_schema, sample_encodings
 from dagster_smt.connect.settings import TableSettings
 from dagster_smt.connect.settings_of_lakes import iceberg_table
-from dagster_smt.connect.survey import TransformVerdict, routers, survey
+from dagster_smt.connect.survey import FROM_JAR, TransformVerdict, routers, survey
 from dagster_smt.connect.targets import goal_of, table_settings
 from dagster_smt.connect.template_text import template_text, template_texts
 from dagster_smt.connect.topic_component import PATCH_FILE, Patch, beside, without_transforms
@@ -160,7 +160,7 @@ def written_component(
         return _untouched(name, connector)
     parts = _Parts(name, connector, source, topics, key, value, notes, worker, smt_jars)
     written = _of_topics(parts) if goal == "topic" else _of_table(parts, goal, lake, samples)
-    if smt_jars:
+    if any(verdict.text.startswith(FROM_JAR) for verdict in written.stages):
         jars = []
         for entry in absolute_entries(smt_jars, Path()):
             jars.append(template_text(entry))

@@ -8,11 +8,11 @@ from typing import Any
 from dagster_smt.connect.catalog import catalog
 from dagster_smt.connect.chains import is_looked_up
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.option_rules import OptionVerdict
+from dagster_smt.connect.option_rules import UNRESOLVED, OptionVerdict
 from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.connect.template_text import template_texts
 from dagster_smt.connect.worker import Worker
-from dagster_smt.model.secrets import shows_secret
+from dagster_smt.model.secrets import refers, shows_secret
 
 ISOLATION = "consumer.override.isolation.level"
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
@@ -68,6 +68,15 @@ def _login(connector: Connector) -> dict[str, str]:
     return login
 
 
+def _unresolved_login(connector: Connector) -> Iterator[OptionVerdict]:
+    """Yields verdicts on login options that refer to a provider of Connect that this package does not have."""
+    for option, value in connector.config.items():
+        name = option.removeprefix(_LOGIN)
+        is_login = option.startswith(_LOGIN) and name.startswith(_OF_LOGIN)
+        if is_login and is_looked_up(value) and not refers(value):
+            yield OptionVerdict(option, "not done", UNRESOLVED)
+
+
 def topic_sink(source: dict[str, Any]) -> dict[str, Any]:
     """Returns the sink for topics that are on the same cluster, or in the same folder, as ``source``."""
     if "kafka" not in source:
@@ -100,6 +109,7 @@ def of_topics_and_consumer(connector: Connector, source: dict[str, Any]) -> Iter
     if "kafka" in source:
         for name in _login(connector):
             yield OptionVerdict(f"{_LOGIN}{name}", "used", "table.source.kafka.options")
+        yield from _unresolved_login(connector)
 
 
 def _each_is_new(connector: Connector) -> bool:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 OptionOutcome = Literal["used", "not needed", "changed", "not done"]
+UNRESOLVED = "no run resolves this reference: mount the secret as a file, and write ${file:PATH:KEY}, or set a variable"
+"""The text of a verdict on a reference to a provider of Connect that this package does not have."""
 OUTCOMES: tuple[OptionOutcome, ...] = ("used", "changed", "not needed", "not done")
 
 

@@ -5,7 +5,7 @@ index.
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dagster_smt.connect.catalog import catalog
@@ -35,12 +35,27 @@ class Imported:
     cluster: Cluster | None = field(default=None)
 
 
-def component_report(imported: Imported) -> dict[str, str]:
+def with_installed_versions(component: ConnectorComponent, cluster: Cluster) -> None:
+    """Adds to the verdict on each class that needs a jar the version that the worker has installed."""
+    stages = []
+    for verdict in component.stages:
+        version = cluster.plugins.get(verdict.type, "")
+        if version and verdict.verdict == "not supported":
+            verdict = replace(verdict, text=f"{verdict.text}; installed: {version}")
+        stages.append(verdict)
+    component.stages = stages
+
+
+def component_report(imported: Imported, to_do: Sequence[str] = ()) -> dict[str, str]:
     """Returns the report about the connector in ``imported``, as a mapping from file names to texts. It contains no
     option values.
+
+    Args:
+        imported: The connector and its component.
+        to_do: Open steps for the project.
     """
     data = _data(imported)
-    return {REPORT: _page(imported, data), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}
+    return {REPORT: _page(imported, data, to_do), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}
 
 
 def _data(imported: Imported) -> dict[str, Any]:
@@ -101,12 +116,12 @@ def _todo(component: ConnectorComponent) -> Iterator[str]:
         yield f"apply to the connector the changes in {code(PATCH_FILE)} (`PATCH /connectors/NAME/config`)"
 
 
-def _page(imported: Imported, data: dict[str, Any]) -> str:
+def _page(imported: Imported, data: dict[str, Any], to_do: Sequence[str]) -> str:
     component = imported.component
     lines = [f"# {plain(data['connector'])}", ""]
     lines.append(f"Class: {code(data['class'])}. {plain(data['about'])}" if data["class"] else "No class.")
     lines += ["", f"It becomes {plain(data['becomes'])}.", "", "## To do", ""]
-    todo = list(_todo(component))
+    todo = [*_todo(component), *map(plain, to_do)]
     lines += [f"- {line}" for line in todo] or ["Nothing."]
     if data["transforms"]:
         rows = [("part", "verdict", "type", "text")]
@@ -123,9 +138,13 @@ def _page(imported: Imported, data: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def index_report(items: Sequence[Imported]) -> dict[str, str]:
+def index_report(items: Sequence[Imported], to_do: Sequence[str] = ()) -> dict[str, str]:
     """Returns the index of the connectors in ``items``, with the result and the open steps of each. It maps file names
     to texts.
+
+    Args:
+        items: The connectors and their components.
+        to_do: Open steps for the project.
     """
     ready = sum(not item.component.refused for item in items)
     lines = ["# Connectors", "", f"{ready} of {len(items)} connectors are complete.", ""]
@@ -144,7 +163,9 @@ def index_report(items: Sequence[Imported]) -> dict[str, str]:
         todo = list(_todo(item.component))
         if todo:
             lines += [f"### {plain(item.connector.label)}", "", *(f"- {line}" for line in todo), ""]
-    if not any(True for item in items for _ in _todo(item.component)):
+    if to_do:
+        lines += ["### The Spark session", "", *(f"- {plain(line)}" for line in to_do), ""]
+    if not to_do and not any(True for item in items for _ in _todo(item.component)):
         lines += ["Nothing.", ""]
-    data = {"connectors": [_data(item) for item in items]}
+    data = {"connectors": [_data(item) for item in items], "to_do": [*to_do]}
     return {REPORT: "\n".join(lines), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.iceberg_catalog import catalog_verdicts
 from dagster_smt.connect.settings import (
     KEYLESS,
     ONE_TABLE,
@@ -83,7 +84,7 @@ def iceberg_settings(connector: Connector) -> TableSettings:
     settings, config, table = TableSettings(), connector.config, iceberg_table(connector)
     if table:
         settings.say("connector.class", "used", "an Iceberg table")
-        settings.say(_TABLES, "used", "sink.iceberg.table: Spark looks it up in its default catalog")
+        settings.say(_TABLES, "used", "sink.iceberg.table")
     else:
         settings.say("connector.class", "not done", "the option names no table, or several: the component writes one")
         settings.say(_TABLES, "not done", ONE_TABLE)
@@ -96,6 +97,8 @@ def iceberg_settings(connector: Connector) -> TableSettings:
                 entries.append(_partition(text.strip()))
             settings.set(option, "partition_by", entries)
     _evolution(connector, settings)
+    for verdict in catalog_verdicts(connector):
+        settings.say(verdict.option, verdict.verdict, verdict.text)
     properties = {}
     for option, value in config.items():
         name = option.removeprefix(_PROPERTIES)

@@ -20,6 +20,8 @@ STRAY = "SMT007"
 """The code of the problem of options whose transform is not in the list of transforms. Kafka ignores such options."""
 BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
 """Routers that map each topic to exactly one topic, whatever the records contain."""
+FROM_JAR = "runs from its jar"
+"""The text of a verdict on a class that this package does not contain, and that a jar contains."""
 _NO_CLASS = "SMT010"
 _KAFKA_HAS_V2 = ("ExtractField",)
 """The transforms that support ``field.syntax.version=V2`` in Kafka 4.3.1."""
@@ -147,11 +149,11 @@ def _verdict(alias: str, chain: dict[str, str], smt_jars: Jars) -> TransformVerd
         problem = next((p for p in error.problems if p.code == _NO_CLASS), error.problems[0])
         text = _text(problem)
         if problem.code == _NO_CLASS and "." in type_:
-            text += f"; its jar: {jar_of(type_)}"
+            text += f"; its jar: {jar_of(type_)}; import with --smt-jars"
         return TransformVerdict(alias, type_, "not supported", text)
     stage = parsed.stages[0]
     if stage.foreign:
-        text = "; ".join(["runs from its jar", *map(_text, more)])
+        text = "; ".join([FROM_JAR, *map(_text, more)])
         return TransformVerdict(alias, type_, "exact", text)
     how = [*map(_text, parsed.warnings), *_differences(stage)]
     return TransformVerdict(alias, type_, "differs" if how else "exact", "; ".join(how))

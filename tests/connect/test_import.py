@@ -202,7 +202,8 @@ def test_the_report_and_the_components(capsys, tmp_path):
     assert "orders, paused: 1 exact, 1 differs, 1 not supported" in out
     assert "it is Debezium's" in out
     assert "bills: 0 exact, 2 differs" in out
-    assert sorted(p.name for p in (tmp_path / "defs").iterdir()) == ["bills", "import.json", "import.md", "orders"]
+    files = ["bills", "import.json", "import.md", "orders", "spark.py"]
+    assert sorted(p.name for p in (tmp_path / "defs").iterdir()) == files
     shutil.rmtree(tmp_path / "defs" / "bills")
     code, _, err = run(capsys, file, "--to", tmp_path / "defs")
     assert (code, "SMT019" in err) == (1, True)

@@ -2,8 +2,6 @@
 table.
 """
 
-from collections.abc import Mapping
-
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.connect.settings import is_true
@@ -18,12 +16,6 @@ _APACHE = "org.apache.iceberg.connect.IcebergSinkConnector"
 _TABULAR = "io.tabular.iceberg.connect.IcebergSinkConnector"
 _ICEBERG = (_APACHE, _TABULAR)
 _FAMILIES = ("iceberg", "delta", "files")
-_CATALOG = "iceberg.catalog"
-_OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
-"""Settings of a JDBC catalog that only Spark needs. They prevent a second copy of the catalog, and add a column for
-views.
-"""
-_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 
 
 def take_over_plan(connector: Connector, url: str, definition: Definition) -> TakeOverPlan:
@@ -99,20 +91,10 @@ def check_iceberg(connector: Connector) -> None:
         raise UnsupportedError(Problem("SMT795", connector.name, statement, "name its tables in iceberg.tables"))
 
 
-def catalog_conf(config: Mapping[str, str]) -> dict[str, str]:
-    """Returns the Spark settings with which the catalog in ``config``, of an Iceberg sink, becomes the default catalog.
-
-    The catalog gets the name that the sink uses, so that the connector and the runs write the same table.
+def catalog_of(plan: TakeOverPlan) -> str:
+    """Returns the catalog that the component's table names: ``iceberg_2`` of ``iceberg_2.shop.orders``; empty if the
+    name begins with the connector's namespace.
     """
-    prefix = f"{_CATALOG}."
-    options = {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}
-    if not options:
-        return {}
-    name = config.get(_CATALOG, "").strip() or "iceberg"
-    head = f"spark.sql.catalog.{name}"
-    if "jdbc" in f"{options.get('type', '')}{options.get('catalog-impl', '')}".lower():
-        options = {**_OF_JDBC, **options}
-    conf = {}
-    for option, value in options.items():
-        conf[f"{head}.{option}"] = value
-    return {**conf, head: _CATALOG_CLASS, "spark.sql.defaultCatalog": name}
+    table = getattr(plan.spec.sink, "table", "")
+    catalog, _, rest = table.partition(".")
+    return catalog if plan.table and rest == plan.table else ""

@@ -16,6 +16,7 @@ from dagster_smt.orchestration.automation.schedules import build_smt_schedule
 from dagster_smt.orchestration.automation.sensors import build_lag_sensor, build_new_topic_sensor
 from dagster_smt.orchestration.checks import DEFAULT_SMALL_FILES, SmtChecks
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
+from dagster_smt.orchestration.components.shared_topics import observed_elsewhere
 from dagster_smt.orchestration.components.table_models import (
     ResolvedChain,
     ResolvedChecks,
@@ -37,7 +38,7 @@ from dagster_smt.orchestration.definitions.many_tables import build_tables_asset
 from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
-from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator
+from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator, topic_keys
 from dagster_smt.orchestration.resources import SparkSessionResource
 from dagster_smt.tables.sink_options import TableSink
 
@@ -235,9 +236,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         """Returns the asset, its topics, its jobs, its schedule and its sensors."""
         translator = _OfComponent(self)
         asset = self._asset(translator)
-        name, topics = asset.op.name, []
-        if self.observe_topics:
-            topics.append(build_topic_assets(self.table, name=f"{name}_topics", translator=translator))
+        name = asset.op.name
         schedules = []
         if self.schedule:
             schedules.append(build_smt_schedule(asset, self.schedule, execution_timezone=self.execution_timezone))
@@ -245,6 +244,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         if context is not None:  # a component that is created in Python belongs to no project
             others = context.component_tree.get_all_components(SmtChainComponent)
         self.check_sink(others)
+        topics = self._topics(asset, translator, others)
         if self.spark is not None:
             self.check_session(others)
             resources = {self.spark_key: _session(self.spark.model_dump_json())}
@@ -270,6 +270,20 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             schedules=schedules,
             resources=resources,
         )
+
+    def _topics(
+        self, asset: dg.AssetsDefinition, translator: "_OfComponent", others: Sequence["SmtChainComponent"]
+    ) -> list[dg.AssetsDefinition]:
+        """Returns the observable assets of the topics that no other component observes."""
+        if not self.observe_topics:
+            return []
+        elsewhere = set()
+        if translator.data is not None:
+            elsewhere = observed_elsewhere(self, translator.data, others)
+        if elsewhere and elsewhere.issuperset(topic_keys(self.table)):
+            return []
+        name = f"{asset.op.name}_topics"
+        return [build_topic_assets(self.table, name=name, translator=translator, without=elsewhere)]
 
     def check_sink(self, others: Sequence["SmtChainComponent"]) -> None:
         """Raises an error if one of the components in ``others`` writes to the same table. Without this check, the

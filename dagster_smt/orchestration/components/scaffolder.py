@@ -2,7 +2,6 @@
 runs at once.
 """
 
-import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from dagster_smt.cli.connector_commands import print_report
 from dagster_smt.connect import ANY_CLUSTER, Connector, ConnectorComponent, connectors_at, written_component
+from dagster_smt.connect.project_session import has_session, write_session_file
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.proposal.look import Look
@@ -29,22 +29,6 @@ _RECORDS = (
     '{"id": 1, "customer": {"name": "Ada", "email": "ada@example.org"}}',
     '{"id": 2, "customer": {"email": null}}',
 )
-
-
-_SESSION = '''"""The Spark session of the project's tables: one for all of them, as a process has one."""
-
-import dagster as dg
-
-from dagster_smt import SparkSessionResource
-
-
-@dg.definitions
-def session() -> dg.Definitions:
-    """The session of all tables; write secrets as ${env:NAME}."""
-    return dg.Definitions(resources={"spark": SparkSessionResource(conf={"spark.master": "local[*]"})})
-'''
-_RESOURCE = re.compile(r"SparkSessionResource|PySparkResource|[\"']spark[\"']\s*:")
-_SPARK = re.compile(r"^\s*spark:", re.MULTILINE)
 
 
 class SmtScaffoldParams(BaseModel):
@@ -141,18 +125,9 @@ def _session(target: Path) -> None:
     error.
     """
     folder = next((parent for parent in target.parents if parent.name == "defs"), target.parent)
-    if folder.name == "defs":
-        modules = [*folder.parent.rglob("*.py")]
-    else:
-        modules = [*folder.rglob("*.py")]
-    texts = [file.read_text(encoding="utf-8", errors="replace") for file in modules]
-    components = []
-    for file in folder.rglob("defs.yaml"):
-        components.append(file.read_text(encoding="utf-8", errors="replace"))
-    has_session = any(map(_RESOURCE.search, texts)) or any(map(_SPARK.search, components))
-    if not has_session:
-        (folder / "spark.py").write_text(_SESSION, encoding="utf-8")
-        echo(f"Creating the Spark session of the project at {folder / 'spark.py'}.", err=True)
+    if not has_session(folder):
+        file = write_session_file(folder)
+        echo(f"Creating the Spark session of the project at {file}.", err=True)
 
 
 def _connector(params: SmtScaffoldParams, name: str) -> Connector:

@@ -7,7 +7,7 @@ that depends on topics (``AutomationCondition.eager()``, freshness, sensors) use
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,6 +63,7 @@ def build_topic_assets(
     automation_condition: dg.AutomationCondition[Any] | None = None,
     freshness_policy: dg.FreshnessPolicy | None = None,
     translator: SmtTranslator | None = None,
+    without: Collection[dg.AssetKey] = (),
 ) -> dg.AssetsDefinition:
     """Builds observable assets for the topics of tables. The assets of the tables depend on these assets.
 
@@ -80,6 +81,7 @@ def build_topic_assets(
         automation_condition: As in ``dg.AssetSpec``.
         freshness_policy: As in ``dg.AssetSpec``.
         translator: Customises the specs (``get_topic_spec``). The tables need the same translator.
+        without: Keys of topics that other assets observe already, such as ``kafka/orders``.
 
     Raises:
         ConfigError: SMT038, the tables have several sources, or the source is a table.
@@ -89,7 +91,8 @@ def build_topic_assets(
     watched_by_key = {}
     for t in tables:
         for w in _watched(t):
-            watched_by_key[w.key] = w
+            if w.key not in without:
+                watched_by_key[w.key] = w
     specs = []
     for w in watched_by_key.values():
         specs.append(

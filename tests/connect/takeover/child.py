@@ -8,8 +8,8 @@ from pathlib import Path
 
 def serve(lake: str, jars_folder: str, more: str) -> None:
     from dagster_smt.cli import main
+    from dagster_smt.connect.iceberg_catalog import catalog_conf
     from dagster_smt.connect.takeover.definition import Definition
-    from dagster_smt.connect.takeover.plans import catalog_conf
     from dagster_smt.connect.takeover.session import take_over_session
     from dagster_smt.errors import SmtError
     from dagster_smt.run.batch import run

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from dagster_smt.connect.takeover.plans import catalog_conf
+from dagster_smt.connect.iceberg_catalog import catalog_conf
 from dagster_smt.testing.broker import fetch_from_maven, free_port, java
 from tests.connect.takeover.test_kills_of_take_overs import Child, ids_of
 from tests.connect.takeover.workers import Worker

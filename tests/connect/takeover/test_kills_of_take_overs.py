@@ -51,7 +51,7 @@ class Child:
         self.lines.put("GONE")
 
     def ready(self) -> "Child":
-        assert self.lines.get(timeout=120) == "READY", (self.log.name, "the child did not start")
+        assert self.lines.get(timeout=900) == "READY", (self.log.name, "the child did not start")
         return self
 
     def order(self, **order: object) -> None:
@@ -159,6 +159,8 @@ def test_every_record_is_there_once(tmp_path, kind, kinds):
                 for _ in range(judge.random.randrange(1, 3)):
                     world.produce(judge.random.randrange(1, 50))
                     judge.run()
+                for table, ids in world.expected_ids().items():
+                    assert sorted(ids_of(world, table)) == ids, (number, table)
                 if number + 1 < TAKE_OVERS:
                     judge.command("takeover", "--back")
                 rows = 0

@@ -14,12 +14,13 @@ import pytest
 from dagster_smt.cli import argument_parser
 from dagster_smt.cli.shadow_page import shadow_page
 from dagster_smt.connect import Connector, by_table, written_component
+from dagster_smt.connect.iceberg_catalog import catalog_conf
 from dagster_smt.connect.takeover import control_topic, shadow
 from dagster_smt.connect.takeover.audit_record import config_hash, page_of, read_record, write_record
 from dagster_smt.connect.takeover.column_comparison import column_differences, last_records
 from dagster_smt.connect.takeover.control_topic import InFlight, event_of
 from dagster_smt.connect.takeover.definition import Definition
-from dagster_smt.connect.takeover.plans import catalog_conf, take_over_plan
+from dagster_smt.connect.takeover.plans import take_over_plan
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.shadow import Shadow, ShadowOptions, ShadowReport, facts_of
 from dagster_smt.connect.takeover.take_over import TakeOver

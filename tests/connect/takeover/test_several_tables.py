@@ -2,9 +2,9 @@
 
 import pytest
 
+from dagster_smt.connect.iceberg_catalog import catalog_conf
 from dagster_smt.connect.takeover.connector_table import TakeOverTable
 from dagster_smt.connect.takeover.definition import Definition
-from dagster_smt.connect.takeover.plans import catalog_conf
 from dagster_smt.errors import TableError
 from dagster_smt.run.batch import run
 from tests.connect.takeover.workers import Worker

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from dagster_smt.cli import main
+from dagster_smt.connect.iceberg_catalog import catalog_conf
 from dagster_smt.connect.takeover.definition import Definition
-from dagster_smt.connect.takeover.plans import catalog_conf
 from dagster_smt.errors import TableError
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run

@@ -1,0 +1,108 @@
+"""Settings of Spark for the catalog of an Iceberg sink, so that runs write the same table as the connector."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from dagster_smt.connect.chains import is_looked_up
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.option_rules import UNRESOLVED, OptionVerdict
+from dagster_smt.model.secrets import refers, setting_shows_secret
+
+_CATALOG = "iceberg.catalog"
+_HADOOP = "iceberg.hadoop."
+_USUAL = "iceberg"
+"""The catalog's name in a sink that does not name it."""
+_OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
+"""Settings of a JDBC catalog that only Spark needs. They prevent a second copy of the catalog, and add a column for
+views.
+"""
+_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
+DEFAULT_CATALOG = "spark.sql.defaultCatalog"
+_IN_SESSION = "in the project's Spark session"
+
+
+def catalog_name(config: Mapping[str, str]) -> str:
+    """Returns the name of an Iceberg sink's catalog."""
+    return config.get(_CATALOG, "").strip() or _USUAL
+
+
+def catalog_conf(config: Mapping[str, str], name: str = "") -> dict[str, str]:
+    """Returns Spark's settings that make the catalog of an Iceberg sink the default catalog.
+
+    Args:
+        config: The properties of the connector.
+        name: The name of the catalog in Spark. By default the name that the sink uses, so that the connector and the
+            runs write the same table.
+    """
+    settings = _settings(config)
+    if not settings:
+        return {}
+    name = name or catalog_name(config)
+    head = f"spark.sql.catalog.{name}"
+    conf = {}
+    for setting, value in {**_of_kind(settings), **settings}.items():
+        conf[f"{head}.{setting}"] = value
+    return {**conf, head: _CATALOG_CLASS, DEFAULT_CATALOG: name}
+
+
+def without_secrets(conf: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Returns the settings of a catalog with references in place of secrets, and the setting of each variable to which
+    a reference refers: ``${env:ICEBERG_JDBC_PASSWORD}`` for ``spark.sql.catalog.iceberg.jdbc.password``.
+    """
+    safe, variables = {}, {}
+    for setting, value in conf.items():
+        if setting_shows_secret(setting, value):
+            variable = _variable(setting)
+            variables[variable] = setting
+            safe[setting] = f"${{env:{variable}}}"
+        else:
+            safe[setting] = value
+    return safe, variables
+
+
+def catalog_verdicts(connector: Connector) -> Iterator[OptionVerdict]:
+    """Yields a verdict on each option of an Iceberg sink that becomes a setting of the project's Spark session."""
+    config = connector.config
+    if not _settings(config):
+        return
+    for option, value in config.items():
+        setting = _setting(option)
+        if option == _CATALOG:
+            yield OptionVerdict(option, "used", f"the name of the catalog {_IN_SESSION}")
+        elif setting and setting_shows_secret(f"spark.sql.catalog.iceberg.{setting}", value):
+            text = f"the catalog's setting {setting} {_IN_SESSION}, as a reference to an environment variable: set it"
+            yield OptionVerdict(option, "changed", text)
+        elif setting and is_looked_up(value) and not refers(value):
+            yield OptionVerdict(option, "not done", UNRESOLVED)
+        elif setting:
+            yield OptionVerdict(option, "used", f"the catalog's setting {setting} {_IN_SESSION}")
+
+
+def _settings(config: Mapping[str, str]) -> dict[str, str]:
+    """Returns the settings of the catalog, below ``spark.sql.catalog.NAME``."""
+    settings = {}
+    for option, value in config.items():
+        setting = _setting(option)
+        if setting:
+            settings[setting] = value
+    return settings
+
+
+def _setting(option: str) -> str:
+    """Returns the setting of a catalog in Spark that an option becomes; empty for other options."""
+    if option.startswith(f"{_CATALOG}."):
+        return option.removeprefix(f"{_CATALOG}.")
+    if option.startswith(_HADOOP):  # the sink's own Hadoop settings; Spark has these for each catalog
+        return f"hadoop.{option.removeprefix(_HADOOP)}"
+    return ""
+
+
+def _of_kind(settings: Mapping[str, str]) -> dict[str, str]:
+    """Returns the settings that only Spark needs for this kind of catalog."""
+    kind = f"{settings.get('type', '')}{settings.get('catalog-impl', '')}"
+    return _OF_JDBC if "jdbc" in kind.lower() else {}
+
+
+def _variable(setting: str) -> str:
+    """Returns the name of the environment variable for a secret of a catalog."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", setting.removeprefix("spark.sql.catalog.")).upper()

@@ -1,0 +1,156 @@
+"""The Spark session of a Dagster project: finds it, and writes the file if the project has none."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dagster_smt.connect.component import ConnectorComponent
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.iceberg_catalog import DEFAULT_CATALOG, catalog_conf, catalog_name, without_secrets
+from dagster_smt.connect.template_text import template_text
+
+SESSION_FILE = "spark.py"
+_OTHER_FILE = "spark_session.py"
+"""The name of the file if the project uses ``spark.py`` for something else."""
+_MASTER = {"spark.master": "local[*]"}
+_RESOURCE = re.compile(r"SparkSessionResource|PySparkResource|[\"']spark[\"']\s*:")
+_SPARK = re.compile(r"^\s*spark:", re.MULTILINE)
+_TEXT = '''"""The Spark session of the project's tables: one for all of them, as a process has one."""
+
+import dagster as dg
+
+from dagster_smt import SparkSessionResource
+
+CONF = {}
+
+
+@dg.definitions
+def session() -> dg.Definitions:
+    """The session of all tables; write secrets as ${env:NAME}."""
+    return dg.Definitions(resources={"spark": SparkSessionResource(conf=CONF)})
+'''
+
+
+@dataclass
+class ProjectSession:
+    """The Spark session that the components of a project need.
+
+    Attributes:
+        conf: The settings of the session, with references in place of secrets.
+        variables: The environment variables to which the references refer, each with the setting of its secret.
+        file: The file that was written; None if the project has a session, or if no project was recognised.
+        in_project: True if the components are in a project, which has a folder ``defs``.
+    """
+
+    conf: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    file: Path | None = None
+    in_project: bool = False
+
+    def to_do(self) -> Iterator[str]:
+        """Yields what is left to do for the session. No line contains the value of a setting."""
+        catalogs = [setting for setting in self.conf if setting not in _MASTER]
+        if self.file is None and not self.in_project:
+            yield "give the project a SparkSessionResource: dagster-smt writes it if the folder of --to is in defs"
+        elif self.file is None and catalogs:
+            yield f"add to the project's Spark session, which the command left as it is: {', '.join(catalogs)}"
+        for variable, setting in self.variables.items():
+            yield f"set the environment variable {variable}, the secret of {setting}"
+        for setting, value in self.conf.items():
+            if value.startswith("jdbc:"):
+                yield f"add the driver of the database of {setting} to the session: spark.jars.packages"
+
+
+def session_for(parts: Iterable[tuple[Connector, ConnectorComponent]]) -> ProjectSession:
+    """Returns the session for components of Iceberg sinks, and puts the name of the catalog in front of the name of
+    each component's table. The catalog cannot be the session's default catalog, because Spark then finds no Delta table
+    by its path.
+    """
+    session = ProjectSession()
+    catalogs: dict[str, dict[str, str]] = {}
+    for connector, component in parts:
+        if "iceberg" not in component.attributes.get("sink", {}):
+            continue
+        conf = catalog_conf(connector.config)
+        if not conf:
+            continue
+        name = _free_name(connector, catalogs)
+        catalogs[name] = conf
+        safe, variables = without_secrets(catalog_conf(connector.config, name))
+        del safe[DEFAULT_CATALOG]
+        sink = component.attributes["sink"]["iceberg"]
+        sink["table"] = f"{template_text(name)}.{sink['table']}"
+        session.conf |= safe
+        session.variables |= variables
+    return session
+
+
+def _free_name(connector: Connector, catalogs: Mapping[str, Mapping[str, str]]) -> str:
+    """Returns the name of a connector's catalog; with a number if another connector's catalog has the same name."""
+    conf = catalog_conf(connector.config)
+    for name, other in catalogs.items():
+        if other == conf:
+            return name
+    first = catalog_name(connector.config)
+    name, number = first, 2
+    while name in catalogs:
+        name = f"{first}_{number}"
+        number += 1
+    return name
+
+
+def write_session(session: ProjectSession, folder: Path) -> None:
+    """Writes the session into a project that has none. A second session would be an error.
+
+    Args:
+        session: The session. Its ``file`` and ``in_project`` are set.
+        folder: The folder of the components, which is the folder ``defs`` of the project or a folder in it.
+    """
+    defs = next((place for place in (folder.absolute(), *folder.absolute().parents) if place.name == "defs"), None)
+    session.in_project = defs is not None
+    if defs is not None and not has_session(defs):
+        session.file = write_session_file(defs, session.conf)
+
+
+def has_session(folder: Path) -> bool:
+    """Returns True if the project of a folder has a Spark session: in a module, or in a component.
+
+    Args:
+        folder: The folder ``defs`` of the project; of any other folder, only its own files are read.
+    """
+    package = folder.parent if folder.name == "defs" else folder
+    for file in package.rglob("*.py"):
+        if _RESOURCE.search(_text_of(file)):
+            return True
+    return any(_SPARK.search(_text_of(file)) for file in folder.rglob("defs.yaml"))
+
+
+def write_session_file(folder: Path, conf: Mapping[str, str] | None = None) -> Path:
+    """Writes the module with the session, and returns its path. A file of the same name stays as it is."""
+    file = folder / SESSION_FILE
+    if file.exists():
+        file = folder / _OTHER_FILE
+    folder.mkdir(parents=True, exist_ok=True)
+    with file.open("x", encoding="utf-8") as out:
+        out.write(_TEXT.replace("{}", _dictionary({**_MASTER, **(conf or {})}), 1))
+    return file
+
+
+def _dictionary(conf: Mapping[str, str]) -> str:
+    """Returns settings as Python's text: on one line if there is only one setting."""
+    entries = [f"{_quoted(setting)}: {_quoted(value)}" for setting, value in conf.items()]
+    if len(entries) == 1:
+        return f"{{{entries[0]}}}"
+    lines = "".join(f"    {entry},\n" for entry in entries)
+    return f"{{\n{lines}}}"
+
+
+def _quoted(text: str) -> str:
+    plain = text.isascii() and text.isprintable()  # JSON and Python write such texts in the same way
+    return json.dumps(text) if plain else repr(text)
+
+
+def _text_of(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")

@@ -1,0 +1,38 @@
+"""Topics that several components read: one of the components observes each topic, since an asset exists once."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from dagster_smt.orchestration.definitions.translator import SmtAssetData, topic_keys
+
+if TYPE_CHECKING:
+    from dagster_smt.orchestration.components.chain import SmtChainComponent
+
+
+def observed_elsewhere(
+    component: "SmtChainComponent", data: SmtAssetData, others: Sequence["SmtChainComponent"]
+) -> set[dg.AssetKey]:
+    """Returns the keys of a component's topics that another component observes.
+
+    Of several components that read a topic of the same cluster, the component whose asset key sorts first observes
+    the topic. Topics of the same name in different clusters are left to Dagster, which rejects two assets with one key.
+
+    Args:
+        component: The component.
+        data: The data of the component's asset, for translations.
+        others: All components of the project.
+    """
+    elsewhere = set()
+    keys = set(topic_keys(component.table))
+    for other in others:
+        if not other.observe_topics or other.asset_key.to_user_string() >= component.asset_key.to_user_string():
+            continue
+        if other.table.source.place != component.table.source.place:
+            continue
+        for key in keys.intersection(topic_keys(other.table)):
+            spec = dg.AssetSpec(key)
+            if other.get_topic_spec(spec, data).key == component.get_topic_spec(spec, data).key:
+                elsewhere.add(key)
+    return elsewhere
