@@ -132,7 +132,7 @@ def test_the_version_of_a_class_that_needs_a_jar():
 
 def test_a_reference_that_no_run_resolves_is_not_done():
     unresolved = "${secrets:ns/name:key}"
-    config = {**ICEBERG, "iceberg.catalog.token": unresolved, "consumer.override.ssl.keystore.password": unresolved}
+    config = {**ICEBERG, "iceberg.catalog.uri": unresolved, "consumer.override.ssl.keystore.password": unresolved}
     component = written_component(Connector("c", config), SOURCE)
     undone = [v.option for v in component.options if v.verdict == "not done"]
-    assert undone == ["iceberg.catalog.token", "consumer.override.ssl.keystore.password"] and component.refused
+    assert undone == ["iceberg.catalog.uri", "consumer.override.ssl.keystore.password"] and component.refused
