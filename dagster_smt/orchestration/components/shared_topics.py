@@ -1,19 +1,27 @@
 """Topics that several components read: one of the components observes each topic, since an asset exists once."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import dagster as dg
 
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, topic_keys
-
-if TYPE_CHECKING:
-    from dagster_smt.orchestration.components.chain import SmtChainComponent
+from dagster_smt.tables.topic_table import TopicTable
 
 
-def observed_elsewhere(
-    component: "SmtChainComponent", data: SmtAssetData, others: Sequence["SmtChainComponent"]
-) -> set[dg.AssetKey]:
+class ReadsTopics(Protocol):
+    """The part of a component that says which topics it reads and observes."""
+
+    asset_key: dg.AssetKey
+    table: TopicTable
+    observe_topics: bool
+
+    def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
+        """Returns the spec of a topic."""
+        ...
+
+
+def observed_elsewhere(component: ReadsTopics, data: SmtAssetData, others: Sequence[ReadsTopics]) -> set[dg.AssetKey]:
     """Returns the keys of a component's topics that another component observes.
 
     Of several components that read a topic of the same cluster, the component whose asset key sorts first observes
