@@ -94,7 +94,12 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[str]:
 @contextmanager
 def connect_server(folder: Path, conf: Mapping[str, str], **changes: str) -> Iterator[str]:
     """A Connect server with a session's settings; gives its address."""
+    import pyspark
+
     own = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0"}
+    if pyspark.__version__.startswith("3."):  # its server is a package; Spark 4 brings the server along
+        server = f"org.apache.spark:spark-connect_2.12:{pyspark.__version__}"
+        own["spark.jars.packages"] = ",".join(filter(None, [conf.get("spark.jars.packages"), server]))
     settings = [f"--conf={key}={value}" for key, value in {**conf, **own}.items()]
     arguments = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", *settings, "spark-internal"]
     started: list[subprocess.Popen] = []
