@@ -77,12 +77,14 @@ class Way:
 RECORDS_IN_JVM = Way(
     "records in the JVM",
     "The sink holds records, the values are JSON without a schema, and every stage has a program.",
-    "Java runs the chain on the bytes of a record, without a copy to Python. Records that are not plain go to Python.",
+    "Java runs the chain on the bytes of a record, without a copy to Python. Records that the lane "
+    "cannot handle go to Python.",
     lambda facts: facts.records_out and facts.lane_runs_chain,
 )
 RECORDS_IN_KAFKAS_CLASSES = Way(
     "records in Kafka's classes",
-    "The sink holds records, every stage is Kafka's own or `stage.process` is `spark`, and Spark runs on this machine.",
+    "The sink holds records. Every stage is one of Kafka's own classes, or `stage.process` is `spark`. Spark runs on "
+    "this machine.",
     "Spark's JVM calls Kafka's converters and the classes. Records that a converter rejects go to Python.",
     lambda facts: facts.records_out and facts.jvm_runs_kafkas_classes,
 )
@@ -95,12 +97,12 @@ RECORDS_IN_PYTHON = Way(
 ROWS_AFTER_FOREIGN = Way(
     "rows after foreign stages",
     "A stage runs from a jar.",
-    "Only the results of the stage show their schemas. The Python evaluator turns each result into a row.",
+    "The schema after such a stage is known only from its results. The Python evaluator turns each result into a row.",
     lambda facts: facts.has_foreign,
 )
 ROWS_OF_ARRAYS = Way(
     "columns of arrays",
-    "The values may be arrays, and each object of an array becomes a row.",
+    "The topic table requests rows of arrays.",
     "Python splits the arrays. After that, each object is a value with the declared schema.",
     lambda facts: facts.arrays_as_rows,
 )
@@ -108,7 +110,7 @@ COLUMNS_IN_JVM = Way(
     "columns parsed in the JVM",
     "The schemas are declared, and the JVM lane knows their types.",
     "JSON strings become columns without a copy to Python. Spark runs the stages. "
-    "Strings that are not plain go to Python.",
+    "Strings that the lane cannot handle go to Python.",
     lambda facts: not facts.names_schemas and facts.lane_parses,
 )
 COLUMNS_IN_PYTHON = Way(
