@@ -32,7 +32,7 @@ from dagster_smt.run.commits import (
 from dagster_smt.run.erased_records import erased_persons, without_erased
 from dagster_smt.run.first_schema import waiting, waits_for_rows, with_more_records
 from dagster_smt.run.keyed import (
-    check_later,
+    Replay,
     keyed_of,
     offsets_to_read_on,
     with_key_failures,
@@ -346,10 +346,11 @@ class _Run:
             else:
                 schema = checked_schema(spec, self.table, evaluated, draft.replaced, keyed)
             if later is not None:
+                replay = Replay(frame, later, draft.before)
                 later = on_spark.evaluate(later, plan, spec.table, "columns", spec.written, forms)
                 if keyed is not None:
                     later = with_key_failures(later, keyed, spec.chain)
-                check_later(later, draft.before, spec.sink.place)
+                replay.check(later, keyed, plan, spec.sink.place)
                 later = later.where("__status = 0")
         kind = ManyAttempt if is_many else Attempt
         return kind(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Chain, Plan
+from dagster_smt.chain.plan import columns
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.keyed import CROSSING
 from dagster_smt.model.topics.state import TableState
@@ -109,31 +110,74 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
     return later
 
 
-def check_later(later: DataFrame, before: TableState | None, place: str) -> None:
-    """Raises an error if the chain rejects records after the window that the table has read before.
+@dataclass(frozen=True)
+class Replay:
+    """The records of a window that a table has read before, and the records after it that are read again.
 
-    Without such a record, for example a tombstone, a replay would bring a deleted row back.
-
-    Args:
-        later: The evaluated records after the window.
-        before: The state of the table. Records that it lists as failed may fail again.
-        place: The table.
-
-    Raises:
-        TableError: SMT725.
+    Attributes:
+        window: The records of the window, as read.
+        later: The records after the window, as read.
+        before: The state of the table.
     """
-    failing = ranges_of_records(later.where(F.col("__status") == FAILED))
-    if before is not None:
-        failing = failing - before.failed
-    if not failing:
-        return
-    first = next(iter(failing.ranges()))
-    statement = (
-        f"the chain rejects {failing.records} records after the window that the table has read before, from "
-        f"{first.topic}-{first.partition} @ {first.start} on, so the current rows of its keys are unknown"
-    )
-    hint = "change the chain so that it accepts these records, or start the table over with window.rebuild: true"
-    raise TableError(Problem("SMT725", place, statement, hint))
+
+    window: DataFrame
+    later: DataFrame
+    before: TableState | None
+
+    def check(self, evaluated: DataFrame, keyed: Keyed | None, plan: Plan, place: str) -> None:
+        """Raises an error if the chain rejects a later record that the current rows may depend on.
+
+        Without such a record, for example a tombstone, a replay would bring a deleted row back.
+
+        Args:
+            evaluated: The evaluated later records.
+            keyed: The table.
+            plan: The plan of the chain.
+            place: The table, for messages.
+
+        Raises:
+            TableError: SMT725.
+        """
+        failures = evaluated.where(F.col("__status") == FAILED)
+        failing = ranges_of_records(failures)
+        if self.before is not None:
+            failing = failing - self.before.failed  # they may fail again
+        if not failing:
+            return
+        if keyed is not None and not keyed.rows.keys and _keeps_keys(plan):
+            failing = failing & ranges_of_records(self._decisive(failures))
+        if not failing:
+            return
+        first = next(iter(failing.ranges()))
+        statement = (
+            f"the chain rejects {failing.records} records after the window that the table has read before, from "
+            f"{first.topic}-{first.partition} @ {first.start} on, so the current rows of its keys are unknown"
+        )
+        hint = "change the chain so that it accepts these records, or start the table over with window.rebuild: true"
+        raise TableError(Problem("SMT725", place, statement, hint))
+
+    def _decisive(self, failures: DataFrame) -> DataFrame:
+        """Returns those of ``failures`` that are not certainly without effect.
+
+        A tombstone has no effect if the window has no event of its key, or a later event. For other records, the key of
+        the row may depend on the value that the chain rejects.
+        """
+        place = ["topic", "partition"]
+        last = self.window.groupBy(*place, "key").agg(F.max("offset").alias("last"))
+        record = [F.col(name).alias(f"__{name}") for name in (*place, "offset")]
+        without_effect = F.col("value").isNull() & F.coalesce(F.col("last") > F.col("offset"), F.lit(True))
+        harmless = self.later.where("key IS NOT NULL").join(last, [*place, "key"], "left").where(without_effect)
+        return failures.join(harmless.select(*record), ["__topic", "__partition", "__offset"], "left_anti")
+
+
+def _keeps_keys(plan: Plan) -> bool:
+    """Returns True if the chain of ``plan`` leaves the keys of records unchanged."""
+    if plan.key is None or plan.key_after != plan.key:
+        return False
+    for record in plan.results.values():
+        if not all(cell.copied for _, cell in columns(record.key)):
+            return False
+    return True
 
 
 @dataclass(frozen=True)

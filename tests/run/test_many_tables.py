@@ -48,7 +48,7 @@ def test_each_topic_of_the_chain_is_a_table(world):
 def test_a_run_that_dies_between_two_tables_is_made_good(world):
     names = [f"t{n}" for n in range(6)]
     world.add(*(row(n, names[n % 6]) for n in range(12)))
-    with dying_at(30, after=True), pytest.raises(Died):
+    with dying_at(12, after=True), pytest.raises(Died):
         world.run()
     there = [name for name in world.tables() if (world.lake / name / "_delta_log").exists()]
     world.add(*(row(n, names[n % 6]) for n in range(12, 18)))
