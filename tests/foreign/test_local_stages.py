@@ -5,13 +5,11 @@ A plain JVM runs these stages, so the test needs no Spark.
 
 import json
 import os
-import shutil
 import struct
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, replace
 from io import BytesIO
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -20,8 +18,6 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.plan import ledger_entries
 from dagster_smt.errors import ConfigError, EngineError
 from dagster_smt.foreign.check import classes_for
-from dagster_smt.foreign.host import JAR
-from dagster_smt.foreign.jars import connect_jars
 from dagster_smt.foreign.kafkas_classes import runs_in_jvm, why_in_host
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.records import arrow_map
@@ -29,10 +25,10 @@ from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.spark.records.connect_records import _setup
 from tests.certify.test_vendors import DEBEZIUM, form_of, samples_of_case
 from tests.foreign.jar import KAFKA, VENDORS, chain_of, missing_vendor
+from tests.foreign.java_judges import command_of
 from tests.parity.cases import KAFKAS, cases_of
 from tests.parity.cases import VENDORS as VENDORS_FILES
 
-SOURCE = Path(__file__).with_name("judge") / "LocalHarness.java"
 PASSED, DROPPED, FAILED = range(3)
 RECORDED = [path for path in KAFKAS if path.name != "kip821.jsonl"]
 """Kafka's classes have no paths yet, so the cases of KIP-821 are the proposal's."""
@@ -127,13 +123,9 @@ class Answers:
 
 def of_spark(cases, folder):
     """Returns the rows of each case in a plain JVM."""
-    path = ":".join(map(str, (JAR, *connect_jars("4.3.1"))))
-    javac, java = shutil.which("javac"), shutil.which("java")
-    assert javac is not None and java is not None, "tests need a JDK"
-    subprocess.run([javac, "-d", folder, "-cp", path, SOURCE], check=True)
     records, results = folder / "cases", folder / "results"
     records.write_bytes(struct.pack(">i", len(cases)) + b"".join(map(sent, cases)))
-    command = [java, "-Duser.timezone=UTC", "-cp", f"{folder}:{path}", "dagstersmt.foreign.LocalHarness"]
+    command = command_of("LocalHarness", folder, "-Duser.timezone=UTC")
     subprocess.run([*command, records, results], check=True, capture_output=True)
     answers = Answers(results.read_bytes())
     return [[answers.row(sample) for sample in one.samples] for one in cases]
