@@ -56,7 +56,7 @@ from dagster_smt.tables.sources import Source
 
 
 class Running(Protocol):
-    """The state and the services of a run, as far as an attempt uses them."""
+    """The part of a run that an attempt uses: the run's state and its services."""
 
     spec: RunSpec
     session: SparkSession
@@ -77,7 +77,7 @@ class Running(Protocol):
 
     @property
     def deletions(self) -> Table:
-        """The table that remembers deletions for a table with ``sequence_by``."""
+        """The second table of a table with keys and ``sequence_by``. It remembers deletions."""
         ...
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
@@ -115,8 +115,8 @@ class Attempt:
             return self.commit_sendable(result)
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Marks the records in ``result`` that the chain sends to a forbidden topic as failed, and commits the
-        window.
+        """Commits the window in ``result``. If the chain sends records to a forbidden topic, these records are first
+        marked as failed.
         """
         targets = self.targets(result)
         problems = misrouted(targets, self.spec, self.run_.table, self.draft.window.topics)
@@ -125,15 +125,19 @@ class Attempt:
         return self.commit_fitting(result, targets)
 
     def targets(self, result: EvaluatedWindow) -> list[TargetRecords]:
-        """Returns the targets of the records that passed through the chain. A table's rows have no targets."""
+        """Returns descriptions of the records in ``result`` that passed through the chain, by target topic. A lake
+        table has no target topics, so the list is then empty.
+        """
         if not isinstance(self.run_.table, RecordTable):
             return []
         with self.run_.timed("evaluate"):
             return self.run_.table.measure(result.rows_out(), "__out.")
 
     def without_misrouted(self, result: EvaluatedWindow, problems: Mapping[str, Problem]) -> RunReport:
-        """Marks the records for the topics in ``problems``, which are forbidden, as failed, and commits the other
-        records.
+        """Commits the window in ``result``. The records for the topics in ``problems``, which are forbidden, are first
+        marked as failed.
+
+        If the run tolerates no errors, raises the problems instead.
         """
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
@@ -142,7 +146,9 @@ class Attempt:
             return self.commit_fitting(again, self.targets(again))
 
     def commit_fitting(self, result: EvaluatedWindow, targets: Sequence[TargetRecords]) -> RunReport:
-        """Commits the window, after the records that their topics would reject have been marked as failed."""
+        """Commits the window in ``result``. The records that their topics in ``targets`` would reject are first marked
+        as failed.
+        """
         table = self.run_.table
         with self.run_.timed("evaluate"):
             refused_ones = unmet(targets, table, tolerant=self.spec.errors_tolerance == "all")
@@ -207,8 +213,8 @@ class Attempt:
             yield result
 
     def left_records(self, frame: DataFrame) -> DataFrame:
-        """Returns those rows of ``frame`` that the JVM lane has left to Python, after the Python evaluator has
-        processed them.
+        """Processes those rows of ``frame`` that the JVM lane has left to Python, and returns them as the Python
+        evaluator evaluated them.
         """
         spec = self.spec
         rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
@@ -333,8 +339,8 @@ class Attempt:
         return False
 
     def remember_deletions(self, keyed: KeyedWindow) -> None:
-        """Writes those deletions in ``keyed``, the changes of the window, that a table with ``sequence_by`` must
-        remember.
+        """Writes the deletions in ``keyed`` to the table that remembers deletions. Only a table with ``sequence_by``
+        needs to remember them.
         """
         if not remembers_deletions(keyed.keyed):
             return
@@ -349,7 +355,7 @@ class Attempt:
             raise TableError(problems)
 
     def report(self, result: EvaluatedWindow) -> RunReport:
-        """Returns the report of the run, with the counts in ``result`` of every topic in the window."""
+        """Returns the report of the run. The report contains the counts in ``result`` for each topic of the window."""
         before = self.plan.before
         return RunReport(
             self.spec.name,
@@ -368,7 +374,7 @@ class Attempt:
         )
 
     def before(self) -> Schema | None:
-        """Returns the output schema of the previous run; None if there is none."""
+        """Returns the output schema of the previous run. Returns None if no previous run is known."""
         state = self.draft.before
         if state is not None and not self.draft.replaced.everything:
             return report_of(state).after

@@ -79,8 +79,8 @@ Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms
 formats, and the forms of the window.
 """
 MANY = 100_000
-"""The number of records from which on reading their schema ids takes longer than a guess. A guess may, however, cost a
-Python worker of the source.
+"""The smallest number of records for which a run guesses the schema. With fewer records, reading the schema ids of all
+records is faster than a guess, which may start a Python worker of the source.
 """
 
 
@@ -148,7 +148,7 @@ class _Run:
     erased: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> RunReport:
-        self.spec.plan()  # a run that can never work ends before anything is read
+        self.spec.plan()  # a run whose request can never work ends before anything is read
         with self.timed("window"):
             state = state_to_resume(self.spec, self.table, self.say)
             self.persons = erased_persons(self.spec, self.session, state)
@@ -206,15 +206,19 @@ class _Run:
         return RunReport(self.spec.name, window, **status)  # type: ignore[arg-type]
 
     def waits_for_rows(self, error: PlanError, draft: Draft) -> bool:
-        """Returns True if a new table with keys has seen only tombstones."""
+        """Returns True if the run must wait for the first row of a new table with keys, because all records in the
+        window of ``draft`` are tombstones.
+
+        ``error`` is the error of the plan, which has found no schema.
+        """
         if draft.before is not None or self.table.schema() is not None:
             return False
         records = records_of(self.spec, self.source, draft.window, self.say)
         return waits_for_rows(self.spec, error, records)
 
     def check_whole_rebuild(self) -> None:
-        """Raises an error if a table would start over without some of its topics. No run would read the rows of these
-        topics again.
+        """Raises an error if the run would start the table over without the topics in ``failures``. No later run would
+        read the records of these topics again, so their rows would be lost.
 
         Raises:
             TableError: The problems of the topics, and SMT556.
@@ -224,17 +228,18 @@ class _Run:
             raise TableError([*problems, rebuild_without(self.spec.sink.place)])
 
     def removes(self, replaced: Replaced, state: TableState | None) -> bool:
-        """Returns True if the run replaces the rows in ``replaced`` even without records. A table that starts over may
-        become empty.
+        """Returns True if the run commits even if its window has no records, because the commit removes the rows in
+        ``replaced``. For example, a table that starts over may become empty.
         """
         if replaced.offsets:
             return False
         return bool(replaced) and (state is not None or self.table.schema() is not None)
 
     def news(self, resolved: ResolvedWindow, state: TableState | None) -> bool:
-        """Returns True if the run commits the notes in ``resolved`` even without records.
+        """Returns True if the run commits even if its window has no records, because ``resolved`` contains notes for
+        the state, such as a gap.
 
-        If the columns of a table come from records, the run needs at least one record to commit.
+        A new table that takes its columns from records waits for its first record instead.
         """
         waits = self.spec.finds_schemas and state is None and self.spec.table.start == "earliest"
         return resolved.news and not waits
@@ -331,7 +336,7 @@ class _Run:
         forms: WindowForms | None = None,
         later: DataFrame | None = None,
     ) -> "Attempt":
-        """Returns the attempt for a window, after checking the columns that ``plan`` produces."""
+        """Checks the columns that ``plan`` produces, and returns the attempt for the window of ``draft``."""
         spec = self.spec
         for line in what_runs_in_python(spec, plan):
             self.say(line)
@@ -356,8 +361,8 @@ class _Run:
         return kind(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
 
     def evaluated(self, frame: DataFrame, plan: Plan, forms: WindowForms | None) -> DataFrame:
-        """Evaluates the records of ``frame``, and returns the result. The records that the JVM lane cannot handle wait
-        for ``left_records``, because the rows are cached first.
+        """Evaluates the records of ``frame``, and returns the result. The records that the JVM lane cannot handle are
+        evaluated later, by ``left_records``, because the rows are cached first.
         """
         spec = self.spec
         if self.evaluate is not None:
@@ -375,7 +380,7 @@ class _Run:
         )
 
     def note_way(self, way: Way) -> None:
-        """Notes ``way``, the path of the records, for the report."""
+        """Notes ``way``, the path on which the records were evaluated, for the report."""
         self.way = way.name
         self.say(f"way: {way.name}")
 
@@ -420,7 +425,7 @@ class _Run:
         self.warnings += [*resolved.warnings, *(source.ahead() if spec.window.fixed else [])]
         self.there, self.division = offsets_of(measured.ranges), resolved.division
         self.topics = frozenset(topics) - {*self.failures}
-        # without this warning, waiting records would look as if nothing new had arrived
+        # without this warning, a run whose records wait would look like a run without new records
         self.warn(map(waiting_problem, measured.waiting))
         identities_left = {}
         for t, i in identities.items():
@@ -454,8 +459,9 @@ class _Run:
         return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=self.last_report(draft))
 
     def last_report(self, draft: Draft) -> RunReport | None:
-        """Returns the report of the table's last run before ``draft``, unless the run replaces the table or its kind of
-        rows.
+        """Returns the report of the last run that committed to the table before ``draft``.
+
+        Returns None if this run replaces all rows, or if the table holds a different kind of rows.
         """
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:
@@ -464,7 +470,9 @@ class _Run:
 
     @cached_property
     def deletions(self) -> Table:
-        """The table that remembers deletions for a table with ``sequence_by``. A run opens this table only once."""
+        """The table that remembers deletions, if the run writes a table with ``sequence_by``. A run opens the table of
+        deletions only once.
+        """
         assert isinstance(self.spec.sink, TableSink)
         return deletions_table(self.session, self.spec.sink)
 

@@ -1,4 +1,4 @@
-"""Determines two parts of a commit: the rows that it replaces, and the state of the table after the window."""
+"""Determines two parts of a commit: the rows that the commit replaces, and the state of the table after the window."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -32,12 +32,13 @@ def replaced_rows_of(
     """Returns the rows that the commit of a run replaces.
 
     Args:
-        spec: The run.
-        window: Its window.
+        spec: The request of the run.
+        window: The window of the run.
         state: The state of the table.
         absent: The requested offsets that the source no longer has.
         topics: The topics that the run can read, including empty ones.
-        anew: The topics among them that are read from their beginning, while the rows of the former topics stay.
+        anew: Topics that have been created again and that the run reads from their beginning. The rows of the former
+            topics stay.
 
     Raises:
         TableError: SMT514, the run would replace rows in a table without source columns.
@@ -61,7 +62,7 @@ def _replaced(
     spec: RunSpec, window: Window, state: TableState | None, to_read: OffsetSet, topics: Collection[str]
 ) -> Replaced:
     if spec.sink.keyed is not None and not (spec.rebuild and not spec.window.topics):
-        return Replaced()  # the rows of keys are merged; see run.keyed
+        return Replaced()  # a table with keys merges its rows; see run.keyed
     if spec.window.redrive:  # failed records have no rows, unless the table knows their offsets only roughly
         if state is not None and state.roughly:
             return Replaced(offsets=offsets_of(window))
@@ -94,7 +95,7 @@ def check_removal(
     If a rebuild names a topic that has been created again, the run treats this as acceptance.
 
     Args:
-        spec: The run.
+        spec: The request of the run.
         replaced: The rows that the commit removes.
         state: The state of the table.
         there: The offsets that the run's topics hold.
@@ -137,7 +138,9 @@ def rebuild_without(place: str) -> Problem:
 
 
 def miscounted(place: str, written: int, counted: int) -> Problem:
-    """Returns the warning that the table format reports ``written`` rows, but the run has counted ``counted``."""
+    """Returns a warning about the table ``place``: the table format reports ``written`` rows, but the run has counted
+    ``counted``.
+    """
     statement = f"the commit added {written} rows, {counted} were counted before: records changed while they were read"
     hint = "run this window again as a fixed range, which replaces its rows"
     return Problem("SMT558", place, statement, hint)
@@ -160,7 +163,7 @@ class Draft:
     """A commit that a run is preparing.
 
     Attributes:
-        spec: The run.
+        spec: The request of the run.
         attempt: The random name of this attempt.
         window: The window that the run has read.
         notes: Additions to the state: skipped offsets, the beginnings of partitions, and others.
@@ -168,9 +171,9 @@ class Draft:
         replaced: The rows that the commit removes.
         before: The state before the commit.
         over: Topics that start over. The run ignores the offsets of these topics that the table held.
-        anew: The topics among them whose rows stay.
-        progress: For one of many tables: the state with the run's progress. No run has to read the offsets in this
-            state for this table again.
+        anew: Those of the topics in ``over`` whose rows stay.
+        progress: If the run writes many tables: the state of the progress table. The offsets in this state have also
+            been read for this table.
     """
 
     spec: RunSpec
@@ -224,7 +227,7 @@ class Draft:
         """Returns the state of the table after this commit.
 
         Args:
-            report, data: The report, as an object and as JSON data.
+            report, data: The report of the run, as an object and as JSON data.
             dead_letters: The offsets at which the next run starts to search for dead letters.
             failed: The offsets of this window whose records failed.
             table: The table.
@@ -262,7 +265,7 @@ class Draft:
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures), report.chain))
 
     def _going_on_from(self, table: Table) -> TableState:
-        """Returns the state of ``table`` before this commit, without the topics that start over."""
+        """Returns the state of ``table`` from which this commit continues. Topics that start over are left out."""
         before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.progress is not None:
             before = with_progress(before, self.progress)
@@ -276,11 +279,13 @@ class Draft:
         for topic in self.anew:
             others = topics_in(before.held.parts) - {topic}
             former |= before.held.without(others)
-        unmasked = without_topics(before.unmasked, self.over - self.anew)  # only for rows that stay
+        unmasked = without_topics(before.unmasked, self.over - self.anew)  # only rows that stay can be unmasked
         return replace(before.without(self.over), former=former, unmasked=unmasked)
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
-        """Returns the number of rows of ``table`` that the commit replaces, by topic."""
+        """Returns the number of rows, by topic, that ``table`` loses because the commit replaces them. ``before`` is
+        the state before the commit.
+        """
         if self.replaced.everything or not self.replaced:
             return {}
         if self.replaced.topics:
@@ -296,8 +301,8 @@ class Draft:
 
 
 def with_progress(state: TableState, progress: TableState) -> TableState:
-    """Returns ``state``, the state of one of many tables, with the offsets that runs have read without finding a record
-    for this table.
+    """Returns ``state``, the state of one of many tables, with the offsets in ``progress`` added. Runs have read these
+    offsets without finding a record for this table.
     """
     return replace(
         state,
@@ -310,7 +315,9 @@ def with_progress(state: TableState, progress: TableState) -> TableState:
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
-    """Returns ``state`` with counts of the rows that the table contains now, no matter who has changed them."""
+    """Returns ``state`` with the number of rows that the table contains now, whoever wrote them. A note records that
+    the run of ``spec`` settled the changes of other writers.
+    """
     rows = counted_rows(state, table, spec.sink)
     commits = tuple(unsettled(table, state))
     now = round(time.time() * 1000)
@@ -319,8 +326,10 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
 
 
 def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
-    """Counts the rows that ``table`` contains now, by topic. Rows without a topic are counted under the topic
-    ``""``.
+    """Returns the number of rows that ``table`` contains now, by topic. Rows without a topic are counted under the
+    topic ``""``.
+
+    If the table of ``sink`` has no source columns, all rows beyond the counts in ``state`` are counted under ``""``.
     """
     coordinates = sink.coordinates
     if coordinates is None:

@@ -24,7 +24,7 @@ def contract_problems(
         table: The table's columns.
         planned: The output schema of the value. If the schemas come from the records, the schema of the window's
             records.
-        own: The source columns, which no chain creates.
+        own: The names of the source columns, which no chain creates.
     """
     return dict(_struct(declared, table, planned, "", own))
 
@@ -55,8 +55,7 @@ def _struct(
 
 
 def _with_all_digits(kind: T.DataType) -> str:
-    """Returns the type ``kind`` in Spark's notation, with decimals as wide as possible.
-
-    A table may have more digits than the contract.
+    """Returns the type ``kind`` in Spark's notation. Decimals get the largest number of digits, because a table may
+    have more digits than its contract.
     """
     return _DIGITS.sub("decimal(38,", kind.simpleString())

@@ -33,11 +33,12 @@ CONVERTERS = {-2: "key.converter", -3: "value.converter"}
 def count_columns(
     chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool = False, lane: bool = False
 ) -> list[Column]:
-    """Returns the aggregates that count an evaluator's whole result. ``read_counts`` reads their values.
+    """Returns the aggregates that count all rows of an evaluated window. ``read_counts`` reads the values of these
+    aggregates.
 
     Args:
         chain: The chain.
-        entries: Its ledger.
+        entries: The ledger entries of the chain.
         arrays: True if a record may have several rows.
         lane: True to count with one aggregate of the JVM lane, which is faster. Spark cannot observe this aggregate
             (``DataFrame.observe``), and sorts the rows for it if a task has more than about 100 groups.
@@ -61,8 +62,8 @@ def count_columns(
 
 
 def _of_arrays() -> list[Column]:
-    """Returns the additional aggregates for arrays as rows. They count first rows, so that a record that is read twice
-    is noticed.
+    """Returns the aggregates that are needed in addition if the elements of arrays become rows. Records are counted by
+    their first rows, so that the run notices if a record is read twice.
     """
     further = F.coalesce(F.col(ELEMENT) > 0, F.lit(False))
     failed, record = F.col("__status") == FAILED, F.struct("__partition", "__offset")
@@ -74,7 +75,9 @@ def _of_arrays() -> list[Column]:
 
 
 def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCounts:
-    """Converts ``row``, which contains the aggregates of ``count_columns``, into counts."""
+    """Converts ``row``, which contains the values of the aggregates from ``count_columns``, into the counts of a topic.
+    The chain has ``stages`` stages and ``entries`` ledger entries.
+    """
     sums: dict[str, Any] = row.asDict() if isinstance(row, Row) else row
     if _COUNTS in sums:
         sums = _by_name(sums[_COUNTS], stages, entries) | sums
@@ -102,12 +105,14 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 
 
 def _by_name(counts: Row, stages: int, entries: int) -> dict[str, int]:
-    """Returns ``counts``, the result of the lane's aggregate, under the names of the other aggregates."""
+    """Converts ``counts``, the value of the JVM lane's single aggregate, into the form of the other aggregates: a
+    number by name, for example ``dropped0``.
+    """
     sums = {"empty": counts["empty"], "converters": counts["converters"]}
     for name, size in {"dropped": stages, "failed": stages, "touched": entries}.items():
         numbers = counts[name]
         for number in range(size):
-            # a list ends after its last count above zero
+            # the lane leaves out the zeros at the end of a list
             sums[f"{name}{number}"] = numbers[number] if number < len(numbers) else 0
     return sums
 
@@ -120,7 +125,7 @@ def stage_names(chain: Chain) -> list[tuple[str, str]]:
 def add_totals(
     report: RunReport, chain: Chain, entries: Sequence[LedgerEntry], warnings: Sequence[Problem]
 ) -> RunReport:
-    """Returns ``report`` with the sums over its topics, and with ``warnings`` added."""
+    """Returns ``report`` with the sums over all topics, and with ``warnings`` added."""
     counts = add_up(report.topics.values())
     report.records_in, report.records_out = counts.records, counts.rows_out
     report.dropped, report.failed = counts.all_dropped, counts.all_failed

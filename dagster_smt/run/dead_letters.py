@@ -1,7 +1,7 @@
-"""Writes dead letters, which are original records with Connect's context headers, to a separate topic or table.
+"""Writes dead letters to a separate topic or table. A dead letter is an original record with Connect's context headers.
 
-A run publishes dead letters before it commits the window. The run writes no letter twice: if an earlier attempt
-crashed, or the window is read again, it finds the existing letters by connector and record.
+A run publishes dead letters before it commits the window. If an earlier attempt crashed, or if a window is read again,
+some letters exist already. The run finds them by connector and record, and does not write them again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class Published:
     Attributes:
         ends: The offsets at which the next run starts to search for letters, per partition of their topic. The next
             state stores them.
-        unwritten: The records whose letters the topic rejects in every form.
+        unwritten: The records whose dead letters the topic rejects in every form.
         problems: The warnings about these records.
     """
 
@@ -66,9 +66,9 @@ def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say
     search includes earlier letters.
 
     Args:
-        draft: The commit that counts the letters.
-        rows: ``rejected_rows`` of the window.
-        originals: The window as read.
+        draft: The commit that the run is preparing.
+        rows: The failed records, from ``rejected_rows``.
+        originals: The records of the window before the chain.
         count: The expected number of letters.
         say: Receives lines about the progress.
 
@@ -137,9 +137,11 @@ def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
     """Returns the dead letters for ``rows``, with Kafka's columns, and with the coordinates of the original record as
     ``source_…``.
     """
-    # sorted and merged on the executors; otherwise a side that Spark considers small would go through the driver
+    # The executors sort and merge both inputs of the join. Otherwise, Spark would send an input that it considers small
+    # through the driver.
     joined = originals.join(rows.hint("merge"), list(COORDINATES))
-    # in a separate select: next to a new column "topic", Spark would use the new column instead of the record's
+    # A separate select is needed: if the same select created a column "topic", Spark would use that column instead of
+    # the record's topic.
     joined = joined.withColumn("context", _context(draft))
     return joined.select(
         "key",
@@ -154,8 +156,8 @@ def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
 
 
 def _context(draft: Draft) -> Column:
-    """Returns a column with Connect's headers about the failure of a record, and with this package's headers about the
-    window of ``draft``.
+    """Returns a column with headers for each dead letter: Connect's headers about the failure of the record, and this
+    package's headers about the window of ``draft``.
     """
     literals = []
     for pair in sorted(draft.identities.items()):

@@ -32,7 +32,8 @@ class Bound:
     Attributes:
         topic: The output topic, which names the table.
         counts: Counts of these records, by the topic that they were read from.
-        value_forms, key_forms: The indexes of the value and key schemas in ``FormsPlan``.
+        value_forms, key_forms: The indexes in ``FormsPlan`` of the value schemas and key schemas that these records
+            have.
     """
 
     topic: str
@@ -51,9 +52,9 @@ class Bounds:
     """The tables to which the records of a window go.
 
     Attributes:
-        bound: The records of each table, by output topic. If there are too many topics, only the topics that
-            have a table.
-        new: The number of topics without a table.
+        bound: The records of each table, by output topic. If there are too many output topics, only the topics that
+            have a table are included.
+        new: The number of output topics that do not have a table yet.
     """
 
     bound: Mapping[str, Bound]
@@ -70,7 +71,7 @@ def destination_column(kind: str) -> Column:
 def bounds_of(
     result: EvaluatedWindow, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]
 ) -> Bounds:
-    """Counts the records of a window for each table to which they go.
+    """Counts the records of a window for each table to which the records go.
 
     Args:
         result: The evaluated window.
@@ -86,7 +87,7 @@ def bounds_of(
     for row in passed.select(F.coalesce(topic, F.lit(""))).distinct().limit(most + len(known)).collect():
         names.append(row[0])
     new = set(names) - {*known}
-    if len(names) >= most + len(known):  # do not collect so many names in the driver
+    if len(names) >= most + len(known):  # the driver must not collect so many names
         passed, new = passed.where(topic.isin(*known)), {*map(str, range(most))}
     marked = passed.select(
         *(name for name in passed.columns if name not in ("__out", KEY)),
@@ -129,8 +130,8 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
 
 
 def _form(column: str, forms: int) -> Column:
-    """Returns a column with the number in ``forms`` of the form to which a row belongs; -1 if it belongs to none of
-    them.
+    """Returns a column with the index of the form to which a row belongs, from the struct ``column``. There are
+    ``forms`` forms. The index is -1 if the row belongs to none of the forms.
     """
     number = F.lit(-1)
     for form in reversed(range(forms)):
@@ -139,10 +140,11 @@ def _form(column: str, forms: int) -> Column:
 
 
 def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[str, Problem]:
-    """Returns the problem of each topic that gets no table. The empty topic represents all topics without a table.
+    """Returns a problem for each output topic that gets no table. If there are too many topics, all topics without a
+    table share the problem under ``""``.
 
     Args:
-        bounds: The tables for the records.
+        bounds: The tables to which the records go.
         sink: The sink.
         known: The topics that have a table.
     """
@@ -172,8 +174,8 @@ def refused_condition(refused: Collection[str], kind: str, known: Collection[str
 
 
 def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
-    """Returns the evaluated records of ``rows`` for one table. ``__out`` and ``__key`` have only the fields of this
-    table.
+    """Returns those rows of ``rows`` that go to the table of ``bound``. The structs ``__out`` and ``__key`` get the
+    fields of this table's plan, ``of_table``.
     """
     if not isinstance(plan, FormsPlan):
         return rows
@@ -184,7 +186,9 @@ def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataF
 
 
 def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Schema | None) -> DataFrame:
-    """Returns ``rows`` with one struct in ``column``, in place of the fields for the individual forms."""
+    """Returns ``rows`` with a single struct in ``column`` that has the fields of ``schema``. It replaces the separate
+    fields for the forms in ``forms``.
+    """
     if schema is None:
         return rows.drop(column)
     target = columns_of(schema)

@@ -65,8 +65,9 @@ class ErasureTarget:
         name: The name of the asset.
         table: The topic table that the runs read.
         sink: The sink that the runs write.
-        erasure: The settings that state how records and rows name a person.
-        dead_letters: The destination of dead letters. None: topics next to the topics that the runs read.
+        erasure: The settings that state where records and rows contain the id of a person.
+        dead_letters: The destination of dead letters. If None, the topic of dead letters is next to the topics that the
+            runs read.
         dead_letter_topic: The topic of dead letters; empty if there is none.
     """
 
@@ -189,7 +190,7 @@ class _Erasure:
         state = progress.state()
         for topic in sorted(state.tables) if state is not None else ():
             yield self._table(target, sink.of_topic(topic))
-        if state is not None:  # the runs of all tables continue from the state of their progress
+        if state is not None:  # a run that writes many tables continues from the state of the progress table
             self._noted(progress, target, progress.state() or state, 0)
 
     def _table(self, target: ErasureTarget, sink: TableSink) -> ErasedPlace:
@@ -205,8 +206,8 @@ class _Erasure:
         return result.place
 
     def _with_deletions(self, target: ErasureTarget, sink: TableSink, place: ErasedPlace) -> ErasedPlace:
-        """Erases remembered deletions from the table of deletions, because they contain keys. Returns ``place`` with
-        the result.
+        """Erases keys of the people from the table that remembers deletions of ``sink``. Returns ``place`` with the
+        result of this step.
         """
         with _failures(place) as result:
             beside = _lake_table(deletions_table(self.session, sink))
@@ -219,7 +220,7 @@ class _Erasure:
         return result.place
 
     def rows_of(self, target: ErasureTarget, table: LakeTable) -> RowErasure:
-        """Returns the rows in ``table`` that belong to the people."""
+        """Returns an object that finds and deletes the rows in ``table`` that belong to the people."""
         return RowErasure(self.session, table, target.erasure, replacements(self.ids))
 
     def noted(
@@ -230,7 +231,7 @@ class _Erasure:
         rows: int,
         unfinished: Mapping[str, int] | None = None,
     ) -> TableState:
-        """Returns ``state`` with an entry about this erasure."""
+        """Returns ``state`` with a note that this erasure has deleted ``rows`` rows."""
         erasure, before = target.erasure, state.erased
         persons = self.registered[erasure.register_table.place, erasure.kind]
         total = rows + (before.rows if before is not None else 0)
@@ -243,7 +244,7 @@ class _Erasure:
         table.commit(table.read().limit(0), self.noted(table, target, state, rows), Replaced(), state)
 
     def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
-        """Returns the values for which the residue scan of ``target``, a table or topic, searches."""
+        """Returns the values and field names for which the residue scan of ``target`` searches."""
         erasure = target.erasure
         names = set()
         for path in erasure.columns:
@@ -260,8 +261,8 @@ class _Erasure:
         """Removes the old versions of ``table``, and then scans all its files.
 
         Returns:
-            A description of the work, the remaining values, and the counts of what the scan has read; None if the scan
-            could not read anything.
+            A description of the removals, the values that are left, and the counts of the scan. The counts are None if
+            the scan could not read anything.
         """
         past = list(remove_past(self.session, table, no_writers=self.no_writers))
         residue, scan = self._scanned(target, table, values)
@@ -288,7 +289,9 @@ class _Erasure:
     # --- dead letters and topics ---
 
     def match(self, erasure: SmtErasure, paths: Sequence[str], formats: Formats) -> RecordMatch:
-        """Returns a test that a record passes if it names one of the people of ``erasure`` at one of ``paths``."""
+        """Returns a test for records. A record passes the test if it contains the id of one of the people at one of
+        ``paths``.
+        """
         writer = erasure.keys[0]
         hashes = {writer.id: frozenset(references(writer, erasure.kind, self.ids).values())}
         subject_paths = SubjectPaths(tuple(paths), formats.key, formats.value)
@@ -389,8 +392,8 @@ class _TableErasure:
         return self.erasure.match(spec, spec.paths_written, written_formats(self.target.table, self.sink))
 
     def run(self, place: ErasedPlace) -> ErasedPlace:
-        """Erases the rows, notes the erasure in the state, and removes old versions. Returns ``place`` with the
-        result.
+        """Erases the rows, notes the erasure in the state, and removes old versions of the table. Returns ``place``
+        with the results.
         """
         session, spec = self.erasure.session, self.target.erasure
         if self.sink.kind == "columns":
@@ -534,8 +537,8 @@ class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
 
 
 def _all_of(whole: ErasedPlace, places: Iterator[ErasedPlace]) -> Iterator[ErasedPlace]:
-    """Yields ``places``. If the iteration fails, the items before the error stay valid, and the last item is ``whole``
-    with the problems.
+    """Yields the items of ``places``. If the iteration fails, the items before the error stay valid, and the last item
+    is ``whole`` with the problems of the error.
     """
     with _failures(whole) as result:
         yield from places
@@ -551,7 +554,9 @@ def _lake_table(table: Table) -> LakeTable:
 def _joined(
     place: ErasedPlace, rows: int, past: Sequence[str], residue: Sequence[Residue], scan: Scan | None
 ) -> ErasedPlace:
-    """Combines ``rows`` and ``past``, the results for a table, with the result for its table of deletions."""
+    """Returns ``place``, the result for a table, with the results for its table of deletions added: ``rows``, ``past``,
+    ``residue`` and ``scan``.
+    """
     both = None
     if place.scan is not None and scan is not None:
         unread = (*place.scan.unread, *scan.unread)

@@ -1,5 +1,5 @@
-"""Collects the facts about a table after a run. They are read from the table and its topics, and never derived from the
-run itself.
+"""Collects facts about a table after a run. The facts are read from the table and its topics, and never derived from
+the run itself.
 """
 
 import re
@@ -81,7 +81,7 @@ def table_facts(
 
 @dataclass
 class _Looking:
-    """A series of queries about a table: see ``table_facts``. Each query may fail without affecting the others."""
+    """A series of queries about a table: see ``table_facts``. A query that fails does not affect the others."""
 
     spec: RunSpec
     plan: Plan
@@ -94,7 +94,9 @@ class _Looking:
     unseen: dict[str, Problem] = field(default_factory=dict)
 
     def look(self, what: str, look: Callable[[], T], instead: T) -> T:
-        """Calls ``look``, and returns its result. If ``look`` fails, notes the problem and returns ``instead``."""
+        """Calls ``look`` and returns its result. If ``look`` fails, notes the problem under the name ``what`` and
+        returns ``instead``.
+        """
         try:
             with coded_failures(self.spec.sink.place):
                 return look()
@@ -150,7 +152,7 @@ class _Looking:
         )
 
     def lag(self, state: TableState | None) -> dict[str, int]:
-        """Returns the number of offsets of each topic that the table with ``state`` has not read. Offsets after the
+        """Returns the number of offsets, by topic, that the table with ``state`` has not read. Offsets after the
         beginning of an open transaction are included.
         """
         spec, none = self.spec, tuple[str, ...]()
@@ -177,7 +179,9 @@ class _Looking:
         return lag
 
     def counted(self, schema: StructType | None) -> int | None:
-        """Returns the number of rows that the table contains after the window."""
+        """Returns the number of rows that the table contains after the run. Returns None if ``schema`` is None, because
+        there is no table.
+        """
         if schema is not None and self.window.ranges:
             return self.table.read().count()
         return None
@@ -191,7 +195,9 @@ class _Looking:
         return tuple(unsettled(self.table, state))
 
     def differences(self, schema: StructType | None) -> dict[str, str]:
-        """Returns the columns of ``schema`` that differ from the plan, each with the difference."""
+        """Maps each planned column that differs in ``schema``, the columns of the table, to a description of the
+        difference.
+        """
         if schema is None or not self.window.ranges or self.spec.sink.kind != "columns":
             return {}
         columns = {}
@@ -213,7 +219,9 @@ class _Looking:
         return target.sizes(self.small_below) if target is not None else None
 
     def broken(self, schema: StructType | None, state: TableState | None) -> dict[str, str]:
-        """Returns the breaches of the contract by the columns of ``schema``, by path."""
+        """Maps each path at which ``schema``, the columns of the table, breaks the contract to a description of the
+        problem.
+        """
         if schema is None or self.contract is None:
             return {}
         spec, planned = self.spec, self.planned
@@ -289,7 +297,9 @@ def of_state(state: TableState | None) -> TableFacts:
 
 
 def sample_of(window: Window, records: int = SAMPLE) -> Window:
-    """Returns the last ``records`` offsets of ``window``, distributed evenly over all topic-partitions."""
+    """Returns a window with the last ``records`` offsets of ``window``, distributed evenly over all
+    topic-partitions.
+    """
     ranges = not_empty(window.ranges)[:records]
     each = max(1, records // max(1, len(ranges)))
     ends = []
@@ -302,7 +312,7 @@ def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
     from dagster_smt.spark.residue import residue_of
 
     records_by_pair = residue_of(frame, spec.chain, spec.table.key, spec.table.value)
-    if spec.sink.kind == "columns":  # the rows of such a table contain only the values
+    if spec.sink.kind == "columns":  # the rows of such a table contain only the records' values
         records_by_pair = {
             pair: records for pair, records in records_by_pair.items() if re.split(r"[.\[]", pair[1])[0] == "value"
         }
@@ -310,8 +320,8 @@ def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
 
 
 def _planned(after: Schema | None) -> dict[str, str]:
-    """Maps each column of ``after``, which a plan creates, to its Spark type. If the columns depend on the records, the
-    result is empty.
+    """Maps each column of ``after``, the output schema of a plan, to its Spark type. If the columns depend on the
+    records, the result is empty.
     """
     if after is None or after.type is not Type.STRUCT:
         return {}
@@ -327,7 +337,7 @@ def _differences(planned: Mapping[str, str], columns: Mapping[str, str]) -> dict
         have = columns.get(name)
         if have is None:
             differences[name] = f"planned as {kind}, but the table has no such column"
-        # structs grow with their tables
+        # structs are not compared, because a table may have more fields than the plan
         elif have != kind and "struct<" not in kind and have not in WIDER.get(kind, ()):
             differences[name] = f"planned as {kind}, but the table has {have}"
     return differences

@@ -1,4 +1,6 @@
-"""Handles the first window of a table if no record names a schema, because a new table needs a schema."""
+"""Handles the first window of a new table if no record in the window names a schema. A table cannot be created without
+a schema.
+"""
 
 from dataclasses import replace
 
@@ -12,7 +14,8 @@ _MORE = 10
 
 
 def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: Window | None) -> RunSpec | None:
-    """Returns the run ``spec`` with a larger window.
+    """Returns the run ``spec`` with a larger window. Returns None if more records do not help, because ``error`` has
+    another cause, or because there are no more records.
 
     Args:
         spec: The run.

@@ -15,7 +15,9 @@ from dagster_smt.spark.outcome_columns import CHANGES
 from dagster_smt.spark.records.change_texts import MARK, mark_of
 
 MOST = 20_000
-"""The largest number of different sets of changes that are counted. The sets with the fewest records are left out."""
+"""The largest number of different sets of changes that are counted. If there are more sets, those with the fewest
+records are left out.
+"""
 Changes = dict[tuple[str, int], list[FieldChanges]]
 
 
@@ -38,7 +40,7 @@ def changes_of(frame: DataFrame, division: Division) -> Changes:
     for topic, number, text, count in rows:
         text = by_mark.get(text, text)
         if text.startswith(MARK):
-            continue  # the string of this set was left out
+            continue  # the changes in this set are not known, because its string has been left out
         counter = records.setdefault((topic, number), Counter())
         for line in set(text.split("\n")):
             stage, action, side, path = json.loads(line)

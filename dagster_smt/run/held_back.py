@@ -28,7 +28,7 @@ def held_back(
     Args:
         chain: The chain of the run.
         plan: The plan of the chain.
-        report: The report of the run; None if the table has none.
+        report: The report of the run; None if the table has no report.
         window: The window of the run.
         sample: The part of the window to read again for names.
         source: The source of the topics.
@@ -42,11 +42,12 @@ def held_back(
         schemas = {"value": report.before, "key": None}
     for part, schema in schemas.items():
         if schema is not None:
-            paths = list(map(fields_only, schema_paths(schema)))  # a producer may make fields of the keys of a map
+            # a producer may have converted the keys of a map into fields
+            paths = list(map(fields_only, schema_paths(schema)))
             fields += _in_schema(stages, window.topics, "key" if part == "key" else "value", paths)
     parts = _unnamed_parts(stages, report)
     if schemas["value"] is not None:
-        parts &= {"headers"}  # the schema has named everything else
+        parts &= {"headers"}  # the fields of keys and values are known from the schema
     if parts:
         from dagster_smt.spark.field_names import held_back_in
 
@@ -82,8 +83,8 @@ def _in_schema(
 
 
 def _unnamed_parts(stages: tuple[PolicyStage, ...], report: RunReport | None) -> set[Part]:
-    """Returns the parts of records in which ``stages`` have held something back. If the run dropped the records of a
-    topic, the parts are the key and the value.
+    """Returns the parts of records in which ``stages`` have held something back, according to ``report``. If a stage
+    dropped whole records of a topic, the parts are the key and the value.
     """
     if report is None:
         return set()

@@ -1,9 +1,9 @@
-"""Computes the changes of a window to a table with keys, and their effects on the table. Records without a known order
-are marked as failed.
+"""Computes the changes that a window makes to a table with keys, and the effects of these changes. Records whose order
+is unknown are marked as failed.
 
-If a window reads offsets again, the run also reads the records between the window and the table's progress, for the
-keys in the window. So a row is always the result of all records that have been read, and the topic serves as the
-memory. With ``sequence_by``, each row has a sequence instead, and a second table remembers deletions.
+If a window contains offsets that the table has already read, the run also reads the later records of the window's keys,
+up to the table's progress. So a row is always the result of all records that have been read, and the topic serves as
+the memory. With ``sequence_by``, each row has a sequence instead, and a second table remembers deletions.
 """
 
 from collections.abc import Iterator
@@ -79,8 +79,8 @@ def starts_of(window: Window) -> dict[tuple[str, int], int]:
 
 
 def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, there: OffsetSet) -> OffsetSet:
-    """Returns the offsets after a window that the table has already read. Their records determine the current rows of
-    the window's keys.
+    """Returns the offsets after ``window`` that the table has already read. The records at these offsets determine the
+    current rows of the window's keys.
 
     Args:
         spec: The run.
@@ -112,11 +112,11 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
 
 @dataclass(frozen=True)
 class Replay:
-    """The records of a window that a table has read before, and the records after it that are read again.
+    """The records of a window that a table has read before, together with the later records that the run reads again.
 
     Attributes:
-        window: The records of the window, as read.
-        later: The records after the window, as read.
+        window: The records of the window, before the chain.
+        later: The records after the window, before the chain.
         before: The state of the table.
     """
 
@@ -127,7 +127,7 @@ class Replay:
     def check(self, evaluated: DataFrame, keyed: Keyed | None, plan: Plan, place: str) -> None:
         """Raises an error if the chain rejects a later record that the current rows may depend on.
 
-        Without such a record, for example a tombstone, a replay would bring a deleted row back.
+        A replay that skipped such a record, for example a tombstone, could restore a deleted row.
 
         Args:
             evaluated: The evaluated later records.
@@ -141,7 +141,7 @@ class Replay:
         failures = evaluated.where(F.col("__status") == FAILED)
         failing = ranges_of_records(failures)
         if self.before is not None:
-            failing = failing - self.before.failed  # they may fail again
+            failing = failing - self.before.failed  # records that failed before may fail again
         if not failing:
             return
         if keyed is not None and not keyed.rows.keys and _keeps_keys(plan):
@@ -157,10 +157,11 @@ class Replay:
         raise TableError(Problem("SMT725", place, statement, hint))
 
     def _decisive(self, failures: DataFrame) -> DataFrame:
-        """Returns those of ``failures`` that are not certainly without effect.
+        """Returns those of ``failures`` that may have an effect on a row.
 
-        A tombstone has no effect if the window has no event of its key, or a later event. For other records, the key of
-        the row may depend on the value that the chain rejects.
+        A tombstone has no effect if the window contains no event of its key, or if the window contains a later event of
+        its key. A record with a value may have an effect in any case, because the key of its row may depend on the
+        value that the chain rejects.
         """
         place = ["topic", "partition"]
         last = self.window.groupBy(*place, "key").agg(F.max("offset").alias("last"))
@@ -215,7 +216,8 @@ class KeyedWindow:
     def merge(self) -> Merge:
         """Returns the rules with which a ``MERGE`` turns the changes into rows."""
         names, actions = self.keyed.columns.names, self.effects.actions
-        if self.keyed.rows.mode == "scd2":  # a version is identified by its key and by the record with which it began
+        # a version is identified by its key and by the record that began the version
+        if self.keyed.rows.mode == "scd2":
             return Merge(self.schema, (*names, *self.keyed.coordinates.names), actions=actions)
         if not self.effects.keeps_columns:
             return Merge(self.schema, names, actions=actions)
@@ -279,7 +281,8 @@ def keyed_window(
             if deletions is not None:
                 deleted = remembered(deletions, of_window, offsets_of(window).without(left_out))
                 actions = _Actions(keyed, current, remembers=True, deleted=deleted)
-            # The last event of a key is enough unless it lacks a column, or deletions keep the columns of the row.
+            # The last event of a key is enough, unless the event lacks a column or a deletion keeps the columns of its
+            # row.
             is_whole = keyed.rows.deletes == "soft"
             folded = folded_events(every, keyed) if is_whole else last_events(every)
             changes, effects = _counted(actions.of(folded), vanished, numbers, stack)
@@ -307,7 +310,7 @@ class _Actions:
     deleted: DataFrame | None = None
 
     def of(self, folded: DataFrame) -> DataFrame:
-        """Returns the changes in ``folded``, the combined events, with the column ``action``."""
+        """Returns ``folded``, the combined events of each key, with the column ``action`` added."""
         if self.remembers:
             folded = with_deletions(folded, self.deleted)
         return with_actions(folded, self.current, self.keyed)
@@ -316,8 +319,8 @@ class _Actions:
 def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
-    """Caches ``changes`` together with ``vanished``, the removals of rows that vanish. Returns the cached changes and
-    the counts of their effects.
+    """Caches ``changes`` together with ``vanished``, the removals of rows that their topics no longer produce. Returns
+    the cached changes and the counts of their effects.
     """
     if vanished is not None:
         changes = changes.unionByName(vanished, allowMissingColumns=True)
@@ -332,10 +335,11 @@ def _persisted(frame: DataFrame, stack: ExitStack) -> DataFrame:
 
 
 def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the key of each row of ``table``, with the coordinates of the row's record. For a small window, the
-    result contains only the rows of the window's keys.
+    """Returns the key of each row of ``table``, with the coordinates of the record that produced the row. For a small
+    window, the result contains only the rows of the window's keys.
 
-    Spark then searches for these keys while it reads the table. Otherwise Spark would sort all keys of the table.
+    If the result is limited to these keys, Spark searches for the keys while it reads the table. Otherwise, Spark would
+    sort all keys of the table.
     """
     rows = current_rows(table.read(), keyed)
     if not is_small(result.frame):
@@ -347,7 +351,7 @@ def without_conflicts(result: EvaluatedWindow, window: KeyedWindow, chain: Chain
     """Returns ``result``, the evaluated window, with those records marked as failed whose order within their key is
     unknown.
 
-    If the table has a row of such a key, the records of the row's partition stay.
+    If the table already has a row of such a key, the records from the partition of that row are not marked.
     """
     keys = window.changes.where(F.col("action") == CONFLICT).select("key", "now_topic", "now_partition")
     crossing = window.events.join(keys, "key").where(

@@ -8,10 +8,10 @@ from dagster_smt.spark.records.jvm_records import why_not
 
 
 def what_runs_in_python(spec: RunSpec, plan: Plan) -> list[str]:
-    """Returns a line about the stages of ``plan`` that keep records without a schema out of the lane. If there are no
-    such stages, the list is empty.
+    """Returns log lines about the stages of ``plan`` that keep records without a schema out of the JVM lane. If there
+    are no such stages, the list is empty.
     """
-    # the way of the run says where classes of jars run
+    # the report of the run states where foreign stages run
     if spec.sink.kind != "records" or plan.chain.has_foreign:
         return []
     table = spec.table

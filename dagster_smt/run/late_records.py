@@ -1,5 +1,5 @@
-"""Finds late records. The timestamp of a late record belongs to the time of a window, but its offset is after the
-window.
+"""Finds late records of a window. The timestamp of a late record belongs to the time of the window, but the record's
+offset is after the window.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _PLACE = ("topic", "partition")
 
 
 def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int]) -> Mapping[int, OffsetSet]:
-    """Returns the offsets of a window's late records, after reading the timestamps of all records after the window.
+    """Reads the timestamps of all records after a window, and returns the offsets of the late records.
 
     Args:
         source: The source.
@@ -25,7 +25,7 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
             end.
 
     Returns:
-        The offsets of each part's late records.
+        The offsets of the late records, by the number of the part to which their timestamps belong.
     """
     frame = source.read(Window(tuple(not_empty(after))))
     millis = F.unix_millis("timestamp")

@@ -24,10 +24,12 @@ from dagster_smt.tables.sinks.protocol import same_state
 
 _REMOVING = ("expire", "clean_up")
 _PAUSES = (1.0, 5.0, 15.0)
-"""The pauses in seconds before the second, third and fourth attempt at a step that a run has disturbed."""
+"""The pauses in seconds before the second, third and fourth attempt at a maintenance step. A step is repeated if a run
+has disturbed it.
+"""
 _ATTEMPTS = 5
 _CLOCKS_SECONDS = 60
-"""The largest difference in seconds between the clocks of two machines."""
+"""The largest assumed difference in seconds between the clocks of two machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def maintain(
         if table.schema() is None:
             return MaintenanceReport(sink.place, notes=("the table does not exist yet",))
     target = maintained(session, table, options)
-    assert target is not None  # see ``check_table``
+    assert target is not None  # ``check_table`` has checked this
     chosen = []
     for step in options.steps_of(sink):
         if steps is None or step in steps:
@@ -115,7 +117,7 @@ class _Maintenance:
         )
 
     def _step(self, step: str) -> StepReport:
-        """Runs the step ``step``, and returns its report. If a run has disturbed the step, it is repeated."""
+        """Runs ``step`` and returns its report. If a run disturbs the step, the step is repeated."""
         self.progress(f"{step}: {self.place}")
         begin = time.monotonic()
         tries = 0
@@ -136,7 +138,7 @@ class _Maintenance:
         return StepReport(step, time.monotonic() - begin, None, tries, problem)
 
     def _refusal(self, step: str) -> Problem | None:
-        """Returns the reason why the step ``step`` must not begin. Returns None if the step may begin."""
+        """Returns the reason why ``step`` must not begin. Returns None if the step may begin."""
         if step not in _REMOVING or self.unreadable is None:
             return None
         why = f"{self.unreadable.code}: {self.unreadable.statement}"
@@ -170,8 +172,8 @@ class _Maintenance:
         return None
 
     def _compared(self, step: str, before: _Evidence | None) -> _Evidence | None:
-        """Compares the rows and the progress after ``step`` with ``before``, those before the step. Runs may have
-        committed meanwhile.
+        """Compares the rows and the progress after ``step`` with ``before``, the rows and the progress before the step.
+        Returns the rows and the progress after the step. Runs may have committed in the meantime.
         """
         now = self._evidence()
         if before is None or now is None:

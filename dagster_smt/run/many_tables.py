@@ -1,9 +1,9 @@
 """Implements runs that write a table for each output topic, with one evaluation and one commit per table.
 
-A separate table stores the progress of the run, in the same form as the state that other runs store in their only
-table. Each table also has its own state, in the commit with its rows. If a run dies between two tables, the progress
-stays unchanged. The next run reads the window again, skips the tables that already contain the window, and writes the
-other tables (``docs/decisions/0034-many-tables-have-one-progress.md``).
+A separate table stores the progress of the run. The progress has the same form as the state that a run with only one
+table stores in that table. Each table also has its own state, in the commit with its rows. If a run dies between two
+tables, the progress stays unchanged. The next run reads the window again, skips the tables that already contain the
+window, and writes the other tables (``docs/decisions/0034-many-tables-have-one-progress.md``).
 """
 
 import secrets
@@ -57,7 +57,7 @@ PARALLEL = 8
 processors.
 """
 LOG_COLUMNS = "commit BIGINT, topic STRING, table STRING, status STRING, records BIGINT, rows BIGINT, code STRING"
-"""The columns of the progress table. A commit adds a row for each table on which it reports."""
+"""The columns of the progress table. A commit adds one row for each table about which the commit reports."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class TableOutcome:
 
     Attributes:
         destination: The result for the report.
-        state: The state of the table; None if it has none, or could not be written.
-        report: The report of its commit.
-        written: The files of its commit.
+        state: The state of the table. None if the table has no state, or could not be written.
+        report: The report of the commit to the table.
+        written: The files of the commit to the table.
     """
 
     destination: Destination
@@ -94,8 +94,8 @@ class ManyAttempt(Attempt):
         return tuple(before.tables) if before is not None else ()
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window in ``result``. If the sink requests it, records without a table are first marked as
-        failed.
+        """Commits the window in ``result``. If the sink's ``refused_tables`` is ``dead_letters``, the records for
+        topics that get no table are first marked as failed.
         """
         if self.sink.refused_tables == "dead_letters":
             with self.run_.timed("evaluate"):
@@ -107,7 +107,7 @@ class ManyAttempt(Attempt):
         return self.commit(result)
 
     def without_refused(self, frame: DataFrame, refused: Mapping[str, Problem]) -> DataFrame:
-        """Returns ``frame``, the evaluated window, with the records of the topics in ``refused`` marked as failed.
+        """Returns ``frame``, the evaluated window, after marking the records of the topics in ``refused`` as failed.
         These topics get no table.
         """
         stage = last_stage(self.spec.chain)
@@ -154,7 +154,9 @@ class _Writing:
 
     @cached_property
     def reads_again(self) -> bool:
-        """Returns True if tables without a record in the window may have rows that the run must remove or replace."""
+        """Returns True if the run may have to remove or replace rows in tables for which the window contains no
+        record.
+        """
         spec, before = self.attempt.spec, self.draft.before
         window = spec.window
         if window.fixed or window.redrive or window.repair or spec.rebuild or spec.settle or self.draft.over:
@@ -197,8 +199,8 @@ class _Writing:
         return targets
 
     def register(self, targets: Iterable[str]) -> None:
-        """Registers the tables in ``targets`` before they are created. If this run dies, the next run then knows these
-        tables.
+        """Registers the tables in ``targets`` in the state before they are created. If this run dies, the next run then
+        knows about these tables.
         """
         new = [topic for topic in targets if topic not in self.attempt.known]
         if not new:
@@ -212,8 +214,8 @@ class _Writing:
         self.draft = replace(self.draft, before=state)
 
     def write(self, targets: Mapping[str, Bound]) -> list[TableOutcome]:
-        """Writes the tables in ``targets``, several at a time, and returns their results. An interruption ends the
-        writing of all tables.
+        """Writes the tables in ``targets``, several at a time, and returns the result for each table. An interruption
+        ends the writing of all tables.
         """
         session = self.attempt.run_.session
         former = self.attempt.known
@@ -262,11 +264,10 @@ class _Writing:
         self.report.destination_reports = reports
 
     def waiting(self, outcomes: Iterable[TableOutcome], refused: Mapping[str, Problem]) -> OffsetSet:
-        """Returns the offsets that the next run has to read again, because ``outcomes`` contains tables that could not
-        be written.
+        """Returns the offsets that the next run has to read again, because tables in ``outcomes`` could not be written.
 
-        A window that the tables have read before is read again as a whole, because it also replaces rows of other
-        offsets.
+        If the tables have read the window before, the next run reads the whole window again, because such a window
+        replaces rows of all its offsets.
         """
         failed = [o.destination.topic for o in outcomes if o.destination.failed]
         if not failed:
@@ -287,7 +288,7 @@ class _Writing:
         *,
         partly: bool,
     ) -> TableState:
-        """Returns the state for the progress table, after the tables in ``outcomes`` have been written."""
+        """Returns the new state of the progress table, after the tables in ``outcomes`` have been written."""
         draft, spec = self.draft, self.attempt.spec
         everything = Replaced(everything=draft.replaced.everything)
         plain = replace(spec, settle=False, asked=spec.request)  # changes of other writers are settled for each table
@@ -305,7 +306,7 @@ class _Writing:
                 rows[source] = rows.get(source, 0) + number
         all_waiting = state.waiting | waiting
         state = replace(state, held=state.held - waiting, waiting=all_waiting, tables=tables, rows=rows)
-        if waiting:  # a retry of this run still has something to do
+        if waiting:  # a retry of this run still has to write tables
             state = replace(state, runs=state.runs[:-1])
         return state
 
@@ -321,7 +322,7 @@ class _Writing:
 
 @dataclass
 class TableRun:
-    """The part of a run for one table: see ``attempt.Running``."""
+    """The part of a run that writes one table: see ``attempt.Running``."""
 
     spec: RunSpec
     session: SparkSession
@@ -384,7 +385,7 @@ class OneTable:
                 return self.written(bound, sink, destination, name)
         except SmtError as error:
             landed = self.landed(sink, name)
-            if landed is not None:  # what a commit contains has not failed, whatever happened afterwards
+            if landed is not None:  # a table that has been committed has not failed, even if a later step failed
                 return _outcome(
                     replace(destination, status="written"), landed, report_of(landed), NewCommit(None, 0, 0)
                 )
@@ -392,8 +393,8 @@ class OneTable:
             return TableOutcome(replace(destination, problems=problems, is_new=False))
 
     def landed(self, sink: TableSink, name: str) -> TableState | None:
-        """Returns the state of a commit to ``sink`` whose success was not confirmed. Returns None if the table has no
-        such commit.
+        """Returns the state of the commit to ``sink`` with the name ``name``, whose success was not confirmed. Returns
+        None if the table has no such commit.
         """
         try:
             state = open_table(self.writing.attempt.run_.session, sink).state()
@@ -423,7 +424,8 @@ class OneTable:
             plan = plan.of_forms(bound.value_forms, bound.key_forms, report_of(state) if state is not None else None)
         if not bound.counts and not (draft.replaced or draft.over or spec.settle):
             return TableOutcome(replace(destination, status="held"), state)
-        if plan.typed and plan.rows is None:  # deletions, whose keys cannot be in a table without rows
+        # these records are deletions, and a table without rows cannot contain their keys
+        if plan.typed and plan.rows is None:
             return TableOutcome(replace(destination, status="held"), state)
         of_topic = destination_column(sink.kind) == bound.topic
         rows = narrowed(self.writing.result.frame.where(of_topic), bound, template.plan, plan)
@@ -445,8 +447,8 @@ class OneTable:
         return self.committed(attempt, EvaluatedWindow(rows, dict(bound.counts)), destination, sink)
 
     def holds(self, state: TableState | None) -> bool:
-        """Returns True if ``state`` shows that an earlier run, which ended early, has written the window with the same
-        chain.
+        """Returns True if ``state`` shows that the table already contains the window. An earlier run with the same
+        chain wrote the window, and ended before it stored the progress.
         """
         if state is None or self.writing.reads_again or not state.runs:
             return False
@@ -454,7 +456,7 @@ class OneTable:
         return is_same_chain and not self.writing.read - state.held
 
     def draft(self, spec: RunSpec, state: TableState | None, name: str) -> Draft:
-        """Returns the draft of the commit to the table ``name``."""
+        """Returns the draft of the commit with the name ``name`` to the table whose state is ``state``."""
         draft = self.writing.draft
         if draft.replaced.everything:
             replaced = Replaced(everything=True)
@@ -467,7 +469,7 @@ class OneTable:
 
     def later(self, bound: Bound, plan: Plan, of_topic: Column) -> DataFrame | None:
         """Returns the records after the window that determine the current rows of the window's keys in the table of
-        ``bound``.
+        ``bound``. Returns None if there are no such records.
         """
         template = self.writing.attempt
         if template.later is None:
@@ -484,7 +486,7 @@ class OneTable:
         """
         report = attempt.report(result)
         report = add_totals(report, attempt.spec.chain, attempt.plan.entries, [])
-        # a mask that touches nothing in this table may touch records of other tables
+        # a mask that touches no record of this table may touch records of other tables
         report.warnings = attempt.run_.warnings
         if attempt.keyed is None:
             written, state = attempt.write_rows(result, attempt.draft, report, {}, OffsetSet(), partly=False)
@@ -506,8 +508,8 @@ def _outcome(destination: Destination, state: TableState, report: RunReport | No
 
 
 def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: TableSink) -> TableOutcome:
-    """Returns the result for ``topic``, which gets no table. If there are too many new topics, they share one
-    result.
+    """Returns the result for ``topic``, which gets no table because of ``problem``. If there are too many new topics,
+    they share one result.
     """
     records = bound[topic].records if topic in bound else 0
     table = sink.of_topic(topic).place if topic else sink.place
@@ -515,7 +517,7 @@ def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: Tab
 
 
 def _placed(problem: Problem, sink: TableSink) -> Problem:
-    """Returns ``problem`` with the table's name at the beginning of its location."""
+    """Returns ``problem`` with the name of the table in ``sink`` at the beginning of its location."""
     if sink.place in problem.place:
         return problem
     return problem.at(sink.place)
@@ -540,7 +542,7 @@ def _conflict(keys: int, sink: TableSink) -> Problem:
 
 
 def _inheriting(session: SparkSession, work: Callable[[Bound], TableOutcome]) -> Callable[[Bound], TableOutcome]:
-    """Returns a function that calls ``work``. Its Spark jobs have the tags of this thread, so that they can be
-    cancelled.
+    """Returns a function that calls ``work`` in another thread. The Spark jobs of that thread get the tags of this
+    thread, so that they can be cancelled.
     """
     return inheritable_thread_target(session)(work)

@@ -81,6 +81,6 @@ def run_batches(
 
 
 def _others(spec: RunSpec, session: SparkSession, report: RunReport) -> tuple[str, ...]:
-    """Returns the topics of ``spec`` that have not failed in ``report``."""
+    """Returns the topics of ``spec`` that have not failed in ``report``. Later batches read these topics."""
     topics = choose_topics(spec.table, spec.window, open_source(spec.table.source, session).topics())
     return tuple(t for t in topics if t not in report.failures)

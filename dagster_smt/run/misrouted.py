@@ -1,5 +1,5 @@
-"""Finds records that the chain sends to a forbidden topic, which is a topic that the same table reads, or the
-dead-letter topic.
+"""Finds records that the chain sends to a forbidden topic. Two kinds of topics are forbidden: a topic that the same run
+reads, and the topic of dead letters.
 """
 
 import re
@@ -44,8 +44,8 @@ def misrouted(
 
 
 def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> DataFrame:
-    """Returns ``frame``, the evaluated window, with the records for the topics in ``problems`` marked as failed at the
-    last stage.
+    """Returns ``frame``, the evaluated window, after marking the records for the topics in ``problems`` as failed at
+    the last of the ``stages`` stages.
     """
     for topic, problem in problems.items():
         frame = _refused(frame, topic, problem, stages)

@@ -27,7 +27,9 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
 
 def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
-    """Returns a run that reads exactly ``offsets``, and those of the offsets that the topics have lost."""
+    """Returns two things: the run ``spec`` limited to exactly those of ``offsets`` that are ``available``, and the
+    offsets that the topics have lost.
+    """
     topics = topics_of(available.ranges)
     own = offsets.without(topics_in(offsets.parts) - topics)
     present = offsets_of(available.ranges)

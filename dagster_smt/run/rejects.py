@@ -60,8 +60,8 @@ def _name_of_stage(names: dict[int, str]) -> Column:
 
 
 def first_rejects(rows: DataFrame, chain: Chain) -> list[RejectedRecord]:
-    """Returns the first failed records of each topic. ``rows`` are ``rejected_rows``, and the order is by topic,
-    partition and offset.
+    """Returns the first failed records of each topic, ordered by topic, partition and offset. ``rows`` is the result of
+    ``rejected_rows``.
     """
     number = F.row_number().over(Window.partitionBy("topic").orderBy("partition", "offset"))
     first = rows.withColumn("number", number).where(F.col("number") <= FIRST)
@@ -92,11 +92,11 @@ def last_stage(chain: Chain) -> int:
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
-    """Returns the evaluated window with those records marked as failed that satisfy ``own``.
+    """Returns the evaluated window after marking the records that satisfy ``own`` as failed.
 
     Args:
         frame: The window.
-        own: The condition for the records to mark, among the records that passed through the chain.
+        own: The condition. It applies only to records that passed through the chain.
         stage: The stage to report.
         problem: The problem of these records, without the statement.
         statement: The statement for each record.

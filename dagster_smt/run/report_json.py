@@ -13,7 +13,7 @@ from dagster_smt.model.windows.window import Window
 
 
 def report_to_json(report: RunReport) -> dict[str, Any]:
-    """Returns ``report`` as JSON data. Default values of schemas are left out, because JSON cannot represent their
+    """Converts ``report`` into JSON data. Default values of schemas are left out, because JSON cannot represent their
     Python values.
     """
     schemas = []
@@ -32,7 +32,7 @@ def report_from_json(data: dict[str, Any]) -> RunReport:
 
 
 def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
-    """Returns the report of ``run``, which committed but could not return its report. The status is
+    """Returns a report for ``run``, which committed but could not return its report. The status of the report is
     ``already committed``.
 
     The report of the last commit is complete. For an earlier commit, and for any commit to topics of a cluster, the

@@ -23,7 +23,7 @@ def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | 
             SMT524: another asset writes the table; SMT525: the table holds a different kind of rows; SMT786: the table
             has been given back to a connector.
     """
-    # a rebuild of only some topics needs the state of the other topics, so an unreadable state stops that run
+    # a rebuild of only some topics needs the state of the other topics, so it fails if the state is unreadable
     fresh = spec.rebuild and not spec.window.topics
     try:
         state = table.state(settle=spec.settle)
@@ -58,8 +58,8 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
-    """Raises an error if ``state`` names another asset as the writer of the table, because the chain of this run has
-    not created its rows.
+    """Raises an error if ``state`` names an asset other than that of ``spec`` as the writer of the table. The chain of
+    this run has not created the rows of the table.
     """
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:
@@ -78,8 +78,8 @@ def unknown_rows(place: str) -> Problem:
 
 
 def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> None:
-    """Writes the progress in ``state`` to the consumer group that the topic table names, if any. A failure does not
-    undo the commit.
+    """Writes the offsets in ``state`` to the consumer group that the topic table of ``spec`` names, if any. A failure
+    does not undo the commit.
     """
     group = spec.table.group
     if not group:

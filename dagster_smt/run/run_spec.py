@@ -33,20 +33,20 @@ class RunSpec:
         table: The topic table that the run reads.
         sink: The table or the topics that the run writes.
         window: The requested offsets; by default the offsets after the last committed window.
-        errors_tolerance: Connect's ``errors.tolerance``: ``none`` leaves out topics with records that fail, ``all``
-            continues without these records.
-        dead_letters: The destination of dead letters: topics, or a separate table. ``None``: topics next to the topics
-            that the run reads.
-        dead_letter_topic: The topic of dead letters; empty: no dead letters.
+        errors_tolerance: Connect's option ``errors.tolerance``. With ``none``, the run leaves out topics whose records
+            fail. With ``all``, the run continues without the failed records.
+        dead_letters: The destination of dead letters: topics, or a separate table. If None, the topic of dead letters
+            is next to the topics that the run reads.
+        dead_letter_topic: The topic of dead letters. If empty, the run writes no dead letters.
         rebuild: True to start over: this window replaces all rows, or all rows of ``window.topics``.
         take_over: True to continue a table that runs with a different name have written.
         settle: True to accept changes of other writers. The counts in the state then start from the current rows.
         key: The orchestrator's run and step. A second run with the same key and request is a retry.
-        asked: The whole request, if this run is a part of it.
+        asked: The string that identifies the whole request, if this run is only a part of a request.
         touched: The fingerprints of the ledger entries whose stages touched records in earlier batches of the run.
         defined: The chain of the definition, if the run uses a different chain; else None.
-        erasure: The settings that state how records name people, and the register of the people whose records are left
-            out; None without an erasure.
+        erasure: The settings that state where records contain the ids of people, and the register of erased people,
+            whose records are left out. None if the definition has no erasure.
     """
 
     name: str
@@ -79,7 +79,7 @@ class RunSpec:
         object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))
 
     def plan(self) -> Plan:
-        """Returns the plan of the chain, as far as it is known before any window. The plan is created only once.
+        """Returns the plan of the chain, as far as it is known before a window is read. The plan is created only once.
 
         Raises:
             PlanError, UnsupportedError: The run can never work; see ``plan_sink``.
@@ -94,8 +94,9 @@ class RunSpec:
     def request(self) -> str:
         """Returns a string that identifies the request.
 
-        A request for the next window stays the same if the chain changes. A request that replaces rows becomes a new
-        request, which has to run again, if the chain, the columns or the formats change.
+        The string for the next window stays the same if the chain changes. The string of a request that replaces rows
+        also depends on the chain, the columns and the formats. If one of them changes, the run is not a retry, so it
+        runs again.
         """
         if self.asked:
             return self.asked
@@ -104,7 +105,7 @@ class RunSpec:
         else:
             explicit = None
         asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
-        del asked["cuts"]  # they only divide the counts
+        del asked["cuts"]  # cuts only divide the counts
         if self.window.late == "next":  # older versions supported nothing else
             del asked["late"]
         if not self.window.begin_anew:  # older versions did not have this option
@@ -119,13 +120,13 @@ class RunSpec:
 
     @property
     def _row_inputs(self) -> list[str]:
-        """Returns everything on which the rows depend, apart from the records."""
+        """Returns the settings on which the rows of the run depend."""
         table = self.table
         formats = [f"{form.kind} {form.schema!r} {form.options!r}" for form in (table.key, table.value)]
         return [self.chain.hash, repr(table.row), *formats, self.sink.kind]
 
     def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
-        """Returns the run limited to ``topics``. The request stays the same."""
+        """Returns this run limited to ``topics``. The string that identifies the request stays the same."""
         explicit = self.window.explicit
         if explicit is not None:
             explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))

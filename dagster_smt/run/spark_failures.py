@@ -77,7 +77,7 @@ def coded_failures(place: str) -> Iterator[None]:
     """Converts every foreign exception inside the block into an ``EngineError``.
 
     Args:
-        place: The name of what was running.
+        place: The name of the asset or step that was running.
 
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system denied an
@@ -160,7 +160,7 @@ def after_commit(place: str, error: Exception) -> Problem:
 def problems_after_commit(place: str, error: Exception) -> list[Problem]:
     """Returns the problems of a commit whose last steps failed.
 
-    Changes of another writer in the moment of the commit (SMT708) have a text of their own.
+    If another writer changed the table at the moment of the commit, the problem is SMT708.
     """
     if isinstance(error, TableError) and {problem.code for problem in error.problems} == {"SMT708"}:
         return list(error.problems)

@@ -34,8 +34,8 @@ RunLeft = Callable[[DataFrame], DataFrame]
 """A function that processes the rows that the JVM lane could not handle."""
 LEFT_ROWS = "left_rows"
 _FEW_GROUPS = 100
-"""The largest number of groups with which the lane's aggregate is used. Spark sorts the rows for this aggregate if a
-task has more than 128 groups.
+"""The largest number of groups for which rows are counted with the JVM lane's aggregate. If a task has more than 128
+groups, Spark sorts the rows for this aggregate.
 """
 
 
@@ -47,7 +47,8 @@ class EvaluatedWindow:
         frame: The evaluator's columns.
         topics: Counts of each topic that has records in the window.
         parts: The same counts for each part of a divided window. A window that is not divided is one part.
-        as_guessed: The number of records that name the guessed schemas, by topic.
+        as_guessed: For a window that is evaluated with guessed schemas, the number of records that name these schemas,
+            by topic.
         other: The number of records that name other schemas. If this number is not 0, all other counts are wrong.
     """
 
@@ -77,8 +78,8 @@ class EvaluatedWindow:
         return tuple(uses)
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
-        """Returns the number of records in ``table`` that name each schema of a registry. Only sinks of records count
-        these records.
+        """Returns the number of the window's records that name each schema of a schema registry. These records are
+        counted only if the sink is a table of records.
         """
         uses_of_schemas = []
         for side in SIDES:
@@ -99,7 +100,9 @@ class EvaluatedWindow:
         return ranges_of_records(self.frame.where(F.col("__status") == FAILED))
 
     def partly_failed(self) -> bool:
-        """Returns True if a failed record may also have rows that did not fail, because its value is an array."""
+        """Returns True if failed records may also have rows that did not fail. Such a record has an array as its value,
+        and each element of the array has a row.
+        """
         if ELEMENT not in self.frame.columns:
             return False
         return not self.frame.where((F.col("__status") == FAILED) & F.col(ELEMENT).isNotNull()).isEmpty()
@@ -108,7 +111,7 @@ class EvaluatedWindow:
 def ranges_of_records(rows: DataFrame) -> OffsetSet:
     """Returns the offsets of the records in ``rows``. Executors combine the offsets into ranges."""
     place = ("__topic", "__partition")
-    # counts offsets, not rows, because several rows may come from one record
+    # ranks offsets, not rows, because several rows may come from one record
     number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
     numbered = rows.select(*place, "__offset", number.alias("number"))
     ranges = numbered.groupBy(*place, F.col("__offset") - F.col("number")).agg(

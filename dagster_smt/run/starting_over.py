@@ -31,7 +31,7 @@ def with_columns(
         TableError: The columns do not fit. The hint names a remedy for this run.
     """
     other_kind = draft.before is not None and draft.before.kind != draft.spec.sink.holds
-    if other_kind and not draft.replaced.everything:  # this has been checked before: every topic is named
+    if other_kind and not draft.replaced.everything:  # an earlier check has ensured that the rebuild names every topic
         return commit(_over(draft))
     try:
         return commit(draft)

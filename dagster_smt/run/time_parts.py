@@ -19,7 +19,9 @@ Counts = Mapping[str, TopicCounts]
 
 
 def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
-    """Returns the rows of ``frame``, and a column with the number of the part to which each row belongs."""
+    """Returns the rows of ``frame``, prepared for the second result, and a column with the number of the part to which
+    each row belongs.
+    """
     if division.parts == 1:
         return frame, F.lit(0)
     rows = []
@@ -50,13 +52,13 @@ def _part_sql(most: int) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """The division of a window's counts into parts.
+    """The division of the counts of a window into parts.
 
     Attributes:
         division: The division of the window.
         unread: The offsets of the window that were not read.
         source: The source of the window.
-        sizes: The number of stages and of ledger entries.
+        sizes: The number of stages, and the number of ledger entries.
     """
 
     division: Division
@@ -65,7 +67,7 @@ class Parts:
     sizes: tuple[int, int]
 
     def of(self, window: Window, counts: Sequence[Counts]) -> tuple[Part, ...]:
-        """Returns the parts of the committed ``window``, with the ``counts`` of each part. If the window is not
+        """Returns the parts of the committed ``window``. Each part gets its item of ``counts``. If the window is not
         divided, there are no parts.
         """
         if self.division.parts == 1:

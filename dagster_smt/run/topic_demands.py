@@ -1,7 +1,5 @@
 """Finds records that their target topics would reject, or whose target topics do not exist. These records fail before
-the run writes anything.
-
-Other records are not affected.
+the run writes anything. Other records are not affected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +44,9 @@ _NO_PARTITION = Problem(
     "the record was routed to a partition that its topic does not have",
     "add partitions to the topic, or correct the column or field for the partition; then run the failed records again",
 )
-"""This problem does not name the topic, because the topic's name may be the value of a field."""
+"""The problem of a record whose partition does not exist. It does not name the topic, because the topic's name may be
+the value of a field.
+"""
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def unmet(targets: Sequence[TargetRecords], table: Table, *, tolerant: bool) -> 
     Args:
         targets: The targets of the window's records.
         table: The sink.
-        tolerant: True if a record without a target becomes a dead letter. Otherwise, and if no target exists, the sink
-            raises an error for the window.
+        tolerant: True if a record whose target does not exist becomes a dead letter. If False, or if no target exists
+            at all, the sink raises an error for the whole window.
     """
     if not _writes_to_kafka(table):
         return Unmet()
@@ -110,7 +110,9 @@ def _writes_to_kafka(table: Table) -> "TypeGuard[KafkaTable]":
 
 
 def _last_partitions(targets: Sequence[TargetRecords], table: "KafkaTable") -> dict[str, int]:
-    """Returns the last partition of each topic for which the chain chooses a higher partition."""
+    """Returns the last partition of each topic for which the chain has chosen a higher partition, which does not
+    exist.
+    """
     chosen: dict[str, int] = {}
     for target in targets:
         if target.last is not None:
@@ -124,7 +126,9 @@ def _last_partitions(targets: Sequence[TargetRecords], table: "KafkaTable") -> d
 
 
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
-    """Returns the evaluated window. Records that their topics would reject are marked as failed at the last stage."""
+    """Returns ``frame``, the evaluated window, after marking the records that do not meet the requirements in ``unmet``
+    as failed at the last stage.
+    """
     assert _writes_to_kafka(table)
     stage = last_stage(chain)
     if unmet.limits:

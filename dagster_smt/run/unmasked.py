@@ -1,5 +1,5 @@
-"""Handles masks, drops and renames that touched no record. This module notes them in the table's state, and determines
-the run that repairs their records.
+"""Handles masks, drops and renames that touched no record. This module notes them in the state of the table, and
+determines the run that repairs the records that were left unmasked.
 """
 
 from collections.abc import Iterator
@@ -53,8 +53,8 @@ def run_of(spec: RunSpec) -> str:
 
 
 def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, ...]) -> Iterator[Unmasked]:
-    """Yields an entry for each effect of the ledger that touched no record in the whole ``window``. An entry contains
-    the records that reached the effect.
+    """Yields an entry for each mask, drop or rename in the ledger that touched no record in the whole ``window``. The
+    entry contains the offsets of the records that reached the stage.
     """
     numbers = {}
     for number, line in enumerate(report.ledger):
@@ -72,7 +72,7 @@ def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, 
 
 
 def _left_out(spec: RunSpec, report: RunReport, window: Window) -> Iterator[Unmasked]:
-    """Yields an entry for each mask or drop that the definition's chain has, and the chain of this run (``spec``)
+    """Yields an entry for each mask or drop of the definition's chain that the chain of this run, ``spec.chain``,
     lacks.
     """
     topics = []
@@ -92,8 +92,7 @@ def _on_record(entry: LedgerEntry, mark: str, spec: RunSpec, window: Window, top
 
 
 def repaired(spec: RunSpec, available: Available, state: TableState | None) -> tuple[RunSpec, list[Problem]]:
-    """Returns a run of ``spec`` that reads the unmasked records in ``state``, the table's state, again and replaces
-    their rows.
+    """Returns a run of ``spec`` that reads the unmasked records in ``state`` again and replaces their rows.
 
     Returns:
         The run, with the same request; and the problems of records that the topic has lost (SMT353).

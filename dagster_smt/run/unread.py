@@ -1,4 +1,6 @@
-"""Handles records that a run need not read. The window is narrowed, and the unread records are added to the counts."""
+"""Handles records that a run need not read. This module narrows the window, and adds the unread records to the
+counts.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +28,9 @@ def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
 
 
 def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str], None]) -> "DataFrame":
-    """Returns the records of ``window``, the part that the run must read, with all columns that the chain uses."""
+    """Reads the records of ``window``, the part of the run's window that is needed, and returns all columns that the
+    chain uses.
+    """
 
     def beat() -> None:
         say("")
@@ -48,7 +52,7 @@ def what_is_unread(narrowed: Narrowed) -> list[str]:
 
 
 def counted(narrowed: Narrowed, source: Source) -> Narrowed:
-    """Returns ``narrowed`` with the number of unread records."""
+    """Returns ``narrowed`` after asking ``source`` for the number of unread records."""
     return replace(narrowed, unread=tuple(_counted(unread, source) for unread in narrowed.unread))
 
 
@@ -60,7 +64,7 @@ def _counted(unread: Unread, source: Source) -> Unread:
 
 
 def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple[Unread, ...]:
-    """Returns those of the ``unread`` records that are in ``window``, a part of the whole window."""
+    """Returns the entries of ``unread``, limited to the records in ``window``, which is a part of the whole window."""
     parts, inside = [], offsets_of(window)
     for one in unread:
         ranges = tuple((offsets_of(one.ranges) & inside).ranges())
