@@ -1,9 +1,9 @@
-"""Checks whether the JVMs of a session limit Java's Avro reader. Without limits, this reader allocates the memory that
-a record claims to need before it checks the claim.
+"""Checks whether the JVMs of a session have been started with limits for Java's Avro reader. Without limits, this
+reader allocates as much memory as a record claims to need, before it checks the claim.
 
 A record of six bytes that claims a billion items would take all memory of an executor and end the run. So Spark reads
-Avro only if its JVMs have been started with limits. Otherwise Python reads Avro, because it allocates memory only as it
-reads.
+Avro only if its JVMs have been started with limits. Otherwise Python reads Avro. Python allocates memory only for bytes
+that it has read.
 """
 
 import logging
@@ -20,7 +20,7 @@ LIMITS = {
     f"{_PREFIX}string.maxLength": MAX_BYTES,
     f"{_PREFIX}bytes.maxLength": MAX_BYTES,
 }
-"""JVM properties with the limits of Java's Avro reader. Lower limits would reject records that Python can read."""
+"""JVM properties that limit Java's Avro reader. Lower limits would reject records that Python can read."""
 JAVA_OPTIONS = " ".join(f"-D{name}={limit}" for name, limit in LIMITS.items())
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def has_limits(session: Any) -> bool:
 
 @cache
 def _tell() -> None:
-    """Logs, once per process, that a session without Avro's limits reads Avro more slowly."""
+    """Logs, once per process, that Avro is read more slowly because the session has no Avro limits."""
     _log.warning(
         "Python reads Avro here, which is slower: the session's Java has no limits for the claims of records. "
         "Let SparkSessionResource create the session, or start it with spark.driver.defaultJavaOptions and "
@@ -63,8 +63,8 @@ def _in_this_jvm(session: Any) -> bool:
 
 
 def _in_options(session: Any, where: str) -> bool:
-    """Returns True if the settings of ``session`` start the JVMs of ``where``, the driver or the executors, with Avro's
-    limits.
+    """Returns True if the settings of ``session`` contain Avro's limits among the Java options. ``where`` names the
+    JVMs: ``driver`` or ``executor``.
 
     If an option appears twice, the last one applies, as in Java.
     """

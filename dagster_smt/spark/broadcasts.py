@@ -8,13 +8,13 @@ from dagster_smt.spark.environment import is_connect
 
 _LIMIT = "spark.sql.autoBroadcastJoinThreshold"
 _PART = 16
-"""The denominator of the share of the driver's memory that a small frame may take. The driver collects and sends such a
-frame.
+"""The denominator of a share of the driver's memory. A frame that takes up a smaller share is small. The driver
+collects such a frame and sends it to the executors.
 """
 _MOST_BYTES = 256 * 1024 * 1024
-"""The size in bytes of the largest frame that is broadcast, which is a quarter of the default of
-``spark.driver.maxResultSize``. Spark's own limit is 10 MB, because Spark only estimates sizes, but here the size is
-measured.
+"""The size in bytes of the largest frame that is broadcast. It is a quarter of the default of
+``spark.driver.maxResultSize``. Spark's own limit is only 10 MB, because Spark estimates sizes, whereas this module
+measures them.
 """
 
 
@@ -32,6 +32,7 @@ def is_small(frame: DataFrame) -> bool:
         return False
     jvm: Any = session.sparkContext._jvm
     memory = int(jvm.java.lang.Runtime.getRuntime().maxMemory())
-    java: Any = frame.select("*")._jdf  # a new frame: the old frame's plan may be older than its blocks
+    # a new frame is needed, because the plan of the old frame may have been created before its blocks
+    java: Any = frame.select("*")._jdf
     size = java.queryExecution().optimizedPlan().stats().sizeInBytes()
     return int(str(size)) <= min(_MOST_BYTES, memory // _PART)

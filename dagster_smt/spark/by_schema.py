@@ -1,6 +1,6 @@
-"""Finds out whether Spark can read records that name their schemas as if their schemas were declared.
+"""Finds out whether Spark can read records that name their schemas in the same way as records with declared schemas.
 
-The records of each schema are a frame with its own plan, and the table joins these frames.
+If so, the records of each schema become a frame with its own plan, and the rows of all frames are then combined.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ from dagster_smt.spark.reading.window_forms import WindowForms, schema_text
 
 _AVRO, _ENVELOPE = "avro-confluent", "envelope"
 _MOST, _RECORDS = 8, 20_000
-"""The largest number of schemas that Spark reads, and the smallest average number of records per schema. Each schema
-costs a pass over the window, and code that Spark compiles.
+"""The largest number of schemas for which Spark reads the records, and the smallest average number of records per
+schema. For each schema, Spark passes over the window and compiles code.
 """
 
 
@@ -39,10 +39,10 @@ class OneSchema:
 
     Attributes:
         plan: The plan of the chain for this schema.
-        text: The text that identifies the schema in the values: Avro's header, or an envelope's schema.
-        sides: The readers of keys or values in Avro, by side.
-        envelopes: The schemas of keys or values that are envelopes, by side, with the texts of these schemas.
-        others: The texts of the other schemas. All values without one of these texts are read with this schema.
+        text: The bytes that identify the schema in each value: Avro's header, or the text of an envelope's schema.
+        sides: For keys or values in Avro: the reader, by side.
+        envelopes: For keys or values that are envelopes: the schema and its text, by side.
+        others: The texts of the other schemas. All values that contain none of these texts are read with this schema.
     """
 
     plan: Plan
@@ -66,30 +66,30 @@ class OneSchema:
         return frame
 
     def formats(self, table: SideFormats) -> Formats:
-        """Returns the formats of the records of ``table``, with this object's envelope schemas."""
+        """Returns the formats of key and value in ``table``. For envelopes, the schema is the one in this object."""
         forms = {"key": table.key, "value": table.value}
         forms |= {side: replace(forms[side], schema=schema) for side, (schema, _) in self.envelopes.items()}
         return Formats(forms["key"], forms["value"])
 
 
 def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: WindowForms) -> tuple[OneSchema, ...]:
-    """Returns the schemas of a window's records, if Spark can read them without Python.
+    """Returns one item for each schema of a window's records, if Spark can read all of them without Python.
 
     Args:
         session: The session, which may lack ``from_avro`` or Avro's limits.
-        plan: The plan of ``forms``.
+        plan: The plan for ``forms``.
         table: The topic table of the records, or the formats of key and value.
         forms: The forms of the records, and the schemas that records name. An unreadable schema has no form, but its id
             is listed.
 
     Returns:
-        All schemas that values name. The result is empty if Python must create the rows: if the keys have several
-        schemas, if Spark reads a schema differently from Connect, or if there are too many schemas for the number of
-        records.
+        An item for each schema that values name. The result is empty if Python must create the rows: if the keys have
+        several schemas, if Spark reads a schema differently from Connect, or if there are too many schemas for the
+        number of records.
     """
     if not forms.forms or not _possible(plan, table, forms):
         return ()
-    if isinstance(plan, FormsPlan):  # Python keeps the rows of many tables apart
+    if isinstance(plan, FormsPlan):  # a run with many tables keeps their rows apart in Python
         return ()
     uses = [use for use in forms.uses if use.side == "value"]
     names: dict[str, tuple[str, ...]] = {}
@@ -118,7 +118,7 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
 
 def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
     """Returns True if the records of ``table`` meet three conditions: values are Avro or envelopes, keys have a single
-    schema, and no stage sees nulls.
+    schema, and no stage converts a null key or value.
     """
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
@@ -135,8 +135,8 @@ def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
 def _envelope_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the envelope schemas with the given ``names``. They are read from records of the topics that contain
-    these names.
+    """Returns an item for each envelope schema in ``names``, which maps schema names to topics. The schemas are in the
+    records of these topics.
     """
     if reads_keys(plan.chain, table.key):
         key_schema = forms.forms[0].key
@@ -172,8 +172,8 @@ def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
 
 
 def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
-    """Returns the schema of the keys of ``table`` that are envelopes, with its text. The result is empty unless the
-    chain reads such keys.
+    """Returns the schema of the keys in ``table`` and its text, if keys are envelopes and the chain reads them.
+    Otherwise the result is empty.
     """
     if table.key.kind != _ENVELOPE or schema is None:
         return {}
@@ -189,8 +189,8 @@ def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None)
 def _avro_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the Avro schemas with the ids in ``names``. The first schema also gets the records that name no
-    schema.
+    """Returns an item for each Avro schema in ``names``, which maps schema ids to topics. The first item also gets the
+    records that name no schema.
     """
     ids = {}
     for name, topics in names.items():

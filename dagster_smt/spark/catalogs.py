@@ -1,7 +1,7 @@
 """Copies Iceberg catalogs without their table cache. Runs write through these copies.
 
-Runs create a copy when they need one. Spark hides secrets in its event log only if they are among the settings that a
-session was started with. So a catalog with a secret gets its copy when the session starts.
+A run creates a copy when it needs one. There is one exception: a catalog with a secret gets its copy when the session
+starts, because Spark hides a secret in its event log only if the session was started with it.
 """
 
 import re
@@ -25,8 +25,8 @@ def is_uncached(conf: Mapping[str, str], catalog: str) -> bool:
 
 
 def is_jdbc(conf: Mapping[str, str], catalog: str) -> bool:
-    """Returns True if ``catalog`` is a JDBC catalog. It stores its own name with each table, so a copy with another
-    name would have different tables.
+    """Returns True if ``catalog`` is a JDBC catalog. Such a catalog stores its own name with each table, so a copy with
+    a different name would not find the tables.
     """
     key = f"spark.sql.catalog.{catalog}"
     for name in ("type", "catalog-impl"):
@@ -48,7 +48,7 @@ def copy_of(conf: Mapping[str, str], catalog: str) -> dict[str, str]:
         if name.startswith(f"{key}."):
             settings[own + name.removeprefix(key)] = value
     settings[f"{own}.cache-enabled"] = "false"
-    # last, because Spark loads a catalog as soon as this setting is present
+    # this setting comes last, because Spark loads a catalog as soon as the setting is present
     settings[own] = CATALOG_CLASS if conf[key] == _SESSION_CLASS else conf[key]
     return settings
 
@@ -64,7 +64,9 @@ def secrets_of(conf: Mapping[str, str], catalog: str) -> list[str]:
 
 
 def copies_with_secrets(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings of the catalog copies that a session with the settings ``conf`` needs when it starts."""
+    """Returns the settings for the copies of those catalogs that have secrets. A session with the settings ``conf``
+    must be started with these settings.
+    """
     settings: dict[str, str] = {}
     for key, value in conf.items():
         match = _CATALOG.fullmatch(key)

@@ -1,8 +1,8 @@
-"""Converts values of records into the plain form of a table's columns (``spark.plain``), as Arrow needs it. The
+"""Converts values of records into the plain form (``spark.plain``), from which Arrow builds a table's columns. The
 conversion runs in Python.
 
-A record's schema may have fewer fields than the table; missing fields are null. If Spark's types cannot hold a value,
-only the record fails, not the job.
+The schema of a record may have fewer fields than the table. The missing fields become null. If Spark's types cannot
+hold a value, only the record fails, not the job.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _ARROW: dict[Type, pa.DataType] = {
 
 
 def arrow_type(schema: Schema) -> pa.DataType:
-    """Returns the Arrow type that corresponds to ``spark.plain.plain_type`` for ``schema``."""
+    """Returns the Arrow type that corresponds to ``spark.plain.plain_type(schema)``."""
     if schema.logical == "Decimal":
         return pa.decimal128(MAX_DIGITS, schema.scale)
     if schema.type is Type.STRUCT:
@@ -70,7 +70,7 @@ def check_defaults(schema: Schema, where: str = "") -> None:
 
 
 def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
-    """Returns a function that converts values of ``schema`` for an Arrow column.
+    """Returns a function that converts values of ``schema`` into the plain form for an Arrow column.
 
     Args:
         schema: The schema of the value.
@@ -109,14 +109,14 @@ def _same(value: Any) -> Any:
 
 
 def unplanned(where: str) -> DataError:
-    """Returns the error for the value at ``where``, whose schema is not in the plan of the window."""
+    """Returns the error for the value at ``where``, whose schema is missing from the plan of the window."""
     statement = f"{_name_of(where)} has a schema that the plan of the window does not know"
     return data_error("SMT428", statement, "check the dead letter, or write records instead of columns", "")
 
 
 def _unplanned(where: str) -> Convert:
-    """Returns a function that raises the error for a value at ``where`` whose schema is not in the plan. Such a value
-    is rare: a stage has put a null into a struct.
+    """Returns a function that raises the error for a value whose schema is missing from the plan. ``where`` is the path
+    of the value. Such a value is rare: a stage has put a null into a struct.
     """
 
     def refuse(value: Any) -> Any:

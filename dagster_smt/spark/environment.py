@@ -25,14 +25,14 @@ _SETTINGS = {
     "spark.sql.ansi.enforceReservedKeywords": ("true", "Delta cannot read statistics of columns named as keywords"),
     **dict.fromkeys(_REBASE, ("exception", _ANCIENT)),
 }
-"""Maps a session setting to the value that this package rejects, and to the effect of this value. Spark 4 never has
-such a value by default.
+"""Maps a session setting to two strings: the value that this package rejects, and the effect of this value. No version
+of Spark 4 has such a value by default.
 """
 
 
 def check_java() -> int:
-    """Returns the major version of the Java that Spark starts: the Java in ``JAVA_HOME``, else the first ``java`` on
-    ``PATH``.
+    """Returns the major version of the Java that Spark starts. Spark starts the Java in ``JAVA_HOME``, or else the
+    first ``java`` on ``PATH``.
 
     Spark 4 needs Java 17 or 21. Spark 3.5 needs Java 11 or 17.
 
@@ -93,7 +93,7 @@ def check_settings(session: Any) -> None:
     """
     if "ancient moments in Parquet" in missing():
         for name in _REBASE:
-            # a client of Spark Connect cannot tell a setting from a default
+            # a client of Spark Connect cannot distinguish a setting from a default
             if is_connect(session) or session.conf.get(name, None) is None:
                 session.conf.set(name, "CORRECTED")
     for name, (value, statement) in _SETTINGS.items():

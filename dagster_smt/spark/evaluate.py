@@ -53,7 +53,9 @@ SinkKind = Literal["records", "columns"]
 
 
 def no_note(way: Way) -> None:
-    """Ignores ``way``, the path of the records, for callers that do not need it."""
+    """Ignores ``way``, the path on which records are evaluated. Callers that do not need the path pass this
+    function.
+    """
 
 
 def evaluate(
@@ -73,24 +75,25 @@ def evaluate(
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
-        plan: The plan. A sink of records needs only its chain and ledger. For envelopes into columns: a plan of the
-            forms that ``spark.records.envelopes`` finds in the records.
+        plan: The plan. If the sink holds records, only the chain and the ledger of the plan are used. If the records
+            are envelopes and the sink holds columns, the plan is for the forms that ``window_forms`` finds in the
+            records.
         table: The topic table of the records, or the formats of key and value.
         sink_kind: ``records`` or ``columns``.
-        written: The formats of written records; None for the formats of ``table``.
+        written: The formats in which records are written. If None, the formats of ``table``.
         forms: The forms for which ``plan`` was created, if the records name their schemas. Spark may then read the
             records itself. If the forms were guessed and Spark reads the records, the result has the column
             ``window_forms.GUESSED``.
         ledger: True to fill ``__touched``.
         beat: Is called now and then while the columns are built, which takes seconds for wide schemas. To stop the
             work, ``beat`` may raise an exception.
-        whole: True to run at once, in Python, the records that the JVM lane leaves. This reads the frame twice. A
-            caller that caches the rows passes False and calls ``left_records``.
-        note: Receives the path of the records.
+        whole: True to evaluate immediately in Python the records that the JVM lane leaves. The frame is then read
+            twice. A caller that caches the rows passes False, and calls ``left_records`` later.
+        note: Receives the path on which the records are evaluated.
 
     Returns:
         The columns of ``spark.outcome_columns``, with one row per record, even if the record is dropped or has failed.
-        If arrays are rows, the result has one row per element, and the column ``ELEMENT``.
+        If the elements of arrays become rows, the result has one row per element, and the column ``ELEMENT``.
 
     Raises:
         PlanError: The sink holds columns and the values have no schema, or the chain does not fit the schema.
@@ -150,7 +153,7 @@ class _Work:
 
     @cached_property
     def setup(self) -> str | None:
-        """The setup with which Spark's JVM runs Kafka's own classes. None if the chain needs the host process
+        """The setup with which Spark's JVM runs the chain's Java classes. None if the chain needs the host process
         instead.
         """
         return connect_setup(self.frame.sparkSession, self.job)
@@ -171,8 +174,8 @@ class _Work:
 
     @cached_property
     def parts(self) -> list[DataFrame]:
-        """A result for each schema that the records name. The list is empty if Spark cannot read one of these
-        schemas.
+        """The result for each schema that the records name. The list is empty if Spark cannot read the records of one
+        of these schemas.
         """
         if not self.forms:
             return []
@@ -182,7 +185,7 @@ class _Work:
             frame = frame.withColumn(IN_GUESSED, as_guessed(self.table, self.forms))
         try:
             return [_of_schema(frame, schema, self.plan, self.table, self.ledger, self.beat) for schema in schemas]
-        except (PlanError, UnsupportedError, NoJavaError):  # Python does it
+        except (PlanError, UnsupportedError, NoJavaError):  # Python evaluates the records instead
             return []
 
     @property
@@ -297,11 +300,11 @@ def _job(plan: Plan, table: SideFormats, written: Formats | None, ledger: bool) 
 
 
 def left_records(evaluated: DataFrame, plan: Plan, table: SideFormats, written: Formats | None = None) -> DataFrame:
-    """Returns the rows that the JVM lane has left to Python (``__status`` is ``LEFT``), after Python has evaluated
-    their records.
+    """Evaluates in Python the records of those rows that the JVM lane has left (``__status`` is ``LEFT``), and returns
+    their new rows.
 
     Args:
-        evaluated: The result of ``evaluate`` with ``whole=False``, or its persisted rows.
+        evaluated: The result of ``evaluate`` with ``whole=False``. The result may have been persisted.
         plan, table, written: The arguments of ``evaluate``.
     """
     if _has_left(evaluated) and table.value.kind in SELF_DESCRIBED:
@@ -328,7 +331,7 @@ def _columns(
     Args:
         frame, plan, ledger, beat: The arguments of ``evaluate``.
         forms: The formats of key and value.
-        rows: The plan of the table's rows, which may have more columns.
+        rows: The plan of the table's rows, which may have more columns than ``plan``.
         avro: The readers of keys or values that all name one Avro schema, by side.
         lane: True if the JVM lane may read keys and values. The result may then have the column ``LEFT_RECORD``.
         envelopes: For keys or values that are envelopes: the text of their schema, by side.
@@ -364,11 +367,11 @@ def _columns(
 
 
 def _left(evaluated: DataFrame) -> DataFrame:
-    """Returns the records of ``evaluated`` that the JVM lane has left to Python, in the form in which they were
-    read.
+    """Returns the records of ``evaluated`` that the JVM lane has left to Python. The records are unchanged, as the
+    source read them.
     """
-    # Not by status: Spark would move that filter below all stages, where each status contains the previous status
-    # twice.
+    # The filter must not use the status. Spark would move such a filter below all stages, where the expression of each
+    # status contains the previous status twice.
     return evaluated.where(f"{LEFT_RECORD} IS NOT NULL").select(f"{LEFT_RECORD}.*")
 
 

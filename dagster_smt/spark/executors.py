@@ -1,7 +1,8 @@
 """Checks, before the first record, whether Spark's executors have the modules that this package's functions need.
 
-Executors are other processes, mostly on other machines, and need this package and its libraries. A tiny job checks
-this. The job's function is pickled by value, so the job itself needs none of our modules on the executors.
+Executors are separate processes, mostly on other machines, and need this package and its libraries. A small job checks
+whether they have them. The job's function is pickled by value, so the job itself needs none of these modules on the
+executors.
 """
 
 import json
@@ -19,7 +20,7 @@ from dagster_smt.spark.environment import is_connect
 
 PACKAGE = "dagster_smt"
 MODULES = (PACKAGE, "filelock", "msgspec", "numpy", "pyarrow", "pydantic", "regex", "yaml")
-"""The modules besides PySpark that functions on executors import."""
+"""The modules that this package's functions import on executors, apart from PySpark."""
 
 SHIPPING = (
     "ship this process's environment to them, as docs/cluster.md explains: spark.archives with the packed "
@@ -34,8 +35,8 @@ _checked: "WeakSet[Any]" = WeakSet()
 
 
 def check_executors(session: SparkSession) -> None:
-    """Checks that the executors of ``session`` have the modules that tasks need. Each session is checked once, and a
-    local session not at all.
+    """Raises an error if the executors of ``session`` lack modules that tasks need. Each session is checked only once.
+    A local session is not checked.
 
     The check does not see executors that Spark adds later.
 
@@ -64,8 +65,8 @@ def on_a_cluster(master: str | None) -> bool:
 
 
 def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
-    """Returns the function that executors run. It lists those ``modules`` that cannot be imported, and the hashes of
-    the files of ``package``.
+    """Returns the function that executors run. The function lists those ``modules`` that cannot be imported, and the
+    hashes of the files of ``package``.
 
     The function is nested and contains its own imports, so cloudpickle ships it by value.
     """
@@ -128,8 +129,8 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Returns the problem in ``text``, a failure of executors that cannot run any Python function. Returns None for any
-    other failure.
+    """Returns the problem in ``text``, the text of a failure, if the executors cannot run any Python function. Returns
+    None for any other failure.
     """
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"

@@ -1,6 +1,4 @@
-"""Counts the field names of records without a schema. The counting runs on Spark's workers, and no value leaves
-them.
-"""
+"""Counts the field names of records without a schema. Spark's workers do the counting, and no value leaves a worker."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -53,10 +51,11 @@ class _HeldBack:
             if isinstance(content, bytes):
                 paths = set()
                 for steps, value in value_paths(parsed(content.decode(errors="replace"))):
-                    if value not in (None, [], {}):  # nothing is lost
+                    if value not in (None, [], {}):  # dropping an empty value loses nothing
                         paths.add(fields_only(steps))
                 for path in undecided(self.stages, topic, part, sorted(paths, key=str)):
-                    yield topic, part, visible(path)  # Arrow cannot hold half of a surrogate pair
+                    # Arrow cannot hold half of a surrogate pair, so such characters are replaced
+                    yield topic, part, visible(path)
         headers: Any = row["headers"] or ()
         names = set()
         for name in undecided_headers(self.stages, topic, [header["key"] for header in headers]):

@@ -57,8 +57,8 @@ def columns_of(layout: Layout | None) -> set[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """The target of a reference: a part of the layout, and the path below this part. The fields on this path are not
-    split into columns.
+    """The location of a referenced value: a part of the layout, and the path below this part. The fields on this path
+    are not split into columns.
     """
 
     layout: Layout

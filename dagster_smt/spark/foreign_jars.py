@@ -1,7 +1,7 @@
 """Provides the jars of foreign stages to Spark's executors.
 
-A local session reads the jars from the paths in the chain. For other sessions the jars are packed into one archive,
-which Spark copies to its executors. The first task on a machine unpacks the archive.
+A local session reads the jars from the paths in the chain. For all other sessions, this module packs the jars into one
+archive, and Spark copies the archive to its executors. The first task on a machine unpacks the archive.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
     machine, nothing is copied.
 
     Raises:
-        ConfigError, UnsupportedError: As ``classes_for``.
+        ConfigError, UnsupportedError: The errors of ``classes_for``.
         UnsupportedError: SMT645, the session cannot ship files.
     """
     if not chain.has_foreign or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
@@ -70,8 +70,8 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
 def _archives() -> "tempfile.TemporaryDirectory[str]":
     """Returns the folder for archives, which is deleted when this process ends.
 
-    An executor asks for an archive when it runs its first task, and a driver takes one path for a name, so there is one
-    folder for all sessions.
+    All sessions share this folder, for two reasons. An executor fetches an archive only when it runs its first task,
+    which may be late. And a driver accepts only one path for each archive name.
     """
     return tempfile.TemporaryDirectory(prefix="smt-jars-")
 
@@ -80,7 +80,7 @@ def _pack(classes: Classes, archive: Path) -> None:
     """Packs the jars of ``classes`` into the file ``archive``, with one folder for each plug-in. Numbers in the folder
     names preserve the order of the plug-ins.
     """
-    # executors may have this package as a zip, out of which Java starts no jar
+    # executors may have this package as a zip, and Java cannot start a jar inside a zip
     folders: dict[str, Iterable[Path]] = {_CONNECT: (*classes.connect, JAR)}
     for number, plugin in enumerate(classes.plugins):
         folders[f"{number:04}"] = plugin.jars
@@ -91,8 +91,8 @@ def _pack(classes: Classes, archive: Path) -> None:
 
 
 def classes_here(chain: Chain) -> Classes | None:
-    """Returns the classes of ``chain`` in a task, from the archive that Spark has copied to this machine. If there is
-    no archive, returns None.
+    """Returns the classes of ``chain`` from the archive that Spark has copied to this machine. Tasks call this
+    function. If there is no archive, returns None.
     """
     if not chain.has_foreign:
         return None

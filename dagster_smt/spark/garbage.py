@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Pauses Python's cycle collector while the block runs. Records form no cycles, so reference counting frees each
-    batch.
+    """Pauses Python's cycle collector while the block runs. Records form no cycles, so reference counting alone frees
+    each batch.
     """
     was_on = gc.isenabled()
     gc.disable()

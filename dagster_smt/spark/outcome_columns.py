@@ -84,7 +84,7 @@ def schema_column(side: Side) -> str:
 
 
 def timestamp_type_name(number: Column) -> Column:
-    """Returns a column with the name of the timestamp type whose number is in the column ``number``."""
+    """Returns a column with the name of the timestamp type. ``number`` is the column with its number."""
     literals = []
     for pair in TIMESTAMP_TYPES.items():
         for part in pair:

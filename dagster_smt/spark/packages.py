@@ -1,4 +1,4 @@
-"""Lists the Maven packages and the settings that a Spark session needs, per version of PySpark. No other module lists
+"""Lists the Maven packages and the settings that a Spark session needs, by version of PySpark. No other module lists
 them.
 
 ``python -m dagster_smt.spark.packages`` downloads the packages, so that later sessions need no network. The command
@@ -46,11 +46,11 @@ PACKAGES: dict[str, dict[str, str]] = {
         "iceberg-s3": "org.apache.iceberg:iceberg-aws-bundle:1.11.0",
     },
 }
-"""Maps Spark's minor version and the name of a package to the package's coordinates, for the Scala version in
-``spark.versions``.
+"""Maps Spark's minor version and the name of a package to the package's Maven coordinates. The coordinates are for the
+Scala version in ``spark.versions``.
 
-``s3`` is Hadoop's file system ``s3a``, in the version of the Hadoop that PySpark ships; ``iceberg-s3`` is Iceberg's own
-client for S3 and Glue.
+``s3`` is Hadoop's file system ``s3a``, in the same version as the Hadoop that PySpark ships. ``iceberg-s3`` is
+Iceberg's own client for S3 and Glue.
 """
 LARGE = ("s3", "iceberg-s3")
 """Packages of several hundred MB. They are downloaded only if a session needs them."""
@@ -109,7 +109,9 @@ JARS: dict[str, str] = {
     "org.apache.iceberg:iceberg-aws-bundle:1.10.1": "org.apache.iceberg_iceberg-aws-bundle-1.10.1",
     "org.apache.iceberg:iceberg-aws-bundle:1.11.0": "org.apache.iceberg_iceberg-aws-bundle-1.11.0",
 }
-"""Maps each package to the jars that Spark stores for the package: its own jars, and the jars of its dependencies."""
+"""Maps each package to the names of the jars that Spark stores for it: the package's own jars, and the jars of its
+dependencies.
+"""
 
 SETTINGS: dict[str, dict[str, str]] = {
     "delta": {
@@ -129,8 +131,8 @@ contains the class.
 CONDITIONAL_WRITES = ("4.0", "4.1")
 """The versions of Spark whose Hadoop contains the AWS SDK that the log store calls."""
 JVM_OPTIONS = {
-    # Java does not compile methods of more than 8000 bytes, and a few stages on fifty fields become such a method in
-    # Spark
+    # By default, Java does not compile methods of more than 8000 bytes. Spark generates such a method for a few stages
+    # on fifty fields.
     f"spark.{where}.defaultJavaOptions": "-XX:-DontCompileHugeMethods"
     for where in ("driver", "executor")
 }
@@ -153,7 +155,7 @@ _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
 def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: str) -> dict[str, str]:
-    """Returns ``conf`` with the settings that ``packages`` need. The session's own settings take precedence.
+    """Returns ``conf`` with the settings that ``packages`` need. The settings in ``conf`` take precedence.
 
     Args:
         packages: Keys of ``PACKAGES``.
@@ -185,7 +187,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
 
 
 def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
-    """Yields the packages that the settings ``conf`` require, because a catalog or a warehouse is in S3."""
+    """Yields the packages that a session with the settings ``conf`` needs because a catalog or a warehouse is in S3."""
     for key, value in conf.items():
         if value.startswith("s3a://"):
             yield "s3"
@@ -194,10 +196,11 @@ def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
 
 
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns ``conf`` with downloaded jars in place of packages.
+    """Returns ``conf`` with the paths of downloaded jars instead of package coordinates.
 
-    Otherwise Spark would resolve the packages of each session with Ivy, which takes seconds and prints fifty lines. If
-    a package is unknown or has not been downloaded, ``conf`` is returned unchanged, and Ivy resolves all packages.
+    With coordinates, Spark would resolve the packages with Ivy in each session, which takes seconds and prints fifty
+    lines. If a package is unknown or has not been downloaded, the function returns ``conf`` unchanged, and Ivy resolves
+    all packages.
     """
     packages = []
     for p in conf.get("spark.jars.packages", "").split(","):
@@ -233,8 +236,8 @@ def _ivy_folder(package: str) -> str:
 
 
 def _ivy_home(folder: str) -> Path:
-    """Returns the path of Ivy's folder ``folder``. Java takes the user's home directory from the system, not from
-    ``HOME``.
+    """Returns the path of Ivy's folder ``folder`` in the user's home directory. Java takes the home directory from the
+    operating system, not from ``HOME``.
     """
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir) / folder
@@ -243,8 +246,8 @@ def _ivy_home(folder: str) -> Path:
 
 
 def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
-    """Adds ``more`` to the session settings ``conf``. Lists are joined. For every other setting, the session's own
-    value takes precedence.
+    """Adds ``more`` to the session settings ``conf``. If both have a setting whose value is a list, the lists are
+    joined. For any other setting, the value in ``conf`` takes precedence.
     """
     for key, value in more.items():
         if key in _LISTS:
@@ -272,7 +275,9 @@ def remedy(package: str, session: Any) -> str:
 
 
 def _artifact(package: str) -> str:
-    """Returns the name that the coordinates of ``package`` and the names of its jars have in common."""
+    """Returns the artifact name of ``package``. The package's coordinates and the names of its jars contain this
+    name.
+    """
     names = {
         "delta": r"delta-spark",
         "iceberg": r"iceberg-spark",

@@ -1,7 +1,7 @@
 """Converts values between the plain form, which Spark uses, and this package's Python values.
 
-Spark's dates and timestamps become whole numbers (days, milliseconds) before Python sees them, because ``datetime``
-ends with the year 9999, and Connect's values can be later.
+In the plain form, dates and timestamps are whole numbers (days, milliseconds). Python's ``datetime`` cannot represent
+them, because it ends with the year 9999 and Connect's values can be later.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ _SAFE = (T.StringType, T.BinaryType, T.BooleanType, T.DecimalType)
 
 
 def plain_type(schema: Schema) -> T.DataType:
-    """Returns Spark's type for plain values of ``schema``. Dates and timestamps are numbers."""
+    """Returns the Spark type for values of ``schema`` in the plain form, in which dates and timestamps are numbers."""
     if schema.logical in ("Date", "Timestamp"):
         if schema.logical == "Date":
             return T.IntegerType()
@@ -43,9 +43,10 @@ def plain_type(schema: Schema) -> T.DataType:
 
 
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
-    """Returns a UDF that calls ``run``. The UDF uses Arrow if that is safe for its types.
+    """Returns a UDF that calls ``run``. The UDF uses Arrow only if Arrow is safe for the types of ``arguments`` and
+    ``returns``.
 
-    Arrow is unsafe for some types: pandas turns a whole number next to a null into a float.
+    For some types, Arrow is unsafe: pandas converts a whole number next to a null into a float.
     """
     if isinstance(returns, T.StructType):
         results = [field.dataType for field in returns.fields]
@@ -95,8 +96,8 @@ def _has_dates(schema: Schema) -> bool:
 
 
 def reader(schema: Schema | None) -> Convert:
-    """Returns a function that converts plain Spark values of ``schema`` into this package's Python values. Null becomes
-    None.
+    """Returns a function that converts values of ``schema`` from the plain form into this package's Python values. Null
+    becomes None.
     """
     convert = _reading(schema) if schema else _same
     return lambda value: None if value is None else convert(value)
@@ -129,7 +130,7 @@ def _parts(row: Any) -> Any:
 
 
 def writer(schema: Schema) -> Convert:
-    """Returns a function that converts this package's Python values of ``schema`` into plain Spark values."""
+    """Returns a function that converts this package's Python values of ``schema`` into the plain form."""
     convert = _writing(schema)
     return lambda value: None if value is None else convert(value)
 

@@ -1,7 +1,8 @@
-"""Keeps secrets in Spark's settings, and in options of reads and writes, out of Spark's event log and pages.
+"""Keeps secrets out of Spark's event log and web pages. The secrets are in Spark's settings, and in the options of
+reads and writes.
 
-Spark prints the options of a write into the event log. It hides an option if a regular expression matches the option's
-name or value. Spark's default expression does not match private keys.
+Spark prints the options of a write into the event log. Spark hides an option if a regular expression matches the
+option's name or value, but the default expression does not match private keys.
 """
 
 import re
@@ -19,8 +20,8 @@ _OURS = f"(?i:secret|password|token|access[.]?key|{SECRET_NAMES}|PRIVATE KEY----
 
 
 def redacting(conf: Mapping[str, str], setting: str) -> str:
-    """Returns a value for ``setting``, a regular expression of Spark's redaction. It also hides the secrets of all
-    options and settings of this package.
+    """Returns a new value for ``setting``, one of Spark's regular expressions for redaction. The new expression also
+    hides the secrets in all options and settings of this package.
     """
     return f"{conf.get(setting, _SPARKS[setting])}|{_OURS}"
 
@@ -30,7 +31,7 @@ def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
 
     Args:
         session: The Spark session.
-        options: Options of a read or write, with secrets.
+        options: The options of a read or write, which include secrets.
 
     Raises:
         ConfigError: SMT047, for each such option.

@@ -36,7 +36,7 @@ class _Search:
 
 
 def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
-    stamps = timestamp_micros(batch).to_pylist()  # Python's ``datetime`` cannot hold all of them
+    stamps = timestamp_micros(batch).to_pylist()  # Python's ``datetime`` cannot hold all timestamps of Spark
     for row, micros in zip(batch.drop_columns(["timestamp"]).to_pylist(), stamps, strict=True):
         pairs = []
         for h in row["headers"] or ():
@@ -47,8 +47,8 @@ def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
 
 
 def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
-    """Counts the records of ``frame`` in which a masked value survives. The counts are by pairs of the masked field and
-    the other field.
+    """Counts the records of ``frame`` in which a masked value survives. The result maps a pair to the number of
+    records: the masked field, and the other field that contains the same value.
     """
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
     counts = map_in_arrow(

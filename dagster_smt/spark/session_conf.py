@@ -1,4 +1,4 @@
-"""The settings of this package's Spark sessions, apart from the settings that packages need."""
+"""The settings of this package's Spark sessions, except the settings that packages need."""
 
 import os
 
@@ -11,9 +11,10 @@ SESSION_CONF = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     # a run reads its cached rows only once, and most of them are bytes that compression does not shrink
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Spark would replace a field name such as ${env:HOME} by the environment variable
+    # Spark would replace a field name such as ${env:HOME} with the environment variable
     "spark.sql.variable.substitute": "false",
-    # by default timestamps are INT96, and deltalake fails at timestamps outside of the years 1677 to 2262
+    # by default, timestamps are written as INT96, and deltalake fails at INT96 timestamps outside the years 1677 to
+    # 2262
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 LOCAL_CONF = {

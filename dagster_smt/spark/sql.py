@@ -4,11 +4,11 @@ Each method of PySpark's ``Column`` makes several calls into the JVM, which take
 of 300 fields needs tens of thousands of such calls. Here an expression is a string until ``select`` passes it to Spark.
 A value rule's ``column(F, …)`` works with this module and with PySpark's functions as its ``F``.
 
-Operators are written as functions, without extra parentheses. At an opening parenthesis, Spark's parser looks ahead to
-the closing one, and keeps the result in memory as long as the process lives.
+Operators are written as functions, without extra parentheses. At each opening parenthesis, Spark's parser looks ahead
+to the closing parenthesis, and keeps the result in memory as long as the process lives.
 
-A Python function cannot be part of such a string. ``python`` gives the function's result a column of its own, which
-``select`` adds first.
+A Python function cannot be part of such a string. So ``python`` gives the result of the function a column of its own,
+and ``select`` adds this column to the frame first.
 """
 
 import inspect
@@ -145,8 +145,8 @@ class Column:
 
 
 class _Joined(Column):
-    """An expression that applies one binary operator to several operands. Its text is a balanced tree, because Spark's
-    parser recurses as deeply as an expression is nested.
+    """An expression that applies one binary operator to several operands. The operands form a balanced tree, because
+    Spark's parser recurses once for each nesting level.
     """
 
     __slots__ = ("operands", "operator")
@@ -197,7 +197,7 @@ def _case(branches: tuple[str, ...], rest: str) -> str:
 
 
 def lit(value: Any) -> Column:
-    """Returns a literal for ``value``. Its type is the type that PySpark would choose."""
+    """Returns a literal for ``value``. The literal has the type that PySpark would choose."""
     if isinstance(value, Column):
         return value
     return Column(_literal(value))
@@ -222,10 +222,10 @@ def _literal(value: Any) -> str:
 
 
 def text(value: str) -> str:
-    """Returns a string literal for ``value`` that has the same meaning under every setting of Spark's parser.
+    """Returns a string literal for ``value`` that has the same meaning with every setting of Spark's parser.
 
-    A setting determines whether a backslash is an escape character, and Spark would substitute variables of the session
-    after ``${``.
+    A setting determines whether a backslash is an escape character, and another setting whether Spark replaces ``${…}``
+    with a variable of the session.
     """
     if value.isprintable() and not set(value) & {"'", "\\", "$"}:
         return f"'{value}'"
@@ -290,7 +290,7 @@ def create_map(*columns: Column) -> Column:
 def call_function(name: str, *arguments: Operand) -> Column:
     """Returns a call of the Spark SQL function ``name``.
 
-    A plain string as argument is an error, because it could be a literal or a column.
+    A plain string among ``arguments`` is an error, because it could be a literal or the name of a column.
     """
     known = _TEXTS.get(name, ())
     for number, argument in enumerate(arguments):
@@ -300,14 +300,16 @@ def call_function(name: str, *arguments: Operand) -> Column:
 
 
 def aggregate(container: Column, start: Operand, merge: Callable[[Column, Column], Column]) -> Column:
-    """Returns the result of merging the elements of an array one after the other. ``start`` is the first result."""
+    """Returns the result of merging the elements of the array ``container`` one after the other. ``merge`` combines the
+    result so far with the next element, beginning with ``start``.
+    """
     first = lit(start)
     return _of_elements("aggregate", first.text)(container, merge)
 
 
 def _of_elements(name: str, *others: str) -> Callable[[Column, Callable[..., Column]], Column]:
-    """Returns a function over the elements of an array or a map. ``others`` are its arguments between the array and the
-    function, as SQL.
+    """Returns a Python function that builds a call of the SQL function ``name`` over the elements of an array or a map.
+    ``others`` are further arguments in SQL, which are placed between the array and the lambda function.
     """
 
     def higher_order(container: Column, function: Callable[..., Column]) -> Column:
@@ -334,7 +336,7 @@ def try_validate_utf8(value: Column) -> Column:
     """Returns the string ``value``, or null if its bytes are not valid UTF-8."""
     if "try_validate_utf8" not in missing():
         return call_function("try_validate_utf8", value)
-    # formatting goes through a Java string, in which invalid bytes are replaced
+    # Spark formats a Java string, in which invalid bytes have been replaced
     return when(call_function("format_string", "%s", value) == value, value)
 
 
@@ -348,7 +350,8 @@ def sql_try_cast(name: str, kind: T.DataType | str) -> str:
 def __getattr__(name: str) -> Callable[..., Column]:
     """Returns the SQL function called ``name``, if PySpark and SQL use the same name."""
     # Value rules call ``F.upper(column)``, where ``F`` is this module or ``pyspark.sql.functions``. So this module must
-    # have every function of PySpark. Python calls a module's ``__getattr__`` for names that the module does not define.
+    # offer every function of PySpark. Python calls a module's ``__getattr__`` for each name that the module does not
+    # define.
     if name.startswith("_") or not hasattr(spark_functions, name):
         raise AttributeError(f"Spark SQL has no function {name}")
     return lambda *arguments: call_function(name, *arguments)
@@ -361,7 +364,7 @@ def python(function: Callable[..., Any], *arguments: Column) -> Column:
 
 
 def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
-    """Returns a frame with the given columns. With ``also``, the frame keeps its own columns as well."""
+    """Returns a frame with ``columns``. If ``also`` is true, the frame keeps its own columns as well."""
     needs = _needs(columns)
     if needs:
         frame = _with_results(frame, needs)
@@ -374,7 +377,7 @@ def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
 
 
 def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()) -> DataFrame:
-    """Returns ``frame`` without the columns in ``gone``. The expressions in ``texts`` are added to the other
+    """Returns ``frame`` without the columns in ``gone``, and with the expressions in ``texts`` as additional
     columns.
     """
     names = list(gone)
@@ -386,8 +389,8 @@ def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()
 
 
 def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
-    """Returns ``frame`` with the results of the Python functions in ``needs``. If a function depends on another result,
-    it is added after this result.
+    """Returns ``frame`` with the results of the Python functions in ``needs`` as additional columns. If a function
+    needs the result of another function, that result is added first.
     """
     inner = _needs(argument for _, own in needs.values() for argument in own)
     if inner:
@@ -404,8 +407,8 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
 
 
 def _called(name: str, *arguments: object) -> Column:
-    """Returns an expression that calls ``name``, an operator or a function. Operators of Spark SQL can also be called
-    as functions.
+    """Returns an expression that calls ``name``, which is an operator or a function. In Spark SQL, operators can also
+    be called as functions.
     """
     columns = [lit(argument) for argument in arguments]
     return Column(f"{quoted(name)}({', '.join(column.text for column in columns)})", _needs(columns))

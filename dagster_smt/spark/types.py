@@ -72,10 +72,11 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
 
 
 def internal_type(schema: Schema) -> T.DataType:
-    """Returns the type that values of ``schema`` have between stages. It is the ``spark_type`` with field names that
+    """Returns the type that values of ``schema`` have between stages. It is the ``spark_type``, with field names that
     Spark can distinguish.
 
-    Decimals have all digits in this type, because the result of a stage may have more digits than the column.
+    In this type, decimals have the largest number of digits, because the result of a stage may have more digits than
+    the column.
     """
     if schema.logical is None and schema.type is Type.STRUCT:
         names = internal_names(schema)
@@ -126,7 +127,7 @@ def _unmappable(path: str, schema: Schema, why: str) -> PlanError:
 def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
     """Returns the Spark field ``name``, with ``schema`` in its metadata.
 
-    The Spark field is always nullable, because the files determine whether there are nulls.
+    The Spark field is always nullable, because the files of a table determine whether there are nulls.
     """
     metadata: dict[str, Any] = {}
     described = schema.name or schema.version or schema.doc or schema.parameters or schema.default is not None

@@ -1,7 +1,7 @@
 """Lists the supported Spark versions, and the differences between them that this package handles. No other module lists
 them.
 
-Everything else in this package is written for all of these versions.
+All other code of this package works with all of these versions.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class SparkVersion:
 
     Attributes:
         scala: The Scala version for which PyPI's PySpark is built.
-        java: The versions of Java that Spark supports, except those older than the connectors' own.
-        ivy: The folder of the user's home in which Spark keeps packages.
+        java: The versions of Java that Spark supports and that are recent enough for the connectors.
+        ivy: The folder in the user's home directory in which Spark stores packages.
     """
 
     scala: str
@@ -70,12 +70,12 @@ def minor_of(version: str) -> str:
 
 @cache
 def missing() -> frozenset[str]:
-    """Returns the keys of ``SINCE_4`` for features that the PySpark of this process lacks. A server cannot be older
-    than the client (SMT649).
+    """Returns the keys of ``SINCE_4`` for features that the PySpark of this process lacks. A Connect server cannot be
+    older than its client (SMT649), so the features of the client determine the result.
     """
     from pyspark.sql import functions
 
-    # not by number, because builds of platforms have version numbers of their own
+    # The version number is not compared, because platforms number their own builds differently.
     return frozenset(() if hasattr(functions, "try_validate_utf8") else SINCE_4)
 
 
@@ -139,7 +139,7 @@ def settings_of(session: Any) -> dict[str, str]:
 
 
 def struct_of_ddl(ddl: str) -> Any:
-    """Parses ``ddl``, a column list in SQL, into a ``StructType``. The parser is that of the running session."""
+    """Parses ``ddl``, a column list in SQL, into a ``StructType``, with the parser of the running session."""
     from pyspark.sql import types
 
     if "fromDDL of types" in missing():

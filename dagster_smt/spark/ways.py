@@ -12,8 +12,8 @@ from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 
 
 class Facts(Protocol):
-    """The facts that determine the path of the records. A fact is None if it is not known yet, because it depends on
-    the session or on the records.
+    """The facts that determine the path of the records. A fact that depends on the session or on the records may be
+    None, because it is not known yet.
     """
 
     @property
@@ -23,7 +23,7 @@ class Facts(Protocol):
 
     @property
     def arrays_as_rows(self) -> bool:
-        """True if each object of an array at the top of a value becomes a row."""
+        """True if the elements of an array at the top of a value become rows."""
         ...
 
     @property
@@ -38,7 +38,7 @@ class Facts(Protocol):
 
     @property
     def names_schemas(self) -> bool:
-        """True if the records name their schemas. Envelopes do, and records whose schemas are in a registry."""
+        """True if the records name their schemas. Envelopes do so, and also records whose schemas are in a registry."""
         ...
 
     @property
@@ -65,7 +65,8 @@ class Way:
         name: The name of the path in reports and messages.
         when: The condition of the path, in words. A run checks the condition only if no earlier path applies.
         why: The reason for the path.
-        takes: The condition as a function of the facts. Its result is None if the facts do not determine it.
+        takes: The condition as a function of the facts. The result is None if facts that the condition needs are not
+            known.
     """
 
     name: str
@@ -146,12 +147,14 @@ WAYS = (
 
 
 def way_of(facts: Facts) -> Way:
-    """Returns the path of the records for ``facts``. All facts that the paths depend on must be known."""
+    """Returns the path of the records for ``facts``. All facts that the conditions use must be known."""
     return next(way for way in WAYS if way.takes(facts))
 
 
 def possible_ways(facts: Facts) -> list[Way]:
-    """Returns the paths that ``facts`` permit, as far as the facts are known. The preferred path comes first."""
+    """Returns the paths that are possible with ``facts``, some of which may be unknown. The preferred path comes
+    first.
+    """
     ways = []
     for way in WAYS:
         taken = way.takes(facts)

@@ -1,5 +1,5 @@
-"""Runs functions of this package in Spark's Python workers. A worker then reads the zip directory of each jar only
-once.
+"""Runs functions of this package in Spark's Python workers. With this module, a worker reads the zip directory of each
+jar only once.
 
 Spark puts jars on the path of its Python workers, because some jars contain Python modules. These jars are Spark's own
 core, and the jars of ``spark.jars.packages``. Before each task a worker calls ``importlib.invalidate_caches``, and
@@ -58,8 +58,8 @@ class _InWorker:
 class WorkerError(Exception):
     """An ``EngineError`` that a worker raises. The text of the exception ends with the problems as data.
 
-    Spark passes only the text of a worker's exception to the driver. The driver gets the problems from this text with
-    ``problems_of_worker``, so that no code has to parse the words of a message.
+    Spark passes only the text of a worker's exception to the driver. The driver extracts the problems from this text
+    with ``problems_of_worker``, so that no code has to interpret the wording of a message.
     """
 
     def __init__(self, error: EngineError):
@@ -81,13 +81,14 @@ def problems_of_worker(text: str) -> tuple[Problem, ...]:
 
 
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Yields ``batches`` after giving their strings, bytes and lists 32-bit offsets.
+    """Yields ``batches`` after converting the offsets of strings, bytes and lists to 32 bits.
 
     With ``spark.sql.execution.arrow.useLargeVarTypes`` Spark sends 64-bit offsets, but our functions read and join
     buffers with 32-bit offsets. Batches without rows are left out.
     """
     for batch in batches:
-        if not batch.num_rows:  # Spark 3.5 may send one, with buffers of offsets so short that Arrow crashes
+        # Spark 3.5 may send a batch without rows, whose offset buffers are so short that Arrow crashes
+        if not batch.num_rows:
             continue
         kinds = [_small(field.type) for field in batch.schema]
         if kinds == batch.schema.types:
@@ -99,7 +100,7 @@ def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yields ``batch`` in parts that are so small that 32-bit offsets suffice."""
+    """Yields ``batch`` in parts that are small enough for 32-bit offsets."""
     if batch.nbytes <= _MOST_BYTES or batch.num_rows < 2:
         yield batch
         return
@@ -119,7 +120,9 @@ def _small(kind: pa.DataType) -> pa.DataType:
 
 
 class AtRest:
-    """The pickled form of a function for Spark's UDFs. A worker that unpickles this object gets the function itself."""
+    """A wrapper that pickles a function for Spark's UDFs. A worker that unpickles the wrapper gets the function
+    itself.
+    """
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -154,7 +157,7 @@ class _Nothing:
 
 
 def keep_directories() -> None:
-    """Keeps the directories of archives on this process's path in memory.
+    """Keeps the zip directories of the archives on this process's module path in memory.
 
     A worker's first task calls this function, and later tasks benefit.
     """

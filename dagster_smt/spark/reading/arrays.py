@@ -1,8 +1,8 @@
-"""Converts arrays into rows, if a topic table requests this. Each element of an array at the top of a value then
-becomes a value.
+"""Converts arrays into rows, if a topic table requests this. If the value of a record is an array, each element of the
+array then becomes the value of a row.
 
-The rows of a record share all other columns, including the coordinates. The column ``in_element`` distinguishes these
-rows in the stages. In the result of an evaluator the column is named ``ELEMENT``.
+The rows of a record share all other columns, including the coordinates. While the stages run, the column ``in_element``
+distinguishes these rows. In the result of an evaluator, the same column is named ``ELEMENT``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,18 +20,18 @@ from dagster_smt.spark.workers import map_in_arrow
 
 IN_ELEMENT = "in_element"
 ELEMENT = "__element"
-"""The result column with the row's position in the array of its record. The column is null if the value is not an
+"""The result column with the position of the row's element in the array. The column is null if the value is not an
 array.
 """
 EMPTY = -1
-"""The position of the single row that represents an empty array, until the row is counted."""
+"""The position that marks the single row of an empty array. The row is kept only until it is counted."""
 _PARTS = "smt_parts"
 
 
 def rows_of_arrays(frame: DataFrame) -> DataFrame:
     """Returns the records of ``frame`` with one row for each element of an array, and with the column ``in_element``.
 
-    Spark creates the rows one by one. Python would have to copy the key for all elements of an array at once.
+    Spark creates these rows one at a time. Python would have to copy the key for all elements of an array at once.
     """
     added = [T.StructField(IN_ELEMENT, T.IntegerType()), T.StructField(_PARTS, T.ArrayType(T.BinaryType()))]
     split = map_in_arrow(frame, _Split(), T.StructType([*frame.schema.fields, *added]))
@@ -71,8 +71,8 @@ class _Split:
 
 
 def with_element_named(evaluated: DataFrame) -> DataFrame:
-    """Returns the evaluator's result ``evaluated`` with the number of the element at the beginning of each problem's
-    statement.
+    """Returns ``evaluated``, the result of an evaluator. In the statement of each problem, the number of the array
+    element is added at the beginning.
     """
     problem, number = F.col("__problem"), F.col(ELEMENT)
     statement = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])

@@ -1,11 +1,13 @@
 """Reads Avro in Spark with ``from_avro``, without Python. All keys, or all values, must name the same schema.
 
 ``from_avro`` receives the schema with different names, and without logical types except decimals. Neither changes the
-bytes, and this module adds the names and the logical types afterwards. ``from_avro`` does not check two things. It
-ignores left-over bytes, so each value gets an end marker. It does not check that strings are UTF-8, so this module
-does. Python (``formats.avro``) reads unions and entries, which Connect converts into structs and maps.
+bytes. This module adds the original names and the logical types afterwards.
 
-Strings at the top of a record are read as bytes, because Avro writes both in the same way. Otherwise Avro's reader
+``from_avro`` leaves two checks to this module. It ignores left-over bytes, so this module appends an end marker to each
+value. And it does not check that strings are UTF-8, so this module checks them. Unions and entries, which Connect
+converts into structs and maps, are read by Python (``formats.avro``).
+
+Strings at the top of a record are read as bytes, because Avro writes both in the same way. Otherwise, Avro's reader
 would look up a Java class for each string, which takes a tenth of the time.
 """
 
@@ -40,19 +42,19 @@ from dagster_smt.spark.types import internal_names
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _VALUE, _END, _SKIPPED = "v", "e", "u"
 _MOST_NESTED, _MOST_FIXED = 4, 2**16
-"""The largest number of nested levels, and the largest size of a fixed type. Java's reader allocates memory for the
-number of items that the bytes claim on each level, and for values of fixed size.
+"""Two limits: the largest number of nested levels, and the largest size of a fixed type. Java's reader allocates memory
+for as many items as the bytes claim on each level, and for each value of a fixed type.
 """
 _MARK = secrets.randbits(63)
-"""The end marker after a record's bytes. If Avro reads the marker, it has read exactly the record, and not a byte more
-or less.
+"""The end marker, which is appended to the bytes of each record. If Avro reads the marker after the record, Avro has
+read exactly the bytes of the record.
 
-The number is random, so that no producer can have written it. A process uses only one number, because Spark compiles
-the number into its code, and a new number would compile that code again.
+The number is random, so no producer can have written it into a record. A process uses only one number, because Spark
+compiles the number into its code, and would compile the code again for a different number.
 """
 Doubt = tuple[Column, Problem]
-"""A pair of a condition and a problem. The condition is true if a record does not fit its schema, and the problem is
-that of such a record.
+"""A condition and a problem. If the condition is true, the record does not fit its schema, and fails with the
+problem.
 """
 
 
@@ -67,10 +69,10 @@ class AvroSide:
     Attributes:
         header: The header of all values.
         schema: The schema of the values.
-        needed: The schema with only the fields that the chain and its result need. Other fields may not fit Spark's
-            types.
-        text: The schema for ``from_avro``. A struct gets one more field for the end marker. Any other value is put into
-            a record together with the marker.
+        needed: The schema with only the fields that the chain and its result need. All other fields need not fit
+            Spark's types.
+        text: The schema for ``from_avro``, as text. A struct has an additional field for the end marker. Any other
+            value is wrapped in a record, together with the marker.
     """
 
     header: bytes
@@ -84,7 +86,7 @@ class AvroSide:
         """
         end = avro_out(INT64).write(_MARK)
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
-        text = text.cast("binary")  # a setting of the session may let ``concat`` turn bytes into strings
+        text = text.cast("binary")  # with some session settings, ``concat`` converts bytes into strings
         options = F.create_map(F.lit("mode"), F.lit("PERMISSIVE"))
         return F.call_function("from_avro", text, F.lit(self.text), options)
 
@@ -100,7 +102,7 @@ class AvroSide:
 
     @property
     def texts(self) -> list[str]:
-        """Returns the names that the string fields of a struct have in ``value``."""
+        """Returns the names of the columns in ``value`` that hold the string fields of a struct."""
         if not _is_record(self.schema):
             return []
         fields = zip(_top(self.schema, self.needed), self.schema.fields, strict=True)
@@ -115,7 +117,8 @@ class AvroSide:
         return self.value(parsed).getField(name).cast("string")
 
     def bad(self, side: Column, parsed: Column, known: Mapping[str, Column]) -> Iterator[Doubt]:
-        """Yields the possible problems of a key or value that is not null. Problems with precedence come first.
+        """Yields the possible problems of a key or value that is not null. A problem that takes precedence comes
+        earlier.
 
         ``known`` holds the columns of ``texts`` as strings.
         """
@@ -146,10 +149,10 @@ def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
     Args:
         header: The header of the values.
         avro: The schema.
-        needed: See ``AvroSide``.
+        needed: The schema with only the needed fields; see ``AvroSide``.
 
     Raises:
-        UnableError: Python must read the values (``formats.avro``).
+        UnableError: ``from_avro`` cannot read the values, so Python must (``formats.avro``).
     """
     names = _Names(avro.names, _top(avro.schema, needed))
     bare = names.bare(avro.source, avro.schema, top=True)
@@ -186,7 +189,9 @@ class _Names:
         return f"t{next(self.numbers)}"
 
     def bare(self, avro: Any, schema: Schema, *, top: bool = False) -> Any:
-        """Returns the schema ``avro`` without Connect's names. It describes the same bytes."""
+        """Returns the schema ``avro`` without Connect's names. The result describes the same bytes. With ``top``, the
+        fields get the names for the top of the key or value.
+        """
         if isinstance(avro, list):
             return self._union(avro, schema, top)
         if isinstance(avro, str):
@@ -250,8 +255,8 @@ class _Names:
         return results
 
     def _decimal(self, avro: dict[str, Any], schema: Schema) -> Any:
-        """Returns the decimal type ``avro`` with the most digits that Spark allows, because Connect's decimals have no
-        limit.
+        """Returns the decimal type ``avro`` with as many digits as Spark allows, because Connect does not limit the
+        digits of decimals.
         """
         if not 0 <= schema.scale <= MAX_DIGITS or avro["type"] == "fixed":
             raise UnableError("a decimal")
@@ -265,7 +270,7 @@ def _valid(name: str) -> str:
 
 
 def _top(schema: Schema, needed: Schema) -> list[str]:
-    """Returns names for the top-level fields of ``schema``. Needed fields get the same numbers as in
+    """Returns names for the top-level fields of ``schema``. The fields in ``needed`` get the same numbers as in
     ``json_columns.SideColumns``.
     """
     known = {}
@@ -312,8 +317,8 @@ def _inside(column: Column, item: Schema) -> Iterator[Column]:
 
 
 def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[Column]:
-    """Yields the conditions of ``wrong``, applied to the elements of ``column``. A condition is true if at least one
-    element satisfies it.
+    """Applies ``wrong`` to the elements of ``column``, and yields the resulting conditions. A condition is true if at
+    least one element satisfies it.
     """
 
     def holds(number: int) -> Callable[[Column], Column]:
@@ -324,8 +329,8 @@ def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[C
 
 
 def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | None = None) -> Iterator[Doubt]:
-    """Yields a condition and a problem for each timestamp or decimal in ``column``. The condition is true if the value
-    does not fit its column.
+    """Yields a pair for each timestamp or decimal in ``column``: a condition and a problem. The condition is true if
+    the value does not fit its column.
     """
     if schema.logical == "Timestamp":
         yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem

@@ -1,9 +1,9 @@
 """Applies masks while records are read, so that Spark never sees values that the first stages of a chain mask.
 
-To mask a field of the structs in an array, Catalyst builds each struct again, in interpreted code. In the reader's
-Arrow columns (``json_columns``) such a field is one column at any depth, and the mask replaces this column. So the
-reader applies the first stages of a chain that only mask. Spark still computes their ledger, because a mask does not
-change which fields are null.
+To mask a field of structs inside an array, Catalyst builds each struct again, in interpreted code. In the Arrow columns
+of the reader (``json_columns``), such a field is a single column at any depth, and the mask replaces this column. So
+the reader applies those stages at the beginning of a chain that only mask. Spark still computes the ledger of these
+stages, because a mask does not change which fields are null.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,21 +22,19 @@ from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.values.value_rule import KeepNull
 
 Place = tuple[str | None, ...]
-"""A path of field names from the top down. None stands for each element of an array, or each value of a map."""
+"""A path of field names, beginning at the top. None represents every element of an array, or every value of a map."""
 Masks = Mapping[Place, Any]
-"""Maps a path to the value that replaces all values at the path, in the Python form of its schema. A null stays
-null.
-"""
+"""Maps a path to a mask: the Python value that replaces all values at the path. Nulls stay null."""
 MaskColumn = Callable[[pa.Array], pa.Array]
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
-    """Splits the typed plan ``plan`` into the masks at its beginning and the remaining plan.
+    """Splits the typed plan ``plan`` into two parts: the masks at its beginning, and the remaining plan.
 
     Returns:
-        The plan, in which the mask stages do nothing any more, and the masks. The path of each mask begins with ``key``
-        or ``value``.
+        The plan, in which the stages of these masks no longer do anything, and the masks. The path of each mask begins
+        with ``key`` or ``value``.
     """
     masks: dict[Place, Any] = {}
     steps = list(plan.steps)
@@ -72,8 +70,8 @@ def _only_masks(step: Step) -> dict[Place, Any] | None:
 
 
 def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, Any]) -> bool:
-    """Returns True if the only changes of a step to ``node`` are masks, and the node's schema is unchanged. The
-    function adds these masks to ``masks``.
+    """Returns True if a step changes ``node`` only by masks, and keeps its schema. The function adds these masks to
+    ``masks``. ``path`` is the input field, and ``place`` is the location of ``node``.
     """
     if isinstance(node, Group):
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
@@ -104,7 +102,7 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
 
     Args:
         schema: The schema of the column's values; ``arrow_type`` gives the column's type.
-        masks: The masks by place in the column.
+        masks: The masks by their path inside the column.
     """
     if not masks:
         return None
@@ -124,7 +122,9 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
 
 
 def below(masks: Masks, step: str | None) -> dict[Place, Any]:
-    """Returns those of ``masks`` whose paths begin with ``step``. Their new paths lack this step."""
+    """Returns those of ``masks`` whose paths begin with ``step``. In the result, the paths no longer contain this
+    step.
+    """
     results = {}
     for place, mask in masks.items():
         if place[0] == step:

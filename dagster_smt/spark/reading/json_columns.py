@@ -1,9 +1,9 @@
 """Reads JSON with a declared schema in Python, and passes the values to Spark as Arrow columns.
 
-``from_json`` accepts texts that Connect rejects (numbers instead of strings, text after the value, bytes in other
-encodings). Strict checks around ``from_json`` took longer than everything else. msgspec is as strict as necessary, and
-faster: it decodes the texts into one ``Struct`` class per struct of the schema. The columns are then built field by
-field, not record by record.
+Spark's ``from_json`` accepts texts that Connect rejects (numbers instead of strings, text after the value, bytes in
+other encodings). Strict checks around ``from_json`` would take longer than all other work. msgspec is as strict as
+necessary, and faster. It decodes each struct of the schema into its own ``Struct`` class. The columns are then built
+field by field, not record by record.
 
 If msgspec rejects a text, the Python evaluator's reader (``formats.json``) reads the text again and reports the
 problem. So both evaluators accept the same texts.
@@ -36,16 +36,16 @@ from dagster_smt.values.cast import DAY
 from dagster_smt.values.json.lazy import MAX_DEPTH
 
 Build = Callable[[Sequence[Any]], pa.Array]
-"""A function that builds a column from values as msgspec decodes them. None becomes null."""
+"""A function that builds a column from the values that msgspec has decoded. None becomes null."""
 _VALUES = 500_000
-"""The approximate number of values that are read at once. Their Python objects fit into a processor's cache."""
+"""The approximate number of values that are read at once. So many Python objects fit into a processor's cache."""
 _CLASS = Schema(Type.STRING, optional=True)
 _MOST_DIGITS = 4300
 """Python's limit for the number of digits of a whole number. The exact reader has the same limit."""
 _TO_ZEROS, _MANY_ZEROS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * (_MOST_DIGITS + 1)
 _TEN_ZEROS, _LONG_EXPONENT = b"0" * 10, re.compile(rb"[eE][+-]?0{10}")
-"""Two patterns for a text in which zeros replace all digits. They find an exponent of ten or more digits, which may be
-too large for Java's ``BigDecimal``.
+"""Two patterns that find an exponent of ten or more digits, which may be too large for Java's ``BigDecimal``. They are
+applied to a text in which zeros replace all digits.
 """
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
@@ -63,10 +63,11 @@ class SideColumns:
     Attributes:
         side: ``key`` or ``value``.
         form: The format, with a declared schema.
-        schema: The fields to read; all other fields are skipped.
-        masks: The masks by place (``early_masks``).
+        schema: The schema with the fields to read. All other fields are skipped.
+        masks: The masks to apply, by path (``early_masks``).
         calls: Rules to run on the masked fields, if each field has a column of its own.
-        envelope: The text of the schema, if the keys or values are envelopes. Here only the JVM lane reads envelopes.
+        envelope: The text of the schema, if the keys or values are envelopes. Only the JVM lane reads envelopes with
+            these columns.
     """
 
     side: str
@@ -78,7 +79,7 @@ class SideColumns:
 
     @property
     def apart(self) -> bool:
-        """True if each field is in a separate column."""
+        """True if each field has a column of its own."""
         return self.schema.logical is None and self.schema.type is Type.STRUCT
 
     @property
@@ -108,7 +109,7 @@ class SideColumns:
         return fields
 
     def columns(self) -> dict[str, Schema]:
-        """Returns ``fields`` together with the results of the calls."""
+        """Returns the schemas of all columns by name: the ``fields``, and the results of ``calls``."""
         schemas = self.fields()
         for call in self.calls:
             schemas |= {call.column: call.returns, call.raised: _CLASS}
@@ -117,11 +118,11 @@ class SideColumns:
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """A picklable function for ``DataFrame.mapInArrow``. It adds the columns of keys and values to the
-    ``other_columns``.
+    """A picklable function for ``DataFrame.mapInArrow``. It adds columns for keys and values to the columns in
+    ``other_columns``, which stay unchanged.
 
-    The key and the value have three columns each: ``SideColumns.column``, ``there``, and ``bad``, which is null or
-    contains the problem.
+    The key and the value have three columns each: ``SideColumns.column``; ``there``; and ``bad``, which contains the
+    problem, or null.
     """
 
     sides: tuple[SideColumns, ...]
@@ -165,8 +166,8 @@ class _TextReader:
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """Returns the columns for a batch of ``texts``. If reading the batch fails, the method reads its halves, down
-        to the single text that fails.
+        """Returns the columns for a batch of ``texts``. If the batch cannot be read, the method reads its halves
+        separately, until only the text that fails is left.
         """
         try:
             return self._columns(texts)
@@ -207,7 +208,7 @@ class _TextReader:
         problems: dict[int, Problem] = {}
         for number, text in enumerate(texts):
             try:
-                # msgspec does not check the encoding of skipped fields, so texts beyond ASCII are decoded first
+                # msgspec does not check the encoding of skipped fields, so texts that are not ASCII are decoded first
                 rows.append(decode(text) if text and _is_modest(text) and (text.isascii() or text.decode()) else None)
             except Exception:  # noqa: BLE001 whatever the error is, the other reader reports it
                 rows.append(self._exact_one(number, text, problems))
@@ -219,14 +220,14 @@ class _TextReader:
     def _built(self, rows: list[Any]) -> dict[str, pa.Array]:
         values = _transposed(rows, len(self.build))
         columns = {name: build(column) for name, build, column in zip(self.types, self.build, values, strict=True)}
-        if self.filled and any(row is None for row in rows):  # a null side has no fields, and so no defaults
+        if self.filled and any(row is None for row in rows):  # a null key or value has no fields, so no default applies
             there = pa.array([row is not None for row in rows])
             columns |= {name: pc.if_else(there, columns[name], None) for name in self.filled}
         return columns
 
     def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
-        """Reads ``texts`` into the plain form with the Python evaluator's reader, which is slower than ``_fast``.
-        Returns the values, and the problems by position.
+        """Reads ``texts`` into the plain form with the reader of the Python evaluator, which is slower than ``_fast``.
+        Returns the values, and the problems by position in ``texts``.
         """
         problems: dict[int, Problem] = {}
         return [self._exact_one(number, text, problems) for number, text in enumerate(texts)], problems
@@ -253,10 +254,12 @@ class _TextReader:
 
 
 def _is_modest(text: bytes) -> bool:
-    """Returns True if no part of ``text`` exceeds a limit that msgspec does not check in skipped fields.
+    """Returns True if the nesting and the numbers in ``text`` are within the limits that msgspec does not check in
+    skipped fields.
 
     Raises:
-        RecursionError: The depth, or the digits of a number, may exceed a limit. Only the exact reader can tell.
+        RecursionError: The nesting depth, or the number of digits, may exceed a limit. Only the exact reader can
+            determine this.
     """
     if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
         raise RecursionError
@@ -267,8 +270,8 @@ def _is_modest(text: bytes) -> bool:
 
 
 def _has_types(schema: Schema) -> bool:
-    """Returns True if msgspec has a type for ``schema``. There is no type for unusual field names, and for maps whose
-    keys are not strings.
+    """Returns True if msgspec has a type for ``schema``. It has no type for structs with unusual field names, and for
+    maps whose keys are not strings.
     """
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
@@ -370,8 +373,8 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
 
 
 def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int | None]) -> Sequence[Any]:
-    """Returns dates and timestamps as numbers, even if some of ``values`` are strings. ``parse`` converts the strings.
-    If a string is neither a date nor a timestamp, the exact reader reads it again and reports the problem.
+    """Returns ``values``, which are dates or timestamps, as numbers. ``parse`` converts those values that are strings.
+    If a string is not a date or timestamp, the exact reader reads the text again and reports the problem.
     """
     least, most = _limits(schema)
     numbers = []
@@ -385,8 +388,8 @@ def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int |
 
 
 def _negative_zero(column: pa.Array) -> bool:
-    """Returns True if ``column`` contains -0.0. Connect reads ``-0.0`` as 0.0, but ``-1e-400`` as -0.0, so the text
-    must be read again.
+    """Returns True if ``column`` contains -0.0. In that case, the text must be read again, because Connect reads
+    ``-0.0`` as 0.0, but ``-1e-400`` as -0.0.
     """
     zeros = column.filter(pc.equal(column, 0.0))
     return len(zeros) > 0 and bool(np.signbit(zeros.to_numpy(zero_copy_only=False)).any())
@@ -423,8 +426,8 @@ def _struct_builder(schema: Schema, form: Format) -> Build:
 
 
 def _offsets(values: Sequence[Any]) -> pa.Array:
-    """Returns the offsets of the lists in ``values``: the start of each list's items, and the end of the last list. The
-    offset of a missing list is null.
+    """Returns the Arrow offsets of the lists in ``values``: the position at which each list's items start, and the end
+    of the last list. The offset of a missing list is null.
     """
     ends = list(accumulate((len(v) if v else 0 for v in values), initial=0))
     return pa.array([None if v is None else at for v, at in zip(values, ends, strict=False)] + ends[-1:], pa.int32())

@@ -18,9 +18,11 @@ from dagster_smt.spark.reading.json_columns import SideColumns
 from dagster_smt.spark.sql import Column, select
 
 IN_RECORD = "in_record"
-"""The column with the record as it was read. The column is set only for records that the lane leaves to Python."""
+"""The column with the original record as it was read. The column is null unless the lane leaves the record to
+Python.
+"""
 RECORD = "record_"
-"""The prefix of the columns of a record before they are collected in ``IN_RECORD``."""
+"""The prefix of the columns that hold the parts of a record before they are collected in ``IN_RECORD``."""
 
 
 def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
@@ -49,8 +51,8 @@ def read_in_lane(
 
     Args:
         frame: A frame with the texts of keys and values.
-        sides: The sides (key or value) to read.
-        programs: The programs of the sides, in the same order.
+        sides: The columns to read, for the key or the value.
+        programs: The programs for ``sides``, in the same order.
         columns: The columns to keep.
     """
     others = list(map(F.col, columns))
@@ -72,8 +74,8 @@ def read_in_lane(
 
 
 def is_left(side: SideColumns) -> str:
-    """Returns the name of the column that is true if the lane has left the key or value (``side``) of a record to
-    Python.
+    """Returns the name of the column that is true if the lane has left a record to Python because of the key or value
+    ``side``.
     """
     return f"left_{side.side}"
 

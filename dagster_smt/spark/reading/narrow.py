@@ -1,7 +1,7 @@
-"""Limits parsing to those fields that a run needs, because parsing takes most of the time of a run with a schema.
+"""Limits parsing to the fields that a run needs, because parsing takes most of the time of a run with a schema.
 
-A top-level field is needed in three cases: it reaches the output, a predicate reads it, or a stage computes something
-from the field that can fail or is counted. A field that the chain only drops is not parsed, and its value is not
+A top-level field is needed in three cases: the field reaches the output, a predicate reads it, or a stage computes
+something from it that can fail or is counted. A field that the chain only drops is not parsed, and its value is not
 checked against the schema (docs/decisions/0003).
 """
 
@@ -65,7 +65,7 @@ def _is_in(source: str, field: str) -> bool:
 def _of_result(node: Node | None, inside: bool) -> set[str]:
     """Returns the names of the input fields that ``node``, a part of the result, uses.
 
-    A struct in the result is needed for its presence, even without fields.
+    If a struct is part of the result, its presence also counts as used, even if none of its fields is used.
     """
     if node is None:
         return set()
@@ -75,8 +75,8 @@ def _of_result(node: Node | None, inside: bool) -> set[str]:
 
 
 def _of_step(step: Step) -> set[str]:
-    """Returns the names of the input fields from which ``step`` computes something. Fields that the stage only passes
-    on are not included.
+    """Returns the names of the input fields from which ``step`` computes something. Fields that the step only passes on
+    are not included.
     """
     before, after = step.plan.before, step.plan.after
     if isinstance(step.plan.condition, bool):
@@ -114,5 +114,5 @@ def _sources(before: PlanRecord, ref: Ref) -> set[str]:
         return set()
     node = find(before.key if ref.path[0] == "key" else before.value, ref.path[1:])
     if node is None or isinstance(node, Group) or (len(ref.path) == 1 and node.schema.type is Type.STRUCT):
-        return set()  # only its presence is read
+        return set()  # the stage reads only whether the value is present
     return set(node.sources)

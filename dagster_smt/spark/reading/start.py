@@ -1,4 +1,4 @@
-"""Reads keys and values in their formats, and creates the first state of a plan's evaluation."""
+"""Reads keys and values according to their formats, and creates the first state for the evaluation of a plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,12 +66,12 @@ def typed_evaluator(
         frame: Kafka's columns. Columns named ``in_*`` are kept until the end.
         plan: A typed plan.
         key, value: The formats. A key whose format has no schema is not read.
-        avro: The readers of keys or values that all name one Avro schema, by side.
+        avro: For keys or values that all name the same Avro schema: the reader, by side.
         ledger: True to keep the bitmap of ledger entries.
         headers: True to keep the headers even if no stage needs them.
         beat: Is called now and then. To stop the work, ``beat`` may raise an exception.
-        lane: True if the JVM lane may read keys and values. Rows that the lane leaves have the status ``LEFT``, and in
-            the column ``IN_RECORD`` the record as it was read.
+        lane: True if the JVM lane may read keys and values. Rows that the lane leaves have the status ``LEFT``, and
+            contain the original record in the column ``IN_RECORD``.
         envelopes: For keys or values that are envelopes: the text of their schema, by side. Only the lane can read
             envelopes.
 
@@ -100,8 +100,8 @@ def typed_evaluator(
 
 
 def problem_struct(problem: Problem, about: Column | None = None) -> Column:
-    """Returns a column with ``problem`` in the form of ``__problem``. The value of the column ``about`` is appended to
-    the statement.
+    """Returns a column with ``problem`` in the form of ``__problem``. If ``about`` is given, the value of this column
+    is appended to the statement.
     """
     fields = {}
     for name in PROBLEM_FIELDS:
@@ -117,8 +117,8 @@ class _Declared:
 
     Attributes:
         columns: The columns of the key or value, which determine how it is read.
-        computed: The columns that are computed after reading: dates, and nulls of the right type for fields that nobody
-            needs and that are not read.
+        computed: The columns that are computed after reading. They contain dates, and nulls of the right type for
+            fields that are not needed and so are not read.
     """
 
     columns: SideColumns
@@ -129,9 +129,9 @@ class _Start:
     """A reader of keys and values. It reads the key first, and then the value.
 
     ``problems`` has one problem for the key and one for the value; the column ``in_problem`` has the details.
-    ``messages`` names the sides (key or value) that consist of messages, because a message may hold no row. ``bad_key``
-    and ``bad_value`` contain the problem of the key or value. If the problem is ``known`` in advance, these columns
-    only show whether the key or value has the problem.
+    ``messages`` lists the sides (key or value) whose format may have messages without a row. ``bad_key`` and
+    ``bad_value`` contain the problem of the key or value. If the problem is already ``known``, these columns only show
+    whether the key or value has the problem.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class _Start:
         self._select([*metadata, *map(F.col, extra), *record, unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
-        """Adds the columns of the key or value ``side``: its content, and the reason why it cannot be read."""
+        """Adds the columns of the key or value ``side``: its content, and the reason if it cannot be read."""
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
             problem = Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
@@ -248,12 +248,12 @@ class _Start:
     def _laid_out(
         self, side: str, whole: Schema, columns: SideColumns, apart: Mapping[str, str] | None = None
     ) -> "_Declared":
-        """Registers the columns that contain the fields of a key or value.
+        """Registers the columns for the fields of a key or value.
 
         Args:
-            side, whole, columns: The side, its schema, and its columns.
-            apart: The fields that already have separate columns. None if Python reads the key or value: Python may
-                then apply rules to the fields.
+            side, whole, columns: The side (key or value), its schema, and its columns.
+            apart: The fields that already have separate columns. None if Python reads the key or value, because Python
+                may then also apply rules to the fields.
         """
         schema, computed = columns.schema, dict[str, Column]()
         if not columns.apart:
@@ -279,8 +279,8 @@ class _Start:
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
-        """Reads keys and values with declared schemas, and adds the record's status. If both key and value cannot be
-        read, the problem of the key is reported.
+        """Reads keys and values with declared schemas, and adds the record's status. If neither the key nor the value
+        can be read, the problem of the key is reported.
         """
         if self.declared:
             self._parse(early)
@@ -327,8 +327,8 @@ class _Start:
         self._select([*renamed, *passed_on, problem.alias("in_problem"), *meta])
 
     def _bad(self, side: str) -> tuple[Column, Column]:
-        """Returns two columns for the key or value ``side``: a condition that is true if it is unreadable, and the
-        reason.
+        """Returns two columns for the key or value ``side``: a condition that is true if the key or value is
+        unreadable, and the reason.
         """
         column = F.col(f"bad_{side}")
         if side not in self.known:
@@ -380,8 +380,8 @@ class _Start:
 
 
 def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Column]) -> str:
-    """Returns the name of the column for a field of ``side``. A date, or a field that is not read, gets a separate
-    column.
+    """Returns the name of the column for a field of the key or value ``side``. A date gets a separate column, and so
+    does a field that is not read. These columns are added to ``computed``.
     """
     if read is None:
         column = F.lit(None).cast(internal_type(schema))

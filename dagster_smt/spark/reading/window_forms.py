@@ -1,4 +1,4 @@
-"""Collects the schemas that the records of a window contain or name. This happens before the chain is planned."""
+"""Collects the schemas that the records of a window contain or name. The schemas are needed to plan the chain."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _SEEN = {
 }
 _TEXTS = {**_SEEN, "records": pa.int64()}
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
-"""An SQL expression for the header of an Avro record. The header identifies the schema."""
+"""An SQL expression for the header of an Avro value, which identifies the schema."""
 _TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelope_schema({{0}}, {MAX_TEXT})"}
 """Maps a format to the SQL expression for the text that identifies the schema of a key or value. With SQL, the records
 need not travel to Python and back.
@@ -38,7 +38,7 @@ _ODD = b""
 """A placeholder for the schema of an envelope that the JVM lane leaves to Python."""
 _TEXTS_DDL = "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `records` bigint"
 IN_GUESSED, GUESSED = "in_guessed", "__guessed"
-"""The two names of the column ``as_guessed``: inside an evaluator, and in its result."""
+"""The two names of the column from ``as_guessed``: the name inside an evaluator, and the name in its result."""
 AS_GUESSED, OTHER = 1, 2
 _WORDS = {"as_guessed": AS_GUESSED, "other": OTHER}
 
@@ -51,9 +51,10 @@ class WindowForms:
         forms: The forms of the records.
         uses: The number of records that name each schema.
         nulls: True if values may be null.
-        guessed: True if only one record has been read, and all others are assumed to name the same schema (see
+        guessed: True if only one record has been read, and all other records are assumed to name the same schema (see
             ``as_guessed``).
-        texts: The texts that identify the schemas in records, by side and by the name in ``uses``.
+        texts: Maps a side (key or value) and a schema name from ``uses`` to the bytes that identify this schema in
+            records.
     """
 
     forms: tuple[Form, ...]
@@ -82,10 +83,11 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
 
 
 def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
-    """Returns the most frequent of ``texts``, the schema texts, in the order of their first records. The second item is
-    True if there may be further texts.
+    """Returns the most frequent schema texts in ``texts``, in the order of their first records. The second item is True
+    if there may be more schema texts.
     """
-    # with a minimum of structs Spark would sort all records, so partitions are aggregated separately and joined here
+    # For a minimum of structs, Spark would sort all records. So each partition is aggregated separately, and the
+    # results are combined here.
     sums = F.min("offset").alias("offset"), F.sum("records").alias("records")
     apart = texts.groupBy("topic", "partition", "key", "value").agg(*sums)
     # a producer may use a new schema in each record, so only the most frequent schemas are planned
@@ -94,8 +96,8 @@ def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
 
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
-    """Reads one record of ``frame``, and returns its form as a guess for all records of the window. If the guess is
-    right, the run needs one pass less.
+    """Reads one record of ``frame``, and guesses that all records of the window have the same form. If the guess is
+    right, the run needs one pass less over the records.
 
     Returns:
         A guess that ``as_guessed`` must check. None if no record names a readable schema, or if the check would need
@@ -112,11 +114,11 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
 
 
 def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
-    """Returns a column that shows which schema a record names: that of ``guess``, a different schema, or none.
+    """Returns a column that shows which schema a record names: the guessed schema, a different schema, or none.
 
-    Its value is ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` if the record names a different schema,
-    and 0 if it names no schema. A record with the result ``OTHER`` may have been read with the wrong schema, so no
-    result of the window may be used.
+    The value is ``AS_GUESSED`` for the schema in ``guess``, ``OTHER`` for a different schema, and 0 for none. A record
+    with the value ``OTHER`` may have been read with the wrong schema. If there is such a record, no result of the
+    window may be used.
     """
     headers = {use.side: F.lit(header_of(int(use.schema))) for use in guess.uses}
     same = [F.startswith(F.col(side), header) for side, header in headers.items()]
@@ -125,7 +127,9 @@ def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
 
 
 def guess_columns() -> list[Column]:
-    """Returns the aggregates ``as_guessed`` and ``other`` for an evaluator's result that has the column ``GUESSED``."""
+    """Returns two aggregates over the result of an evaluator that has the column ``GUESSED``. The aggregates are named
+    ``as_guessed`` and ``other``.
+    """
     columns = []
     for name, word in _WORDS.items():
         columns.append(F.count_if(F.col(GUESSED) == word).alias(name))
@@ -133,8 +137,8 @@ def guess_columns() -> list[Column]:
 
 
 def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
-    """Returns the forms for the schema texts in ``rows``. The rows are in the order of their first records, and contain
-    the number of records.
+    """Returns the forms for the schema texts in ``rows``. The rows are in the order of the texts' first records, and
+    contain the number of records.
     """
     key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
@@ -173,8 +177,8 @@ def _all_avro(table: SideFormats) -> bool:
 
 
 def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
-    """Returns True if SQL can extract the texts that identify the schemas of ``frame``. SQL can extract Avro's headers
-    and, with the JVM lane, the schemas of envelopes.
+    """Returns True if SQL can extract the bytes that identify the schemas of the records in ``frame``. SQL can extract
+    Avro's headers and, with the JVM lane, the schemas of envelopes.
     """
     kinds = set()
     for kind in (table.key.kind, table.value.kind):
@@ -199,15 +203,15 @@ def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> 
 
 
 def schema_text(side: str, kind: str) -> Column:
-    """Returns the column with the text that identifies the schema of the key or value ``side``. SQL must be able to
-    extract such texts from the format ``kind``.
+    """Returns a column with the text that identifies the schema of the key or value ``side``. The format ``kind`` must
+    be one from which SQL can extract such texts.
     """
     return F.expr(_TEXTS_IN_SQL[kind].format(side))
 
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
-    """Returns the columns with the schema texts of ``table``, by side, and a column that is true if both key and value
-    of a record name a readable schema.
+    """Returns the columns with the schema texts of ``table``, by side (key or value). Also returns a column that is
+    true if both key and value of a record name a readable schema.
     """
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}

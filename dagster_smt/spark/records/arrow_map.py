@@ -1,10 +1,11 @@
 """Runs the Python evaluator on Spark. ``mapInArrow`` converts batches of Kafka's columns into batches of new records.
 
-This module runs the records that the JVM lane (``jvm_records``) does not run. Tests compare the lane with this module.
+This module evaluates the records that the JVM lane (``jvm_records``) does not evaluate. Tests compare the lane with
+this module.
 
 The columns that travel to Python and back are flat, because every column costs time in both directions, and lists of
-structs cost most. Headers that no stage reads therefore travel as JSON text (null without headers), and Spark builds
-the structs of the result.
+structs cost most. So headers that no stage reads travel as JSON text (null without headers), and Spark builds the
+structs of the result.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -66,8 +67,8 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 _MASK = (1 << BITS) - 1
 _PART = 4 << 20
-"""The number of bytes of records that go through the chain together. With 100 MB, each record would take twice as
-long.
+"""The number of bytes of records that go through the chain in one piece. With pieces of 100 MB, each record would take
+twice as long.
 """
 Run = Callable[[pa.RecordBatch], pa.RecordBatch]
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -82,8 +83,8 @@ class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow`` that runs a chain on records.
 
     If ``ledger`` is false, ``__touched`` stays empty. ``written`` contains the formats of the result; if it is None,
-    the result has the formats of the input. ``registered`` lists the sides (key or value) whose format uses a registry.
-    The frame has a column for each of them, with the header that names the record's schema.
+    the result has the formats of the input. ``registered`` lists the sides (key or value) whose format uses a schema
+    registry. For each of these sides, the frame has a column with the header that names the record's schema.
     """
 
     chain: Chain
@@ -96,7 +97,7 @@ class ArrowMap:
 
     @property
     def rewritten(self) -> int:
-        """The sides (key or value) whose output format differs from their input format."""
+        """A bit mask of the sides (key or value) whose output format differs from their input format."""
         if self.written is None:
             return 0
         key, value = self.written.key != self.key, self.written.value != self.value
@@ -113,7 +114,9 @@ class ArrowMap:
         return 0
 
     def outcome_fields(self) -> list[T.StructField]:
-        """Returns the columns that every runner adds: the coordinates as read, the outcome and the bitmap."""
+        """Returns the columns that every runner adds: the coordinates of the original record, the outcome and the
+        bitmap.
+        """
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
         changes = {CHANGES: T.StringType()} if self.chain.has_foreign else {}
@@ -123,7 +126,7 @@ class ArrowMap:
 
 def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     """Runs the chain of ``job`` on ``frame``, which has Kafka's columns. Returns the columns of
-    ``spark.outcome_columns``, with the new records.
+    ``spark.outcome_columns``. ``__out`` contains the new records.
     """
     headers, restored = F.col("headers"), F.col("headers")
     if not job.chain.reads_headers:
@@ -183,8 +186,8 @@ class BatchRunner:
         return segment_of(self.interpreter, self.job.key, self.job.value, self.job.rewritten)
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Evaluates ``batch``, and returns the batch of results. If the evaluation fails, the method evaluates the
-        halves of the batch, down to the single record that fails.
+        """Evaluates ``batch``, and returns the results as a batch. If the evaluation fails, the method evaluates the
+        halves of the batch separately, until only the record that fails is left.
         """
         try:
             return self._run(batch)
@@ -264,7 +267,9 @@ class BatchRunner:
         return columns
 
     def _of_host(self, segment: ForeignSegment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
-        """Returns the result columns for ``batch``, which the host has run without Python."""
+        """Returns the result columns for ``batch`` from ``done``, the result of the host. The host has run the batch
+        without Python.
+        """
         size = batch.num_rows
         done = self._routed(done)
         columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
@@ -290,7 +295,7 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
-        """Returns ``done`` after marking the records with an invalid new topic as failed."""
+        """Returns ``done`` after marking the records whose new topic is invalid as failed."""
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
         passed = pc.equal(done.status, PASSED)
         bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), passed)
@@ -326,7 +331,7 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the same columns as ``outputs`` for ``batch``, whose records have all been dropped or have failed."""
+        """Returns the columns of ``outputs`` for ``batch``, if all its records have been dropped or have failed."""
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
@@ -349,7 +354,7 @@ class _Metadata:
         self.types = _column(batch, "timestampType").to_pylist()
 
     def put(self, number: int, record: Record) -> None:
-        """Sets the metadata of ``record``, the record at the position ``number``."""
+        """Copies the metadata at the position ``number`` into ``record``."""
         record.partition, record.offset = self.partitions[number], self.offsets[number]
         micros = self.micros[number]
         record.timestamp = None if micros is None else micros // 1000
@@ -357,8 +362,8 @@ class _Metadata:
 
 
 def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Runs ``batches`` and yields the results. At the end of the task, even after an error, the foreign stages are
-    closed.
+    """Runs ``batches`` with ``runner``, and yields the results. At the end of the task, even after an error, the
+    foreign stages are closed.
     """
     try:
         yield from in_parts(batches, runner.run)
@@ -367,8 +372,8 @@ def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Ite
 
 
 def in_parts(batches: Iterable[pa.RecordBatch], run: Run) -> Iterator[pa.RecordBatch]:
-    """Runs ``batches`` in pieces that fit into a processor's cache. The session's own batches of long records may be
-    larger.
+    """Runs ``batches`` in pieces that fit into a processor's cache. The batches that the session forms may be larger if
+    records are long.
     """
     for batch in batches:
         for part in _parts(batch):

@@ -1,9 +1,9 @@
-"""Builds the column ``__changes``, which contains the changes of foreign stages. A value is a text, or a marker that
-refers to a text.
+"""Builds the column ``__changes``, which contains the changes that foreign stages have made. Each value is either a
+text that describes the changes, or a marker that refers to such a text.
 
-Most records of a batch have the same changes, and the text of the changes is often longer than the record. So only the
-first record of a batch with certain changes has their text. Later records with the same changes have the marker of the
-text: ``#`` and hex digits.
+Most records of a batch have the same changes, and the text is often longer than the record. So only the first record of
+a batch with certain changes gets the text. Later records with the same changes get the marker of the text: ``#`` and
+hex digits.
 """
 
 import zlib
@@ -30,7 +30,9 @@ def of_texts(texts: Sequence[str]) -> pa.Array:
 
 
 def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
-    """Returns the column ``__changes`` of a batch, given the number of each record's text in ``texts``."""
+    """Returns the column ``__changes`` of a batch. ``numbers`` contains, for each record, the position of its text in
+    ``texts``.
+    """
     marks = [mark_of(text) for text in texts]
     present, first = np.unique(numbers, return_index=True)
     indices = np.array(numbers, np.int32)

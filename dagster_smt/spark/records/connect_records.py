@@ -1,9 +1,9 @@
-"""Runs stages from jars inside Spark's JVM. The stages are Kafka's own classes, or stages of chains with
+"""Runs stages from jars inside Spark's JVM. The stages are Kafka's own classes, or the stages of a chain with
 ``stage.process: spark`` (decision 35).
 
-Kafka's classes always return and never end the process, so they need no separate process. Spark calls the
-classes from its generated code, and no record travels to Python. If a converter rejects a record, the record's row gets
-the status ``LEFT``. Python then runs this record with the same classes in the host.
+Kafka's classes always return and never end the process, so they need no separate process. Spark calls the classes from
+its generated code, and no record travels to Python. If a converter rejects a record, the record's row gets the status
+``LEFT``. Python then runs this record with the same classes in the host process.
 """
 
 import base64
@@ -28,8 +28,8 @@ _OLDEST_JAVA = 17
 
 
 def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
-    """Returns the setup for the Java class ``ConnectStages``. If the job or the session needs the host instead, returns
-    None.
+    """Returns the setup for the Java class ``ConnectStages``. Returns None if ``job`` or ``session`` needs the host
+    process instead.
     """
     if not runs_in_jvm(job.chain, job.key, job.value) or job.rewritten or job.registered or not _takes(session):
         return None
@@ -61,14 +61,15 @@ def _setup(job: ArrowMap, classes: Classes) -> str:
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
     """Runs ``job`` in Spark's JVM, and returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT``
-    contain the records as they were read.
+    contain the original records.
     """
     kind = F.coalesce(F.col("timestampType"), F.lit(-1))
-    # a record without a topic is left to Python, so a record whose timestamp the source could not read gets no topic
+    # Java leaves a record without a topic to Python. So the topic is removed from a record whose timestamp the source
+    # could not read.
     topic = F.when(kind != UNREADABLE_TIMESTAMP, F.col("topic"))
     arguments = [F.col("key"), F.col("value"), topic, *record_numbers(), F.col("headers"), kind, F.lit(setup)]
     touched = F.coalesce(of_call("words"), F.array_repeat(F.lit(0).cast("bigint"), F.lit(job.words)))
-    # a class of a jar may remember records, so Spark must call it exactly once per record
+    # a class from a jar may have state, so Spark must call it exactly once per record
     function = "connect_records" if only_kafkas(job.chain) else "foreign_records"
     called = call_java(frame, function, arguments)
     changes = of_call("changes").alias(CHANGES)
@@ -91,7 +92,7 @@ def _problem() -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """Returns a column with the output record of ``job``, which has the columns of ``evaluate_records``."""
+    """Returns a column with the output record of ``job``. The record has the columns of ``evaluate_records``."""
     out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
     for name in ("key", "value", "topic"):
         out[name] = of_call(name)

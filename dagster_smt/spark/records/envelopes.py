@@ -1,5 +1,5 @@
-"""Converts records that contain or name their schemas into columns. ``window_forms`` has collected the schemas, and
-Python creates the rows.
+"""Converts records that contain or name their schemas into the rows of a table. ``window_forms`` has collected the
+schemas, and Python creates the rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -85,9 +85,9 @@ def evaluate_envelopes(
 class ColumnsMap:
     """A picklable function for ``DataFrame.mapInArrow`` that runs ``job`` and returns rows of a table.
 
-    ``__out`` is a value in its plain form. ``after`` is the schema of the table's rows. ``key`` is the schema of the
-    keys, if the chain keeps keys. ``apart`` contains the output schemas of keys and values, if rows have a field for
-    each schema.
+    ``__out`` contains values in the plain form. ``after`` is the schema of the table's rows. ``key`` is the schema of
+    the keys, if the chain keeps keys. If each output schema has a field of its own in the rows, ``apart`` contains the
+    output schemas of keys and values.
     """
 
     job: ArrowMap
@@ -110,7 +110,7 @@ class _ColumnsRunner(BatchRunner):
         apart: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None,
     ):
         super().__init__(job)
-        self.segment = None  # rows are made of values in Python
+        self.segment = None  # Python creates the rows from values, so no batch stays in the host
         self.after, self.key, self.type = after, key, arrow_type(after)
         keys, values = apart or (None, None)
         self.writers: BySchema[Convert] = BySchema(lambda schema: _writer(schema, after, values))
@@ -137,7 +137,7 @@ class _ColumnsRunner(BatchRunner):
         return self.writers[schema](value)
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """Returns the column with the values of the rows for ``records``."""
+        """Returns the columns of the table's rows for ``records``, the new records."""
         columns = {"__out": pa.array(done.values, self.type)}
         if self.key is not None:
             assert done.keys is not None
@@ -150,7 +150,7 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the row column for ``batch``, whose records have all been dropped or have failed."""
+        """Returns the columns of ``outputs`` for ``batch``, if all its records have been dropped or have failed."""
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
             columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))
@@ -161,8 +161,8 @@ class _ColumnsRunner(BatchRunner):
 
 
 def _writer(schema: Schema, column: Schema, apart: Sequence[Schema] | None) -> Convert:
-    """Returns a function that converts a value of ``schema`` into a row. If the forms are kept apart, the function
-    fills only the field of the value's form.
+    """Returns a function that converts a value of ``schema`` into a row of the schema ``column``. If ``apart`` lists
+    several schemas, a row has a field for each of them, and the function fills only the field for ``schema``.
     """
     if apart is None:
         return column_writer(schema, column)

@@ -1,5 +1,5 @@
-"""Runs chains that consist only of foreign stages. Whole Arrow batches travel to the host and back, and Python reads no
-record.
+"""Runs chains that consist only of foreign stages. Whole Arrow batches travel to the host process and back, and no
+record is read in Python.
 
 The formats must be JSON without a schema, envelopes, strings or bytes, and the records of the batch must have no
 headers. All other batches go through the interpreter, which uses the same stages in the same host.
@@ -35,11 +35,12 @@ class ForeignBatch:
 
     Attributes:
         status, stage: As in ``spark.outcome_columns``.
-        sets: For each record, the number of its set of changes.
+        sets: For each record, the number of the set of changes that the stages made to it.
         key, value, topic: The columns of the records.
         timestamp: The timestamps in milliseconds; null if a record has none.
-        others: By position, the partition that a stage has chosen and the headers that stages have added.
-        problems: The problems of failed records, by position.
+        others: Maps the position of a record to the partition that a stage has chosen and to the headers that stages
+            have added.
+        problems: Maps the position of a failed record to its problem.
     """
 
     status: pa.Array
@@ -54,8 +55,8 @@ class ForeignBatch:
 
 
 def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
-    """Returns the only segment of the chain of ``interpreter``, if the host can run the whole chain. Otherwise returns
-    None.
+    """Returns the only foreign segment of the chain of ``interpreter``, if the host can run the whole chain. Otherwise
+    returns None.
     """
     chain = interpreter.chain
     run = interpreter.foreign.get(0)
@@ -126,7 +127,7 @@ def _problem(
         codec.read(data, batch.column("topic")[number].as_py())
         codec.write(
             None, JavaDate(0)
-        )  # the bytes could be read, so the value has a type that the format does not support, such as a date
+        )  # the bytes can be read, so the reason is a new value of an unsupported type, such as a date
     except Exception as error:  # noqa: BLE001 - the record's own problem, as reported by our reader
         return problem_of_record(error).at(_PLACES[stage])
     return thrown(exception, message).at(_PLACES[stage])
@@ -156,8 +157,8 @@ def _numbers(column: pa.Array, kind: str) -> bytes:
 
 
 def _bytes(column: pa.Array) -> list[bytes] | None:
-    """Returns ``column``, a column of bytes, as two byte strings: the lengths and the data. If all values are null,
-    returns None.
+    """Returns ``column``, a column of bytes, as two byte strings: one with the lengths, and one with the data. If all
+    values are null, returns None.
     """
     if column.null_count == len(column):
         return None
@@ -167,7 +168,7 @@ def _bytes(column: pa.Array) -> list[bytes] | None:
     lengths = np.diff(starts)
     if column.null_count:
         nulls = np.asarray(column.is_null())
-        if lengths[nulls].any():  # the host would take bytes behind a null for bytes of the next record
+        if lengths[nulls].any():  # the host would read the bytes of a null as bytes of the next record
             return _bytes(pa.array(column.to_pylist(), pa.binary()))
         lengths = np.where(nulls, np.int32(-1), lengths)
     content = b"" if data is None else memoryview(data)[int(starts[0]) : int(starts[-1])]
@@ -186,13 +187,15 @@ def _binary(lengths: bytes, data: bytes, size: int) -> pa.Array:
 
 
 def touched_bits(segment: ForeignSegment, sets: Any, shift: int, mask: int) -> pa.Array:
-    """Returns a column of the ledger's bitmap. ``sets`` contains the number of each record's set of changes."""
+    """Returns one column of the ledger's bitmap. ``sets`` contains, for each record, the number of its set of changes.
+    ``shift`` and ``mask`` select the bits of the column.
+    """
     bits = np.array([one.bits >> shift & mask for one in segment.sets], np.int64)
     return pa.array(bits[sets])
 
 
 def changes_text(segment: ForeignSegment, sets: Any) -> pa.Array:
-    """Returns the column with the changes that the stages of ``segment`` have made. ``sets`` contains the number of
-    each record's set of changes.
+    """Returns the column with the changes that the stages of ``segment`` have made. ``sets`` contains, for each record,
+    the number of its set of changes.
     """
     return of_numbers(sets, [one.text for one in segment.sets])

@@ -1,5 +1,5 @@
-"""Calls the Java functions that process a record. All of these functions share arguments, and return the same
-columns.
+"""Calls the Java functions that process a record. All of these functions take the same first arguments, and return the
+same columns.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def call_java(frame: DataFrame, function: str, arguments: Sequence[Column]) -> D
 
 
 def of_call(name: str) -> Column:
-    """Returns the field ``name`` of the function's result."""
+    """Returns the field ``name`` of the result that ``call_java`` adds."""
     return F.col("__call").getField(name)
 
 
@@ -46,9 +46,9 @@ def outcome_columns(
 
     Args:
         called: The result of ``call_java``.
-        touched: The ledger's bits.
-        out: The resulting record.
-        more: Further columns, which precede the record.
+        touched: The column ``__touched``, with the bits of the ledger.
+        out: The column with the output record.
+        more: Further columns, which are placed before ``out``.
         problem: The problem of a record that failed.
     """
     return select(

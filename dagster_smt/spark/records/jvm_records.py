@@ -1,7 +1,7 @@
 """Runs the JVM lane on Spark. The lane runs a chain on JSON records without a schema, inside Spark's generated code.
 
-The lane leaves difficult records to Python. The row of such a record has the status ``LEFT`` and contains the record as
-it was read. Python runs only these rows, and only if there are any.
+The lane leaves difficult records to Python. The row of such a record has the status ``LEFT`` and contains the original
+record. Python runs only these records, and only if there are any.
 """
 
 from pyspark.sql import DataFrame, SparkSession
@@ -59,17 +59,20 @@ def _is_plain(job: ArrowMap) -> bool:
 
 
 def _formats(job: ArrowMap) -> tuple[str, str]:
-    """Returns the formats and the destination of the records of ``job``, as ``program_of`` expects them."""
+    """Returns the arguments of ``program_of`` that depend on ``job``: the formats, and the destination of the
+    records.
+    """
     place = job.written.place if job.written is not None else ""
     return job.key.kind if _is_read(job) else "", place
 
 
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:
     """Runs ``program`` in the lane, and returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT``
-    contain the records as they were read.
+    contain the original records.
     """
     key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
-    # the lane leaves a record without a topic, so a record whose timestamp the source could not read gets no topic
+    # The lane leaves a record without a topic to Python. So the topic is removed from a record whose timestamp the
+    # source could not read.
     readable = F.coalesce(F.col("timestampType") != UNREADABLE_TIMESTAMP, F.lit(True))
     topic = F.when(readable, F.col("topic"))
     if job.chain.reads_headers:
@@ -109,7 +112,7 @@ def _record(job: ArrowMap) -> Column:
 
 
 def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
-    """Returns the rows that the lane has left to Python, after Python has run their records.
+    """Runs in Python the records that the lane has left to Python, and returns their rows.
 
     ``lane`` is the lane's result, which may be cached.
     """
@@ -125,7 +128,8 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
     """Returns the rows that the lane has run, together with ``rest``, the rows that Python has run."""
     if LEFT_RECORD in lane.columns:
-        # Spark moves a filter by status below all stages, where each status contains the previous status twice.
+        # The filter must not use the status. Spark would move such a filter below all stages, where the expression of
+        # each status contains the previous status twice.
         done = lane.where(f"{LEFT_RECORD} IS NULL").drop(LEFT_RECORD)
     else:
         done = lane.where(f"__status <> {LEFT}")

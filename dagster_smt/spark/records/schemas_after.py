@@ -44,7 +44,7 @@ class SchemasAfter:
 
 
 def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
-    """Runs the chain of ``job`` on ``frame``, and returns the input and output schemas. Records without a schema are
+    """Runs the chain of ``job`` on ``frame`` to find the input and output schemas. Records without a schema are
     ignored.
 
     If there are more than ``MAX_SCHEMAS`` schemas, the least frequent ones are left out. Their records become dead
@@ -73,8 +73,8 @@ def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
 
 @dataclass(frozen=True)
 class _Collect:
-    """A picklable function for ``DataFrame.mapInArrow``. It returns the schemas before and after a chain, each once per
-    task.
+    """A picklable function for ``DataFrame.mapInArrow``. It returns the input and output schemas of a chain, each once
+    per task.
     """
 
     job: ArrowMap
@@ -97,7 +97,9 @@ class _Uses:
 
 @dataclass
 class _Known:
-    """A cache of schemas as bytes, by identity. The cache stays small, because a task has few schema objects."""
+    """A cache that maps schema objects, by identity, to bytes. The cache stays small, because a task has few schema
+    objects.
+    """
 
     texts: dict[int, tuple[bytes, Schema]] = field(default_factory=dict)
 
@@ -111,7 +113,7 @@ class _Known:
 
 
 class _Collector(BatchRunner):
-    """A runner that collects the schemas of the results instead of writing the results."""
+    """A runner that runs a chain only to collect the schemas of the results. The results are not written."""
 
     def __init__(self, job: ArrowMap):
         super().__init__(job)
@@ -131,7 +133,7 @@ class _Collector(BatchRunner):
         self.dirty = KEY_DIRTY | VALUE_DIRTY
 
     def collect(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Runs ``batch`` to note the schemas of its records, and returns the batch unchanged."""
+        """Runs ``batch`` only to note the schemas of its records, and returns the batch unchanged."""
         records = self._records(batch)
         keys = None if self.passes_key else batch.column("key").to_pylist()
         done = self.interpreter.run_all(records, keys, batch.column("value").to_pylist())

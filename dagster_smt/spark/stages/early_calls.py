@@ -1,7 +1,7 @@
-"""Runs Python rules while records are read, because at that time the records are in Python.
+"""Runs Python rules while records are read, because the records are in Python at that time anyway.
 
-A rule that runs in Python (a date pattern, a Java regular expression) costs each record another trip to Python and
-back. But most such rules take one unchanged field, and this field is in Python while the reader builds its column.
+A rule that runs in Python (a date pattern, a Java regular expression) usually costs each record another trip to Python
+and back. But most such rules take one unchanged field, and this field is in Python while the reader builds its column.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,10 +28,10 @@ class EarlyCall:
     """A call of a rule on one field of a key or value.
 
     Attributes:
-        column: The column of the result, next to the fields of the key or value. The column ``raised`` next to the
-            result has the class of an unexpected exception.
+        column: The name of the result column, which is next to the fields of the key or value. Another column,
+            ``raised``, contains the class of an unexpected exception.
         field: The name of the field in ``SideColumns.fields``.
-        rule, source, returns: The rule, and the schemas of its argument and its result.
+        rule, source, returns: The rule, the schema of its argument, and the schema of its result.
     """
 
     column: str
@@ -79,11 +79,11 @@ class EarlyCalls:
     """The rule calls that the reader runs.
 
     Attributes:
-        fields: For each column of a state, the column of the key or value from which it was read, and its name in that
-            column.
-        calls: The calls in the order of the requests, by column of the key or value.
-        settled: True once the reader has been built. Later requests are declined.
-        in_lane: True if the JVM lane reads keys and values. The lane runs its rules faster than Catalyst.
+        fields: Maps a column of a state to its origin: the column of the key or value, and the name of the field in
+            that column.
+        calls: The calls by column of the key or value, in the order in which stages requested them.
+        settled: True after the reader has been built. It declines all later requests.
+        in_lane: True if the JVM lane reads keys and values. The lane runs some rules faster than Catalyst.
     """
 
     fields: Mapping[str, tuple[str, str]]
@@ -92,11 +92,14 @@ class EarlyCalls:
     in_lane: bool = False
 
     def wants(self, rule: Rule, source: Schema) -> bool:
-        """Returns True if ``rule``, which Catalyst could also run, takes less time in the reader."""
+        """Returns True if ``rule``, which Catalyst could also run, takes less time in the reader. ``source`` is the
+        schema of its argument.
+        """
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns the key or value that contains the argument of ``call``, and the call for its reader.
+        """Returns the column of the key or value that contains the argument of ``call``, and the call for the reader of
+        this column.
 
         Returns None if the reader cannot run the call. ``column`` is the call's only argument.
         """
@@ -134,16 +137,16 @@ def runs_python(step: Step) -> bool:
 def in_python(
     rule: Rule, work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema
 ) -> Callable[..., tuple[Any, str | None]]:
-    """Returns the Python form of ``rule`` for plain values. For a value at which the rule fails, the result is null.
+    """Returns the Python form of ``rule`` for plain values. If the rule fails for a value, the result is null.
 
     Args:
         rule: The rule.
-        work: ``rule.python``, or ``rule.bind()`` if the function will not be pickled any more.
+        work: ``rule.python``; or ``rule.bind()``, if the function does not have to be pickled again.
         kinds: The schemas of the arguments.
         returns: The schema of the result.
 
     Returns:
-        A function that returns the result, and the ``exception_class`` of an exception.
+        A function that returns two items: the result, and the ``exception_class`` if the rule raised an exception.
     """
     inputs, output = tuple(map(reader, kinds)), writer(returns)
 
@@ -159,13 +162,12 @@ def in_python(
 
 
 def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
-    """Returns the class name of ``error`` if the error was unexpected.
-
-    For an error of this package, returns the code instead. For the rule's own failure, returns None.
+    """Returns the class name of ``error``, if the error was unexpected. For an error of this package, returns the
+    problem code instead. If ``error`` is the rule's declared failure, returns None.
 
     Args:
         error: The exception.
-        rule: The rule that raised it. The problem of ``rule.failure`` needs no class.
+        rule: The rule that raised ``error``. If the rule has declared the error as its ``failure``, no class is needed.
 
     Raises:
         Exception: ``error`` itself, if no record caused the error.

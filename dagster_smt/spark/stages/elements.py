@@ -21,7 +21,7 @@ Change = Callable[[Column], Column]
 
 
 def changed(container: Column, each: Each, body: Change) -> Column:
-    """Returns ``container``, an array or map, after ``body`` has changed its selected elements."""
+    """Returns ``container``, an array or map, after ``body`` has changed the elements that ``each`` selects."""
     select, every = each.select, isinstance(each.select, Every)
     if each.schema.type is Type.ARRAY:
         if every:
@@ -33,7 +33,7 @@ def changed(container: Column, each: Each, body: Change) -> Column:
 
 
 def without(container: Column, each: Each) -> Column:
-    """Returns ``container``, an array or map, without its selected elements."""
+    """Returns ``container``, an array or map, without the elements that ``each`` selects."""
     select, every = each.select, isinstance(each.select, Every)
     if each.schema.type is Type.ARRAY:
         return F.filter(container, lambda x, i: F.lit(False) if every else ~_is_at(select, container, i))
@@ -41,8 +41,8 @@ def without(container: Column, each: Each) -> Column:
 
 
 def some(container: Column, schema: Schema, select: Any, test: Change) -> Column:
-    """Returns a column that is true if ``test`` is true for at least one selected element. The column is false if the
-    array or map is null.
+    """Returns a column that is true if ``test`` is true for at least one element that ``select`` selects. The column is
+    false if ``container``, an array or map, is null.
     """
     if isinstance(select, Index):
         number = select.number
@@ -74,7 +74,7 @@ def _is_key(select: Any, key: Column) -> Column:
 
 
 def schema_after(each: Each) -> Schema:
-    """Returns the schema of the array or map that ``each`` has changed."""
+    """Returns the schema of an array or map after ``each`` has changed it."""
     if each.body is None:
         return each.schema
     return each.schema.with_(values=each.body.schema)
@@ -94,8 +94,8 @@ def needs_python(each: Each) -> bool:
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Returns True if a key pattern of ``any_item``, at any level, may take a long time. The pattern then runs in
-    Python.
+    """Returns True if matching a key pattern of ``any_item``, at any level, may take a long time. The pattern is then
+    matched in Python.
     """
     return _any_takes_long(any_item)
 
@@ -105,7 +105,7 @@ def _takes_long(each: Each) -> bool:
 
 
 def _any_takes_long(part: Node | Expr | None) -> bool:
-    """Returns True if ``part`` selects keys by a pattern that may take a long time."""
+    """Returns True if ``part`` selects keys with a pattern whose matching may take a long time."""
     match part:
         case Cell():
             return _any_takes_long(part.expr)
@@ -125,7 +125,7 @@ def _is_long(select: Select) -> bool:
 
 
 def problems_of(each: Each) -> list[Problem]:
-    """Returns the possible problems of an element that ``each`` changes, in the order of the checks."""
+    """Returns the problems that ``each`` can have with an element, in the order of the checks."""
     failures: list[DataError] = [too_long()] if _takes_long(each) else []
     for call in calls_in(each.body):
         failures += [call.rule.failure()] if call.rule.may_fail else []  # type: ignore[attr-defined]
@@ -162,8 +162,8 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
     """Returns a UDF that is true if an array or map has an element to which ``any_item`` applies.
 
-    The result is null if the test fails. In that case, the change of the same elements also fails, and so does the
-    record.
+    The result is null if the test itself fails. In that case, the change of the same elements also fails, and so does
+    the record.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

@@ -36,15 +36,15 @@ class Scope:
     """The columns to which the expressions of one stage refer.
 
     Attributes:
-        sides: The layouts of key and value; an absent key or value has none.
+        sides: The layouts of key and value. An absent key or value has no layout.
         columns: The columns of topic, partition, offset, timestamp, headers.
         topics: All possible topics, if no stage has changed the topic yet.
         items: The elements of arrays and maps in scope, by their names in expressions.
-        in_python: The columns of Python results, by the id of a call or of a change of elements. The entry also holds
-            the schema, and the object, so that the object's id stays valid. Reusing the column lets Spark compute it
-            once.
-        raised: The ``exception_class`` columns of all Python rules, each with its rule.
-        early: The rules that run while reading.
+        in_python: The columns of Python results, by the id of a call or of a change of elements. Because a column is
+            reused, Spark computes it only once. An entry also holds the schema, and the object itself, so that the
+            object's id stays valid.
+        raised: The columns with the ``exception_class`` of Python rules, each with its rule.
+        early: The rules that the reader runs.
     """
 
     sides: Mapping[str, Layout]
@@ -123,7 +123,7 @@ class Scope:
                 return F.lit(True)
             return F.lit(None).cast("boolean")
         if isinstance(expr, Call) and not getattr(expr.rule, "reads_values", False):
-            # such a rule only chooses between its arguments, so their presence suffices
+            # such a rule only chooses one of its arguments, so the presence of the arguments suffices
             return expr.rule.column(F, *map(self.presence, expr.args))
         if not isinstance(expr, Ref) or expr.path[0] in self.items:
             return F.when(self.value(expr).isNotNull(), F.lit(True))
@@ -147,7 +147,7 @@ class Scope:
         return F.col(self.columns[ref.path[0]])
 
     def is_struct(self, expr: Expr) -> bool:
-        """Returns True if ``expr`` refers to a split struct. Rules read only the presence of such a struct."""
+        """Returns True if ``expr`` refers to a split struct. Rules read only whether such a struct is present."""
         if isinstance(expr, Ref) and expr.path[0] in self.sides:
             place = self.place(expr)
             return place is not None and isinstance(place.layout, Struct)
@@ -186,7 +186,7 @@ class Scope:
             if early is not None:
                 return early
             column = call.rule.column(F, *self.arguments(call))
-            # an expression that always fails is a null without type
+            # the column of an expression that always fails is a null without a type
             if schema is None or not call.rule.may_fail:
                 return column
             return column.cast(internal_type(schema))
@@ -197,7 +197,7 @@ class Scope:
         early = self._early(call, kinds[0], returns) if len(kinds) == 1 else None
         if early is not None:
             return early
-        # one call may occur in two places with different schemas, and each needs a result of its own
+        # one call may occur in two places with different schemas, and then needs a result for each schema
         known = self.in_python.get(id(call))
         if known is None or known[1] != returns:
             result = python_column(call.rule, kinds, returns)(*self.arguments(call))
@@ -208,7 +208,8 @@ class Scope:
     def _returned(self, call: Call) -> Schema:
         """Returns the schema of the result of ``call``, which runs in Python.
 
-        Arrays and maps keep their schema; any other result has the schema that the rule returns.
+        If the argument is an array or a map, the result has the schema of the argument. Any other result has the schema
+        that the rule returns.
         """
         returns: Schema | None = getattr(call.rule, "returns", None)
         if returns is not None:
@@ -247,8 +248,8 @@ class Scope:
         return self._early(call, source, returns)
 
     def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
-        """Returns the result of ``call``, a call on an unchanged field, if the reader runs the call. Otherwise returns
-        None.
+        """Returns the result of ``call`` if the reader runs the call, which is possible if the argument is an unchanged
+        field. Otherwise returns None.
         """
         (argument,) = call.args
         place = self.place(argument) if isinstance(argument, Ref) else None
@@ -290,8 +291,8 @@ class Scope:
         return F.coalesce(check(F, result, *self.arguments(call)), F.lit(False))
 
     def failed_inside(self, call: Call, around: tuple[Each, ...]) -> Column:
-        """Returns a condition that is true if ``call`` has failed for an element. ``around`` lists the changes of
-        elements around the call.
+        """Returns a condition that is true if ``call`` has failed for at least one element. ``around`` lists the
+        changes of elements that contain the call.
         """
         if not around:
             return self.failed(call, self.value(call))
@@ -302,7 +303,9 @@ class Scope:
 
 
 def failing_calls(expr: Expr | None) -> list[Call]:
-    """Returns the calls in ``expr`` that may fail, the innermost first. Calls on elements are not included."""
+    """Returns the calls in ``expr`` that may fail, the innermost first. Calls inside changes of elements are not
+    included.
+    """
     if isinstance(expr, Each):
         return failing_calls(expr.container)
     if not isinstance(expr, Call):
@@ -331,7 +334,7 @@ def eaches(expr: Expr | None) -> list[Each]:
 
 def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Call, tuple[Each, ...]]]:
     """Returns the calls inside ``node``, a changed element, that may fail. Each call comes with the changes of elements
-    around it.
+    that contain it.
     """
     if node is None:
         return []

@@ -1,5 +1,5 @@
-"""Builds the rows of a table from the last states of a plan. Variants are joined by field name, and fields get the
-user's names again.
+"""Builds the rows of a table from the last states of a plan. The columns of the variants are combined by field name,
+and fields get the user's names again.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
 
     Raises:
         PlanError: SMT209: the sink holds columns and the values have no schema; SMT210: a table cannot distinguish some
-            column names; SMT213: no value passes the chain.
+            column names; SMT213: no value passes through the chain.
     """
     if sink_kind == "records":
         if plan.chain.writes_partition:
@@ -61,8 +61,8 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
 
 
 def key_type(plan: Plan) -> T.StructType:
-    """Returns the type of ``__key`` for ``plan``: the fields of the output key, or ``value`` if the key is not a
-    struct.
+    """Returns the type of ``__key`` for ``plan``. It has the fields of the output key, or the single field ``value`` if
+    the key is not a struct.
 
     Raises:
         PlanError: SMT701: no record has a key with a schema; SMT210: a table cannot distinguish some column names.
@@ -112,8 +112,8 @@ def _clashes(names: list[str]) -> list[Problem]:
 def with_output(
     frame: DataFrame, columns: Iterable[Column], plan: Plan, schema: T.StructType, states: dict[int, State]
 ) -> DataFrame:
-    """Returns ``columns`` of the frame, together with ``__out``, a struct of the user's columns. The struct is null
-    unless the record has passed through the chain.
+    """Returns a frame with ``columns`` and with ``__out``, a struct of the user's columns. The struct is null unless
+    the record has passed through the chain.
 
     If the chain keeps the key, the result also has the column ``__key``.
 
@@ -122,7 +122,7 @@ def with_output(
         columns: The other columns of the result.
         plan: The plan of the table's rows.
         schema: The ``output_schema`` of the plan.
-        states: The states by variant.
+        states: The last states of the plan, by number of the variant.
     """
     assert plan.rows is not None
     targets = {"__out": ("value", plan.rows, schema)}
@@ -145,15 +145,16 @@ def with_output(
             fields.append(T.StructField(field, internal_type(child)))
         internal = T.StructType(fields)
         if target != internal:
-            rows = rows.withColumn(name, col(name).cast(target))  # names that SQL text cannot express, and metadata
+            # the cast adds metadata, and names that SQL text cannot express
+            rows = rows.withColumn(name, col(name).cast(target))
     return rows
 
 
 def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[int, State]) -> Column | None:
-    """Returns the struct into which the values of ``frame`` were read, with the user's names, if the struct has exactly
-    the user's columns.
+    """Returns the struct into which the reader put the values of ``frame``, with the user's names. This is possible
+    only if the struct has exactly the user's columns.
 
-    Spark then need not split the struct and combine it again. With 300 fields, this would take longer than parsing.
+    Spark then need not split the struct and build it again. With 300 fields, this would take longer than parsing.
 
     Returns None if the stages have changed, added or dropped a column after reading, or if the session has no JVM lane.
     """
@@ -176,8 +177,8 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
 
 
 def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
-    """Returns the user's columns of the key or value ``side``. Each column comes from the variant to which the row
-    belongs.
+    """Returns the user's columns of the key or value ``side``, as a struct. The values come from the variant to which
+    the row belongs.
     """
     columns = []
     for field in target.fields:
@@ -221,7 +222,9 @@ def _column(layout: Layout) -> str:
 
 
 def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
-    """Returns ``column`` with the fields of the schema ``merged``, matched by name. Missing fields are null."""
+    """Returns ``column``, a value of ``schema``, with the fields of the schema ``merged``. Fields are matched by name,
+    and missing fields are null.
+    """
     if schema == merged or not _has_struct(merged):
         return column
     if merged.type is Type.ARRAY and merged.values is not None and schema.values is not None:

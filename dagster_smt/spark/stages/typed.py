@@ -1,9 +1,9 @@
 """The Spark evaluator, which runs a plan as a series of selects with Catalyst columns.
 
-One select per stage computes the changes of the stage. A second select updates the record's status, but only if the
-stage can fail, drop, route on a condition or be counted. A dropped or failed record is frozen: later stages still
-compute columns for the record (no expression can raise an error), but nothing reads these columns. A null key or value
-has no schema here (difference D6), because a column is null whatever the schema.
+For each stage, one select computes the changes. A second select updates the record's status, but only if the stage can
+fail, drop, route on a condition or be counted. A dropped or failed record is frozen: later stages still compute columns
+for the record, but nothing reads these columns, and no expression can raise an error. A null key or value has no schema
+here (difference D6), because a column is null whatever the schema.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,7 +39,7 @@ def no_beat() -> None:
 
 @dataclass
 class State:
-    """A variant of the records, with the layout of its keys and values."""
+    """A variant of the records, with the layouts of its keys and values."""
 
     sides: dict[str, Layout]
     columns: dict[str, str]
@@ -48,8 +48,8 @@ class State:
 
 @dataclass
 class Update:
-    """The changes that a stage makes to the record's status. They are evaluated on the stage's input and its new
-    columns.
+    """The changes that a stage makes to the record's status. They are evaluated on the stage's input and on the stage's
+    new columns.
     """
 
     failures: list[tuple[Column, int]] = field(default_factory=list)
@@ -58,8 +58,8 @@ class Update:
 
 
 class TypedEvaluator:
-    """An evaluator that runs the steps of a plan on a frame. At the beginning, the columns of the frame belong to the
-    first state.
+    """An evaluator that runs the steps of a plan on a frame. The first state describes the columns of the frame as they
+    were read.
 
     Args:
         plan: The plan.
@@ -151,7 +151,7 @@ class TypedEvaluator:
         self._keep(updated)
 
     def _status(self, plans: list[tuple["_StepRun", Step]]) -> dict[str, Column]:
-        """Returns the new columns of the record's status, for a stage with ``plans`` that can change the status."""
+        """Returns the new status columns for a stage whose steps, in ``plans``, can change the status of records."""
         status, stage, why = F.col("__status"), F.col("__stage"), F.col("__why")
         variant = F.col("__variant") if self.variants else None
         touched: dict[str, Column] = {}
@@ -159,7 +159,8 @@ class TypedEvaluator:
         for run, step in plans:
             acts, update = run.acts(), run.update
             failed = F.lit(False)
-            # reversed, because the outermost WHEN wins: the first problem in Connect's order must be the outermost
+            # The order is reversed, because the outermost WHEN takes precedence. So the first problem in Connect's
+            # order becomes the outermost.
             for check, number in reversed(update.failures):
                 why = F.when(acts & check, F.lit(number)).otherwise(why)
                 failed = failed | check
@@ -190,7 +191,7 @@ class TypedEvaluator:
             touched[name] = touched.get(name, F.col(name)).bitwiseOR(F.when(met, bit).otherwise(zero))
 
     def _keep(self, updated: dict[str, Column]) -> None:
-        """Drops the columns of ``updated`` that no state needs any more."""
+        """Drops the columns that no state needs any more, and replaces the columns in ``updated``."""
         needed = set(_META) | set(self.touched) | ({"__variant"} if self.variants else set())
         needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():
@@ -226,7 +227,7 @@ class _StepRun:
         self.after = replace(self.before, sides=dict(self.before.sides), columns=dict(self.before.columns))
 
     def compute(self) -> None:
-        """Adds the new columns of the step to the evaluator's frame, and updates the status with the step's result."""
+        """Adds the new columns of the step to the evaluator's frame, and collects the step's effects on the status."""
         if isinstance(self.plan.condition, bool):
             met = []
         else:
@@ -235,11 +236,11 @@ class _StepRun:
             met.append(self.scope.presence(Ref((self.side,))).isNotNull())
         if met:
             self.go = self.evaluator._name()
-            # a select of its own, because the values and the status of this stage refer to the column
+            # a separate select is needed, because the values and the status of this stage refer to the column
             self.evaluator._also({self.go: reduce(and_, met), **self._raised()})
         if self.plan.failure is not None:
             self._null_rule()
-            self.after.sides.pop(self.side, None)  # only a null side continues
+            self.after.sides.pop(self.side, None)  # a record continues only if the key or value is null
             self._lose(self._applies(), self.plan.failure)
         elif self.plan.after is not None:
             self._null_rule()
@@ -249,7 +250,7 @@ class _StepRun:
         self.added.update(self._raised())
 
     def _condition(self, expr: Expr) -> Column:
-        """Returns the condition under which the stage acts, given its predicate ``expr``.
+        """Returns the condition under which the stage acts. ``expr`` is the predicate of the stage.
 
         The stage also acts if the predicate fails, because the record then fails in the stage.
         """
@@ -262,7 +263,7 @@ class _StepRun:
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
         for column, rule in self.scope.raised:
-            name = f"in_{self.evaluator._name()}"  # kept to the end
+            name = f"in_{self.evaluator._name()}"  # the prefix keeps the column until the end
             columns[name] = column
             number = self.evaluator.why(problem)
             self.evaluator.classes.setdefault(number, []).append(name)
@@ -278,13 +279,13 @@ class _StepRun:
         return columns
 
     def _other_problems(self, rule: Rule | None) -> list[Problem]:
-        """Returns the problems that ``rule`` reports with a code instead of an exception class."""
+        """Returns the problems that ``rule`` reports by their codes instead of by an exception class."""
         errors = rule.other_failures() if rule is not None else ()
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
-        """Returns the condition under which a failing stage applies to a record. Some transforms leave a null key or
-        value unchanged, so such a record does not fail.
+        """Returns the condition under which a record fails in a stage that always fails. Some transforms leave a null
+        key or value unchanged, so a record with such a key or value does not fail.
         """
         if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()
@@ -309,7 +310,8 @@ class _StepRun:
         drops = F.lit(True)
         if not isinstance(when, bool):
             drops = F.coalesce(F.col(self._computed(Cell(BOOLEAN, when, frozenset()), None)), F.lit(False))
-        for failed, _ in self.update.failures:  # so far: these failures come before the drop in Connect's order
+        # only the failures so far, because in Connect they happen before the drop
+        for failed, _ in self.update.failures:
             drops = drops & ~failed
         if self.update.drops is None:
             self.update.drops = drops
@@ -339,7 +341,8 @@ class _StepRun:
     def acts(self) -> Column:
         """Returns the condition under which the step acts on a record.
 
-        The record has not been dropped, has not failed, belongs to this variant, and satisfies the predicate.
+        The condition is true if the record has not been dropped, has not failed, belongs to this variant, and satisfies
+        the predicate.
         """
         acts = F.col("__status") == 0
         if self.evaluator.variants:
@@ -349,7 +352,7 @@ class _StepRun:
         return acts
 
     def results(self) -> dict[int, State]:
-        """Returns the possible states of this variant's rows after the step, by number of the variant."""
+        """Returns the states that the rows of this variant can have after the step, by number of the variant."""
         states: dict[int, State] = {}
         if self.step.skipped is not None:
             states[self.step.skipped] = self.before
@@ -359,14 +362,17 @@ class _StepRun:
 
     @cached_property
     def _stays(self) -> bool:
-        """True if rows that skip the stage stay in the same variant as the rows that the stage changes."""
+        """True if the stage does not split the variant: rows that skip the stage and rows that it changes stay in the
+        same variant.
+        """
         return self.go is not None and self.step.taken == self.step.skipped
 
     @cached_property
     def _merges(self) -> bool:
-        """True if rows that skip the stage keep their values, because the stage does not change the schemas.
+        """True if the stage does not change the schemas, so that rows that skip the stage keep their values in the same
+        columns.
 
-        Otherwise the columns are null in these rows.
+        Otherwise, the new columns are null in these rows.
         """
         return self._stays and self.plan.after is not None and same_schemas(self.plan.before, self.plan.after)
 
@@ -414,7 +420,9 @@ class _StepRun:
         return Struct(node.schema, self._present(node, old), fields)
 
     def _below(self, old: Layout | None, name: str) -> Layout | None:
-        """Returns the field ``name`` of ``old``, an opaque struct, for rows that skip the stage."""
+        """Returns the layout of the field ``name`` of ``old``, an opaque struct. Rows that skip the stage take the
+        field from there.
+        """
         if not self._merges or not isinstance(old, Leaf) or name not in old.schema.by_name:
             return None
         column = self._add(field_of(F.col(old.column), old.schema, name))
@@ -485,7 +493,7 @@ class _StepRun:
         return self._add(F.when(F.col(self.go or ""), self._value(cell)).otherwise(otherwise))
 
     def _elements(self, each: Each) -> None:
-        """Adds the failures that can happen inside the elements that ``each`` changes."""
+        """Adds the failures that can happen in the elements that ``each`` changes."""
         if not needs_python(each):
             for call, around in failing_inside(each.body, (each,)):
                 self._fails(call.rule, self.scope.failed_inside(call, around))
