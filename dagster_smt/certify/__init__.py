@@ -14,10 +14,11 @@ certificate.
 | ``reading_check`` | records that only one of the converters can read |
 | ``judging`` | the verdict on each record after each stage, by the judge of the parity cases |
 | ``after_policy`` | the stages of a policy, which run before the comparison |
-| ``compared`` | ``certify``: runs both chains and compares their results |
+| ``certify_chain`` | ``certify``: runs both chains and compares their results |
 
 ``cli/certificate_text.py`` and ``cli/certificate_page.py`` write a certificate as Markdown and as HTML.
 """
 
 from dagster_smt.certify.certificate import Certificate as Certificate
 from dagster_smt.certify.certify_chain import certify as certify
+from dagster_smt.certify.certify_chain import check_same_stages as check_same_stages

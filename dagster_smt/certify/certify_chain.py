@@ -61,7 +61,7 @@ def certify(
         options = {"original": original, "name": name, "more_ways": more_ways, "show_values": show_values}
         certificate = certify(without_policy(chain, policy), left, key, value, **options)  # type: ignore[arg-type]
         return with_policy(certificate, chain, policy, len(all_samples))
-    _check_same_stages(chain, original or chain)
+    check_same_stages(chain, original or chain, "certify")
     pair = chain_pair(chain, original)
     reader = Reader(pair.ours, key or Format("string"), value or Format())
     all_samples = _told_apart(list(samples))
@@ -102,11 +102,20 @@ def _told_apart(samples: list[Sample]) -> list[Sample]:
     return renumbered
 
 
-def _check_same_stages(chain: Chain, original: Chain) -> None:
+def check_same_stages(chain: Chain, original: Chain, place: str) -> None:
+    """Raises an error if ``chain`` and the connector's chain ``original`` cannot be compared stage by stage.
+
+    Args:
+        chain, original: The chains.
+        place: The location of the problem in the error.
+
+    Raises:
+        ConfigError: SMT971, the chains have different numbers of stages.
+    """
     if len(chain.stages) != len(original.stages):
         statement = f"the chain has {len(chain.stages)} stages, and the connector has {len(original.stages)}"
         hint = "a certificate compares the results after each stage: give both the same stages"
-        raise ConfigError(Problem("SMT971", "certify", statement, hint))
+        raise ConfigError(Problem("SMT971", place, statement, hint))
 
 
 def _check_comparable(pair: ChainPair, samples: Sequence[Sample]) -> None:

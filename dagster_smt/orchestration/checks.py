@@ -65,10 +65,13 @@ class SmtChecks:
         small_file_mb: A file below this size, in megabytes, is small.
         same_as_connect: The number of records of each run, such as 1000, that also go through Kafka Connect's own
             classes. The results must be equal. None: the table does not get this check.
+        connector: A file with the connector's own chain, as JSON or properties. For ``same_as_connect``, Connect's
+            classes run this chain, so that a changed option is also a difference. None: Connect's classes run the
+            chain of the asset.
 
     Raises:
         ConfigError: SMT036, there is no check with a given name; SMT307, ``failed_share`` or ``max_small_files`` is not
-            a share, or ``same_as_connect`` is below 1; or the problems of the contract.
+            a share, ``same_as_connect`` is below 1, or only ``connector`` is set; or the problems of the contract.
     """
 
     off: Sequence[str] = ()
@@ -80,6 +83,7 @@ class SmtChecks:
     max_small_files: float | None = None
     small_file_mb: float = 16.0
     same_as_connect: int | None = None
+    connector: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("failed_share", "max_small_files"):
@@ -91,6 +95,10 @@ class SmtChecks:
         if self.same_as_connect is not None and self.same_as_connect < 1:
             statement = "a sample has at least one record"
             raise ConfigError(Problem("SMT307", "checks.same_as_connect", statement, "write 1000, or leave it out"))
+        if self.connector is not None and self.same_as_connect is None:
+            statement = "only the check same_as_connect reads the connector"
+            hint = "set same_as_connect=1000 as well, or leave connector out"
+            raise ConfigError(Problem("SMT307", "checks.connector", statement, hint))
         if self.contract is not None:
             parse_ddl(self.contract, place="checks.contract")
         known = tuple(CHECKS)

@@ -18,6 +18,7 @@ def assert_same_as_connect(
     chain: Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain,
     records: Records,
     *,
+    connector: Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain | None = None,
     key: Format | None = None,
     value: Format | None = None,
     topic: str = "records",
@@ -34,11 +35,12 @@ def assert_same_as_connect(
         chain: A chain file, properties, stages, or a parsed chain.
         records: A file of JSON lines; or values (bytes, strings, or any JSON value; None is a tombstone); or
             ``Sample``s, which also have a key, headers, a timestamp and a topic.
-        key, value: The formats of keys
-            (strings by default) and values (JSON by default).
+        connector: The connector's own chain, which Connect's classes run, so that a changed option is also a
+            difference. None to run ``chain`` in Connect's classes.
+        key, value: The formats of keys (strings by default) and values (JSON by default).
         topic: The topic name of values.
-        smt_jars: Jars with vendors' classes. Not for a parsed chain, which already has its jars.
-        connect_version: The version of Kafka Connect; empty for 4.3.1. Not for a parsed chain.
+        smt_jars: Jars with vendors' classes. A parsed chain ignores these, since it already has its jars.
+        connect_version: The version of Kafka Connect; empty for 4.3.1. A parsed chain ignores this.
         spark: A session in which Spark's execution paths are also compared; None to compare only the Python evaluator.
         show_values: True to include differing values in the message.
 
@@ -55,13 +57,15 @@ def assert_same_as_connect(
 
     if not isinstance(chain, Chain):
         chain = parse_chain(chain, smt_jars=smt_jars, connect_version=connect_version)
+    if connector is not None and not isinstance(connector, Chain):
+        connector = parse_chain(connector, smt_jars=smt_jars, connect_version=connect_version)
     more_ways = None
     if spark is not None:
         from dagster_smt.certify.spark_ways import spark_ways
 
         more_ways = spark_ways(spark)
     samples = samples_of(records, topic)
-    certificate = certify(chain, samples, key, value, more_ways=more_ways, show_values=show_values)
+    certificate = certify(chain, samples, key, value, original=connector, more_ways=more_ways, show_values=show_values)
     if certificate.verdict == "different":
         raise AssertionError("\n".join([certificate.statement, *certificate.lines]))
     return certificate

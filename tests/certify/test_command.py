@@ -1,6 +1,7 @@
 """``dagster-smt certify``: exit codes, forms, formats of connectors, and topics."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from dagster_smt.certify import chain_pair
 from dagster_smt.cli import main
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics
+from dagster_smt.testing import assert_same_as_connect
 from tests.certify.records import CHAIN, KAFKA, MASK, SECRET, chain_of, envelope
 
 
@@ -68,6 +70,14 @@ def test_the_chain_of_a_connector_is_compared(folder, capsys):
     (folder / "sink.json").write_text(json.dumps({"name": "sink", "config": chain_of(MASK).properties}))
     assert certified("chain.properties", "orders.jsonl", "--connector", "sink.json") == 2
     assert "SMT971" in capsys.readouterr().err
+
+
+def test_a_test_of_a_user_compares_with_the_chain_of_a_connector(folder):
+    records, connector = Path("orders.jsonl"), {**CHAIN.properties, "transforms.a.fields": "id"}
+    assert assert_same_as_connect(CHAIN, records).verdict == "equal"
+    with pytest.raises(AssertionError, match="value id") as failure:
+        assert_same_as_connect(Path("chain.properties"), records, connector=connector)
+    assert SECRET not in str(failure.value)
 
 
 @pytest.mark.parametrize(

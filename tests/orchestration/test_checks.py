@@ -187,6 +187,11 @@ def test_a_sample_without_records_is_refused():
         SmtChecks(same_as_connect=0)
 
 
+def test_a_connector_without_its_check_is_refused():
+    with pytest.raises(ConfigError, match=r"SMT307 checks.connector"):
+        SmtChecks(connector="sink.json")
+
+
 def test_lag_up_to_a_limit_passes():
     assert CHECKS["lag"](replace(facts_with(lag={"orders": 3}), max_lag=3)).passed
 

@@ -418,6 +418,18 @@ def jars_of(entries: Sequence[str], folder: Path) -> list[str]:
     return absolute_entries(entries, folder)
 
 
+def checks_from(data: Mapping[str, Any] | None, folder: Path) -> SmtChecks:
+    """Returns the asset checks that ``data``, a dumped ``ChecksModel``, describes. The connector's path is relative to
+    ``folder``, the folder of ``defs.yaml``.
+    """
+    if not data:
+        return SmtChecks()
+    connector = data.get("connector")
+    if connector is None:
+        return SmtChecks(**data)
+    return SmtChecks(**{**data, "connector": str(folder / connector)})
+
+
 _TIMES: dict[str, Callable[..., dg.TimeWindowPartitionsDefinition]] = {
     "hourly": dg.HourlyPartitionsDefinition,
     "daily": dg.DailyPartitionsDefinition,
@@ -521,7 +533,7 @@ ResolvedPartitions: TypeAlias = Annotated[
 ]
 ResolvedChecks: TypeAlias = Annotated[
     SmtChecks,
-    _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None, "The asset checks."),
+    _resolver(checks_from, ChecksModel | None, "The asset checks.", in_folder=True),
 ]
 ResolvedLineage: TypeAlias = Annotated[
     OpenLineage | None,

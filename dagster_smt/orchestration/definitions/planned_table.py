@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import dagster as dg
 
-from dagster_smt.chain import Chain
+from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import Schema
 from dagster_smt.orchestration.check_specs import CHECKS_OF_DESTINATIONS, check_specs, checks_of, contract_of
@@ -54,6 +54,7 @@ class PlannedTable:
         small_below: If set, each run counts the files of the table, and also the files with fewer bytes than this.
         policy: The policy of the table; None: no policy.
         certified_records: The number of records of each run that are compared with Kafka Connect; None: no comparison.
+        connector_chain: The chain that Connect's classes run in this comparison; None: the chain of the run.
     """
 
     name: str
@@ -68,6 +69,7 @@ class PlannedTable:
     small_below: int | None = None
     policy: AppliedPolicy | None = None
     certified_records: int | None = None
+    connector_chain: Chain | None = None
 
     def __post_init__(self) -> None:
         _PLANNED[id(self)] = self
@@ -245,6 +247,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
         counts_keys="keys_unique" in check_names,
         small_below=checks.small_file_bytes if "small_files" in check_names else None,
         certified_records=checks.same_as_connect if "same_as_connect" in check_names else None,
+        connector_chain=_connector_chain(checks, own),
         spec=spec,
         check_names=check_names,
         topic_dimension=topic_dimension(spec.partitions_def, name),
@@ -254,6 +257,24 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
     if planned.letter_place:
         spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: planned.letter_place})
     return replace(planned, spec=spec)
+
+
+def _connector_chain(checks: SmtChecks, chain: Chain) -> Chain | None:
+    """Returns the chain in the file ``checks.connector``, with the jars of ``chain``; None if there is no such file.
+
+    Raises:
+        ConfigError: The connector's chain is wrong, with all problems; or SMT971, the connector has a different number
+            of stages than ``chain``.
+    """
+    if checks.connector is None:
+        return None
+    from dagster_smt.certify import check_same_stages  # loads slowly, and few tables need it
+
+    connector = parse_chain(
+        Path(checks.connector), smt_jars=chain.foreign.jars, connect_version=chain.foreign.connect_version
+    )
+    check_same_stages(chain, connector, "checks.connector")
+    return connector
 
 
 def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy | None, SmtAssetData]:

@@ -4,6 +4,7 @@ of records.
 
 from typing import TYPE_CHECKING, Any
 
+from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem, SmtError
 from dagster_smt.model.windows.window import Window
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def certificate_of(
-    spec: "RunSpec", session: Any, window: Window, records: int | None
+    spec: "RunSpec", session: Any, window: Window, records: int | None, connector: Chain | None = None
 ) -> "Certificate | Problem | None":
     """Returns the certificate of a run, or a problem that states why there is no certificate.
 
@@ -25,6 +26,7 @@ def certificate_of(
         window: The offsets that the run has read.
         records: The number of records in the sample, which consists of the last records of each partition; None for no
             certificate.
+        connector: The chain that Connect's classes run; None for the chain of the run.
 
     Returns:
         None if no certificate was requested, or if the run has read nothing.
@@ -32,7 +34,7 @@ def certificate_of(
     if records is None or not window.ranges:
         return None
     try:
-        return _certificate(spec, session, window, records)
+        return _certificate(spec, session, window, records, connector)
     except SmtError as error:
         return error.problems[0]
     except Exception as error:  # noqa: BLE001 - whatever it is, the run is committed
@@ -40,7 +42,7 @@ def certificate_of(
         return Problem("SMT973", spec.name, statement, "run dagster-smt certify on the topic to see more")
 
 
-def _certificate(spec: "RunSpec", session: Any, window: Window, records: int) -> "Certificate":
+def _certificate(spec: "RunSpec", session: Any, window: Window, records: int, connector: Chain | None) -> "Certificate":
     from dagster_smt.certify import certify
     from dagster_smt.certify.spark_ways import samples_of_frame, spark_ways
     from dagster_smt.run.facts import sample_of
@@ -51,4 +53,5 @@ def _certificate(spec: "RunSpec", session: Any, window: Window, records: int) ->
     sample = sample_of(needed(spec, window, source).window, records)
     samples = samples_of_frame(source.read(sample))
     formats = spec.table.key, spec.table.value
-    return certify(spec.chain, samples, *formats, name=spec.name, more_ways=spark_ways(session))
+    more_ways = spark_ways(session)
+    return certify(spec.chain, samples, *formats, original=connector, name=spec.name, more_ways=more_ways)

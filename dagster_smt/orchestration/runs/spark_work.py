@@ -168,7 +168,7 @@ def _run(work: RunWork, session: Any, state: RunProgress, progress: Progress) ->
     if table.certified_records is None:
         return result
     state.phase = "comparing a sample with Kafka Connect"
-    certificate = certificate_of(spec, session, window, table.certified_records)
+    certificate = certificate_of(spec, session, window, table.certified_records, table.connector_chain)
     if isinstance(certificate, Problem):
         return replace(result, no_certificate=certificate)
     return replace(result, certificate=certificate)
