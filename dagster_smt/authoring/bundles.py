@@ -27,9 +27,10 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Returns a validator that splits a list of paths at ``marks``, according to the path syntax that the options set.
+    """Returns a validator that splits the value of an option, a list of paths, at ``marks``. The options for the path
+    syntax determine how: under V2, a mark inside backticks does not split the list.
 
-    In V2, backticks protect marks. Use the validator on the type of an option in a subclass of ``NestedPaths``.
+    Use the validator on the type of an option in a subclass of ``NestedPaths``.
     """
 
     def split(value: Any, info: ValidationInfo) -> Any:
@@ -76,16 +77,18 @@ class NestedPaths(BaseModel):
 
     @property
     def strict(self) -> bool:
-        """True if a path must not step into a map by a plain name."""
+        """True if a path may not select the key of a map by a plain name (``strict_paths``)."""
         return self.strict_paths == "kafka"
 
 
 def check_paths(
     option: str, texts: Iterable[str], parse: Callable[[str], FieldPath], single: bool = False
 ) -> Iterator[tuple[str, str, str]]:
-    """Yields the problems of the configured paths ``texts``, for ``Options.check``.
+    """Yields (option, statement, hint) for each of the configured paths ``texts`` that is wrong. ``Options.check``
+    reports these problems.
 
-    With ``single``, a path may match only one field.
+    A path is wrong if ``parse`` rejects it, or if it is empty. With ``single``, a path that can match several fields is
+    also wrong.
     """
     for text in texts:
         try:
@@ -105,8 +108,8 @@ def check_paths(
 
 
 def named_twice(option: str, paths: Iterable[FieldPath]) -> Iterator[tuple[str, str, str]]:
-    """Yields a problem for paths with the same last name. Use it if the last names become the field names of one
-    struct.
+    """Yields a problem for each path that ends with the same name as an earlier path in ``paths``. Use this check if
+    the last names of the paths become the field names of one struct.
     """
     paths_by_name: dict[str, FieldPath] = {}
     for path in paths:

@@ -10,15 +10,15 @@ from dagster_smt.values.value_rule import Default, DefaultUnder, Required, Valid
 def copied_fields(
     group: Group, replace_nulls: bool, nodes: tuple[tuple[str, Node], ...]
 ) -> tuple[tuple[str, Node], ...]:
-    """Returns ``nodes``, fields of the struct ``group``, as copied fields. Nulls become defaults if ``replace_nulls``
-    is set; a null in a required field fails.
+    """Returns copies of ``nodes``, which are fields of the struct ``group``. If ``replace_nulls`` is set, the copy of a
+    null field is the field's default. A record with a null in a required field fails.
     """
     return tuple((name, copied(name, node, group.present, replace_nulls)) for name, node in nodes)
 
 
 def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> Node:
-    """Returns a copy of the field ``name``. ``parent`` is the struct around the field: if it is null, nothing is filled
-    or rejected.
+    """Returns a copy of the field ``name``. If ``parent``, the struct around the field, is null, a null field neither
+    gets its default nor makes the record fail.
     """
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):
@@ -33,8 +33,8 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
 
 
 def validated(node: Node) -> Node:
-    """Returns ``node``, a struct that becomes a field of another struct. As in Connect, a null in a required field of
-    the struct is then rejected.
+    """Returns the struct ``node``, prepared as a field of another struct. As in Connect, a record then fails if a
+    required field of ``node`` is null.
     """
     if not isinstance(node, Group):
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
@@ -83,8 +83,8 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """Returns ``node``, a field of ``struct``. If the struct is null, the result is the field's value in the struct's
-    default.
+    """Returns ``node``, a field of ``struct``, with a value for records in which the struct is null: the value of the
+    field in ``default``, the default of the struct.
     """
     if isinstance(node, Group) or default is None or struct.present is None:
         return node

@@ -21,8 +21,8 @@ _ONLY = "1"
 
 
 def _references(items: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns ``items`` if all are references; otherwise raises an error. The message quotes no item, because an item
-    may be a key.
+    """Returns ``items`` if each item is a reference to a key; otherwise raises an error. The message quotes no item,
+    because an item may be a key.
     """
     if not items:
         raise ValueError("the list is empty; it needs at least one key, such as k1=${env:NAME}")
@@ -79,7 +79,7 @@ class Keys(BaseModel):
 
     @property
     def ring(self) -> KeyRing:
-        """The key ring."""
+        """The key ring that the options describe."""
         references = []
         for item in self.key_ring:
             key_id, text = _parts(item)
@@ -97,8 +97,8 @@ class Keys(BaseModel):
 
 
 def domain_of(domain: str, path: FieldPath) -> str:
-    """Returns the domain of the values at ``path``: the option ``domain``, or for the option ``field`` a domain that
-    belongs to the path.
+    """Returns the domain of the values at ``path``. That is the option ``domain``; if the option is ``field``, it is a
+    domain that belongs to this path alone.
     """
     if domain == "field":
         return f"field {path.text}"
@@ -114,7 +114,7 @@ def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
 
 
 def check_keys(chain: Chain) -> None:
-    """Looks up all keys of ``chain``, even keys that have been looked up before.
+    """Looks up all keys of ``chain`` in their sources, including keys that have been looked up before.
 
     Raises:
         ConfigError: SMT582 and SMT740, for each key that is missing or unusable.

@@ -43,7 +43,9 @@ def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr])
 
 
 def with_default(field: Node, group: Group) -> Node:
-    """Returns ``field`` of ``group`` as ``Struct.get`` reads it: with its default in place of null."""
+    """Returns ``field``, a field of ``group``, as Connect's ``Struct.get`` reads it: with its default in place of
+    null.
+    """
     return default_of(field, group.present)
 
 

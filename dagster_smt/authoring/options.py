@@ -32,9 +32,7 @@ def _text(value: Any) -> Any:
 
 
 def _raw_text(value: Any) -> Any:
-    """Returns ``value`` with its surrounding whitespace if it is a string. Other values are converted as by
-    ``_text``.
-    """
+    """Returns ``value`` untrimmed if it is a string. Converts other values as ``_text`` does."""
     if isinstance(value, str):
         return value
     return _text(value)
@@ -55,8 +53,8 @@ class Split(tuple[Any, ...]):
 
 
 def path_items(value: Any, marks: str, version: str) -> Any:
-    """Returns the items of ``value``, a list of paths: strings for the marks ``,``, and tuples of parts for the marks
-    ``,:``.
+    """Returns the items of ``value``, a list of paths. If ``marks`` is ``,``, the items are strings. If ``marks`` is
+    ``,:``, they are tuples with the parts of each item.
     """
     if isinstance(value, str):
         items = split_paths(value, ",", version, marks[1:]) if trim(value) else []
@@ -71,7 +69,9 @@ def path_items(value: Any, marks: str, version: str) -> Any:
 
 
 def _plain_items(items: list[str] | tuple[str, ...]) -> None:
-    """Rejects ``items`` of a YAML list that properties cannot contain, because properties would split such an item."""
+    """Raises an error if ``items``, a YAML list, contains an item that a connector's properties cannot express because
+    they would split it.
+    """
     for item in items:
         if "," in item or item != trim(item):
             raise ValueError(f"'{item}' has a comma, or blanks around it, which Kafka's lists cannot hold")
@@ -98,8 +98,8 @@ def java_split(text: str, mark: str) -> list[str]:
 
 
 def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
-    """Returns the parts of each ``a:b`` item of ``value``. In YAML, the option may be a string, a mapping, or a list of
-    these.
+    """Returns the parts of each ``a:b`` item in ``value``. In YAML, ``value`` may be a string, a mapping, or a list of
+    strings and mappings.
     """
     if isinstance(value, Split):
         return list(value)
@@ -179,7 +179,9 @@ def option(doc: str, default: Any = PydanticUndefined, **extra: Any) -> Any:
 
 
 def _item(item: Any) -> str:
-    """Returns ``item`` as a string: a name, or the parts of a pair. A Connect type is written as its name."""
+    """Returns ``item`` of a list as a string. The parts of a pair are joined, and a Connect type is written as its
+    name.
+    """
     if isinstance(item, str):
         return item
     texts = []

@@ -16,7 +16,8 @@ class _Condition(Protocol):
 class Predicate(Options):
     """A condition on a record, as in ``org.apache.kafka.connect.transforms.predicates.Predicate``.
 
-    The class docstring says when the predicate is true. A condition on fields tests the value, and is false for null.
+    The class docstring says when the predicate is true. If the condition tests fields, it reads the value of the
+    record, and is false if that value is null.
     """
 
     plugin: ClassVar[str] = "predicate"
@@ -26,7 +27,7 @@ class Predicate(Options):
     def condition(self) -> Any:
         """Returns the condition of the predicate, as data (``effects.condition``).
 
-        No rule in the condition may fail.
+        The rules in the condition must be rules that never fail.
         """
         raise NotImplementedError
 

@@ -15,8 +15,8 @@ from dagster_smt.model.record import Side
 
 
 def label_of(cls: type[Transform], side: str) -> str:
-    """Returns the name of the class ``cls`` as a connector's properties spell it, without the package. ``side`` is
-    ``key`` or ``value``.
+    """Returns the name of the class ``cls`` as in a connector's properties, but without the package:
+    ``MaskField$Value``. ``side`` is ``key`` or ``value``.
     """
     if "$" in cls.connect_class:
         return cls.connect_class.rpartition(".")[2]
@@ -45,7 +45,7 @@ class Stage:
 
     @property
     def label(self) -> str:
-        """The class as a connector's properties spell it, without the package: ``MaskField$Value``."""
+        """The name of the class as in a connector's properties, but without the package: ``MaskField$Value``."""
         return label_of(type(self.transform), self.side)
 
     @property
@@ -54,7 +54,7 @@ class Stage:
 
     @property
     def relied_on(self) -> bool:
-        """True if touching nothing is a mistake for a mask, drop or rename of this stage."""
+        """True if the user expects the masks, drops and renames of this stage to touch at least one record."""
         return True
 
     @property
@@ -64,7 +64,9 @@ class Stage:
 
     @property
     def acts_on(self) -> str:
-        """The side (key or value) to which the null rule applies; empty for a transform that reads neither side."""
+        """The side (key or value) whose null the transform treats by its rule for nulls. Empty for a transform that
+        reads neither side.
+        """
         if self.side:
             return self.side
         reads = self.transform.reads
@@ -99,8 +101,8 @@ class Chain:
         warnings: The warnings from parsing.
         mask_exceptions: The fields where masked values may stay.
         dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
-        keeps_key: True if the resulting table has keys, so that runs read each record's key and keep it.
-        keeps_topic: True if the output topic of the chain determines the table of a row.
+        keeps_key: True if the resulting table has keys. Runs then read the key of each record and keep it.
+        keeps_topic: True if the topic of a record after the chain determines the table for its row.
         foreign: The settings of the stages that run from jars.
 
     The hash does not include the attributes after ``warnings``, because none of them changes a record.
@@ -153,7 +155,7 @@ class Chain:
 
     @property
     def reads_key(self) -> bool:
-        """True if a stage or its predicate reads the key or creates one, or if the result keeps the key."""
+        """True if a stage or its predicate reads or creates the key, or if the result keeps the key."""
         if self.keeps_key:
             return True
         if any(s.side == "key" or "key" in s.transform.reads for s in self.stages):
@@ -165,7 +167,7 @@ class Chain:
 
     @property
     def writes_timestamp(self) -> bool:
-        """True if a stage changes the record's timestamp."""
+        """True if a stage changes the timestamp of a record."""
         return any("timestamp" in stage.transform.writes for stage in self.stages)
 
     @property
@@ -183,7 +185,7 @@ class Chain:
         return any("headers" in s.transform.reads for s in self.stages) or any("headers" in p.reads for p in predicates)
 
     def to_stages(self) -> list[dict[str, Any]]:
-        """Returns the stages as a list, as YAML and the Launchpad spell them."""
+        """Returns the stages as a list, in the form that YAML files and the Launchpad use."""
         return [_to_dict(stage) for stage in self.stages]
 
 

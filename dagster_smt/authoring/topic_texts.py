@@ -23,10 +23,10 @@ def routed(record: PlanRecord, text: Cell, needed: Filled, skip: bool, at: Plann
 
     Args:
         record: The record before the stage.
-        text: The new topic.
+        text: A cell with the new topic.
         needed: The rule that rejects a topic that is null or empty.
         skip: True to keep the topic instead of rejecting the record.
-        at: Collects a touch of the first ledger entry.
+        at: The planning, which receives a touch of the first ledger entry.
     """
     topic = record.topic
     if not skip:

@@ -14,7 +14,7 @@ from dagster_smt.values.value_rule import NotNull
 PACKAGE = "org.apache.kafka.connect.transforms."
 
 NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
-"""The names of the treatments of a null key or value.
+"""The possible treatments of a null key or value by a stage.
 
 ``pass``: the stage skips the record. ``apply``: the key or value stays null and gets the new schema. ``reject``: the
 record fails. ``drop``: the record is dropped. ``wrap``: the key or value becomes something other than null.
@@ -39,10 +39,10 @@ class Example:
     Attributes:
         title: The title of the example.
         options: The options of the transform.
-        before: The part ``shows`` of the record before the transform, as JSON.
-        after: The same part after the transform; None if the record is dropped.
-        shows: The part of the record: ``value``, ``key``, ``headers``, or ``topic`` (the bare name).
-        input_part: The part in ``before``, if it differs from ``shows``.
+        before: The shown part of the record before the transform, as JSON.
+        after: The shown part after the transform; None if the record is dropped.
+        shows: The name of the shown part: ``value``, ``key``, ``headers``, or ``topic`` (the bare name).
+        input_part: The name of the part in ``before``, if that is a different part.
     """
 
     title: str
@@ -73,7 +73,7 @@ class Entry:
 
     @property
     def relied_on(self) -> bool:
-        """True if the user relies on the effect. An effect without any touch then causes a warning."""
+        """True if the user relies on the effect. A warning is then due if the effect touches no record."""
         return self.explicit and self.action in SILENT
 
 
@@ -102,7 +102,7 @@ class Planning:
         first: The number of the transform's first ledger entry.
         touches: The ledger entries reported so far.
         missing: The configured paths that the schema does not have.
-        matches: By number of ledger entry, the fields that a pattern path matches.
+        matches: Maps the number of a ledger entry to the fields that the entry's pattern path matches.
         variant: The result of ``CodeTransform.variant`` for the record; None if only schemas are known.
         free: The sides (key or value) that are not null but have no schema. A transform that reads such a side is
             rejected.
@@ -152,7 +152,7 @@ class Planning:
 
 
 def refuse(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> PlanError:
-    """Returns the error of a stage that cannot work on a schema. ``statement`` and ``hint`` become its message."""
+    """Returns the error of a stage that cannot process a schema. The message consists of ``statement`` and ``hint``."""
     return PlanError(Problem(code, "", statement, hint, connect_class))
 
 
@@ -179,7 +179,7 @@ class Transform(Options):
     purpose: ClassVar[str] = ""
     """The purpose of the transform, as worded in messages: ``only a struct can be used for [mask fields]``."""
     null: ClassVar[NullRule] = "apply"
-    """The treatment of a null key or value. If the treatment depends on options, the class overrides ``on_null``."""
+    """The treatment of a null key or value. A class in which the treatment depends on options overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()
 
     def on_null(self) -> NullRule:
@@ -196,15 +196,15 @@ class Transform(Options):
 
     @property
     def reads(self) -> Parts:
-        """The parts that the transform reads besides its side (key or value).
+        """The parts of a record that the transform reads, besides the side (key or value) on which it acts.
 
-        If it reads both sides, the null rule applies to the value.
+        If the transform reads both the key and the value, its rule for nulls applies to the value.
         """
         return frozenset[Part]().union(*(effect.reads for effect in self._effects))
 
     @property
     def writes(self) -> Parts:
-        """The parts that the transform sets: ``timestamp`` or ``partition`` of the record."""
+        """The properties of a record that the transform sets: ``timestamp`` or ``partition``."""
         return frozenset[Part]().union(*(effect.writes for effect in self._effects))
 
     @property
@@ -213,8 +213,8 @@ class Transform(Options):
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
-    """Returns the result of the null rule of ``transform`` for a record whose key or value (the stage's side) is always
-    null and has no schema.
+    """Applies the null rule of ``transform`` to ``record``, and returns the result. The key or value on which the
+    transform acts is null in all these records, and has no schema.
 
     Raises:
         PlanError: The null rule rejects null.

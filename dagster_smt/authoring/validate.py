@@ -54,7 +54,9 @@ def _date_pattern(text: str) -> str:
 
 NonEmptyNames = Annotated[Names, AfterValidator(_some_names)]
 SomeNames = Annotated[Names, AfterValidator(_some)]
-"""The type of a list option that must not be empty. Its items may be empty or repeat (``NonEmptyListValidator``)."""
+"""The type of a list option that must not be empty. An item may be empty, and may occur more than once
+(``NonEmptyListValidator``).
+"""
 UniqueNames = Annotated[Names, AfterValidator(_names)]
 NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
 Regex = Annotated[Text, AfterValidator(_regex)]

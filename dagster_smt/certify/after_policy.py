@@ -25,7 +25,7 @@ writing would add schemas to the registry.
 
 
 def policy_of_chain(chain: Chain) -> tuple[PolicyStage, ...]:
-    """Returns the stages that a policy has put at the beginning of ``chain``."""
+    """Returns the stages of a policy, which are at the beginning of ``chain``."""
     stages = []
     for stage in chain.stages:
         if not isinstance(stage, PolicyStage):

@@ -22,7 +22,7 @@ class CertifiedStage:
     Attributes:
         alias, label, class_name: The alias and the type of the stage as its user writes them, and Connect's class.
         records: The number of records that reached the stage in Connect.
-        same: The reason why the stage is not compared; empty if it is compared.
+        same: The reason why the stage is the same on both sides, and therefore not compared; empty if it is compared.
     """
 
     alias: str
@@ -34,7 +34,7 @@ class CertifiedStage:
 
 @dataclass(frozen=True)
 class CertifiedWay:
-    """An execution path (way) on which this package evaluates the records of a certificate.
+    """An execution path (way) on which this package ran the records of a certificate.
 
     Attributes:
         name: The name of the execution path in reports.
@@ -75,7 +75,7 @@ class Finding:
 
     @property
     def counts(self) -> str:
-        """A phrase with the number of records, and with the number of records that a later stage makes equal again."""
+        """A phrase with two counts: the differing records, and how many of them a later stage makes equal again."""
         records = f"{self.records} record" + "s" * (self.records != 1)
         if self.decision or self.lasting == self.records:
             return records
@@ -116,8 +116,8 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict. It is ``different`` if the result of a record differs without a reason; otherwise it is
-        ``deliberate`` or ``equal``.
+        """The verdict. It is ``different`` if some record has a different result without a reason. Otherwise it is
+        ``deliberate`` if there are intended differences, and ``equal`` if there are none.
         """
         if any(finding.lasting for finding in self.findings if not finding.decision):
             return "different"
@@ -125,8 +125,8 @@ class Certificate:
 
     @property
     def different(self) -> int:
-        """The number of records whose results differ without a reason. With several execution paths, the largest number
-        of all paths.
+        """The number of records whose results differ without a reason. If the execution paths have different numbers,
+        the largest of them.
         """
         by_way: dict[str, int] = {}
         for finding in self.findings:
@@ -174,7 +174,7 @@ class Certificate:
 
     @property
     def lines(self) -> Iterator[str]:
-        """The differences without a reason, as one line of text each."""
+        """Yields one line of text for each difference without a reason."""
         for finding in self.findings:
             if not finding.decision:
                 stage = "reading" if finding.stage == READING else self.stages[finding.stage].alias
@@ -182,8 +182,8 @@ class Certificate:
                 yield f"{finding.counts}, first {where}: {finding.first.text}"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the certificate as JSON data. The number under ``version`` changes if the structure of the JSON
-        changes.
+        """Returns the certificate as JSON data. Under the key ``version``, the data contains a number that changes
+        whenever the structure changes.
         """
         return {
             "version": VERSION,

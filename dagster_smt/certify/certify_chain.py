@@ -20,7 +20,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.values.json.lazy import make_room
 
 MoreWays = Callable[[ChainComparison], Iterable[ComparedWay | AbsentWay]]
-"""A function that returns the execution paths (ways) other than the Python evaluator."""
+"""A function that returns the execution paths (ways) to compare in addition to the Python evaluator."""
 
 
 def certify(
@@ -43,7 +43,7 @@ def certify(
         key, value: The formats of keys and values: strings and JSON by default.
         original: The chain that Connect's classes run; ``chain`` by default.
         name: The name of the chain in the certificate.
-        more_ways: Returns the execution paths other than the Python evaluator.
+        more_ways: Returns the execution paths to compare in addition to the Python evaluator.
         show_values: True to include values of records in the certificate.
 
     Raises:

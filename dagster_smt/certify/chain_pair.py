@@ -37,7 +37,8 @@ class ChainPair:
         classes: The locations of the jars with Connect's and vendors' classes.
         same: By index, the reason why a stage cannot be compared. Such a stage is the same in both chains.
         warnings: Warnings about options that a class of Connect does not know.
-        without: Our chain without those options; None if there are no such options, or if our classes need one of them.
+        without: Our chain without the options in these warnings; None if there are none, or if our classes need one of
+            them.
     """
 
     ours: Chain
@@ -80,8 +81,8 @@ def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
 
 
 def _without(chain: Chain, unknown: set[tuple[int, str]]) -> Chain | None:
-    """Returns ``chain`` without the options in ``unknown``. Returns None if there are no such options, or if the chain
-    needs one of them.
+    """Returns ``chain`` without the options in ``unknown``, which are pairs of a stage's index and an option. Returns
+    None if ``unknown`` is empty, or if the chain needs one of the options.
     """
     if not unknown:
         return None
@@ -100,8 +101,8 @@ def _parsed(chain: Chain, **settings: object) -> Chain:
 
 
 def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str]:
-    """Returns the stage for Connect's chain that corresponds to ``ours``, and the reason why it cannot be compared. The
-    reason is empty if the stage can be compared.
+    """Compares two stages: ``ours``, and ``connect``, the same stage in Connect's class. Returns the stage for
+    Connect's chain, and the reason why the stage cannot be compared. The reason is empty if the stage can be compared.
     """
     transform, predicate, why = connect.transform, connect.predicate, ""
     if ours.transform.foreign:
@@ -153,7 +154,8 @@ def properties_of(chain: Chain, stages: int) -> dict[str, str]:
         properties[f"{prefix}.type"] = stage.connect_class
         options = dict(option_texts(stage.transform.configured()))
         if _SYNTAX in options and _STRICT in type(stage.transform).keys():
-            # recorded cases are as strict about paths as Kafka; this chain is as strict as its user configures
+            # in recorded cases, paths are as strict as in Kafka; in this chain, they are as strict as its user
+            # configures
             options.setdefault(_STRICT, getattr(stage.transform, _STRICT))
         for key, text in options.items():
             properties[f"{prefix}.{key}"] = text

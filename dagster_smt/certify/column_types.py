@@ -36,11 +36,12 @@ class _Group:
 
 
 def type_findings(session: SparkSession, comparison: ChainComparison, way: str) -> Iterator[Finding]:
-    """Yields a finding for each group of records in ``comparison`` whose columns have a different type than Connect's
-    schema requires.
+    """Yields a finding for each group of records in ``comparison`` whose columns have other types in Spark than
+    Connect's schema requires. ``way`` is the name of the execution path in the findings.
 
     A group is compared only if the values of its records have an input schema and an output schema, and if Connect
-    gives all of them the same output schema. The columns of several schemas are merged, which Connect does not do.
+    gives all of them the same output schema. Otherwise Spark would merge the columns of several schemas, which Connect
+    does not do.
     """
     for (key, value), group in _groups(comparison).items():
         if len(group.results) != 1:

@@ -30,7 +30,8 @@ class DifferencePlace:
 
     Attributes:
         record: The coordinates of the record: ``orders-0@17``.
-        part: ``result``, ``topic``, ``timestamp``, ``key``, ``value``, ``value schema``, ``headers``, ``header NAME``.
+        part: The differing part: ``result``, ``topic``, ``timestamp``, ``key``, ``value``, ``value schema``,
+            ``headers`` or ``header NAME``.
         path: The field inside the part; empty for the whole part.
         connect: The kind of Connect's value.
         here: The kind of this package's value.
@@ -167,7 +168,7 @@ def _of_schemas(part: str, path: str, want: Any, got: Any) -> Iterator[_Differen
             texts = []
             for value in (one, other):
                 texts.append(f"{name} {_attribute(value)}" if shown else _presence(name, value))
-            # defaults and docs are not shown, so both sides may look the same
+            # defaults and docs are not part of these texts, so both texts may be the same
             if texts[0] == texts[1]:
                 texts[1] = f"another {name}"
             yield _Difference(part, path, one, other, *texts)
@@ -224,8 +225,8 @@ def _of_values(part: str, path: str, want: Any, got: Any) -> Iterator[_Differenc
 
 
 def _children(want: Any, got: Any) -> list[tuple[str, Any, Any]] | None:
-    """Pairs the children of ``want`` and ``got``, which are two arrays, or two structs that JSON cannot express. For
-    other values, returns None.
+    """Pairs the children of ``want`` and ``got``, which are two arrays, or two structs that cannot be expressed as
+    JSON. Returns None for other values.
     """
     if isinstance(want, list) and isinstance(got, list):
         both = zip_longest(want, got, fillvalue=_MISSING)

@@ -16,7 +16,9 @@ from dagster_smt.tools.parity.compare import result_difference
 from dagster_smt.tools.parity.judge import Judge
 
 EQUAL, DIFFERENT = "", "different"
-"""The verdicts on a record. A third possibility is the id of an intended difference."""
+"""The verdicts on a record: the result is equal, or it differs without a reason. The third possible verdict is the id
+of an intended difference.
+"""
 _IGNORED_OPTION = "D1"
 
 
@@ -50,8 +52,8 @@ class ChainComparison:
         return self.case_of(self.pair.ours, stages)
 
     def case_of(self, chain: Chain, stages: int) -> dict[str, Any]:
-        """Returns a parity case with the first stages of ``chain``, with all records, and with the results that Connect
-        has for the compared chain.
+        """Returns a parity case with the first ``stages`` stages of ``chain``, all records, and the results of
+        Connect's chain in this comparison.
         """
         foreign = self.pair.ours.foreign
         return {
@@ -66,8 +68,8 @@ class ChainComparison:
         }
 
     def add(self, way: ComparedWay) -> CertifiedWay:
-        """Compares the results of ``way`` with Connect's. Returns the line for this execution path in the certificate,
-        and adds the differences to ``findings``.
+        """Compares the results of the execution path ``way`` with Connect's results, and adds the differences to
+        ``findings``. Returns the line about ``way`` for the certificate.
         """
         last = way.after(len(self.connect))
         records = sum(result is not None for result in last)
@@ -108,8 +110,8 @@ class ChainComparison:
             self.findings.append(Finding(way, stage, decision, len(of_verdict), lasting, place))
 
     def _place(self, number: int, want: Result, got: Result) -> DifferencePlace:
-        """Returns the first location in which the results ``want`` and ``got`` of a record differ. The location
-        contains the user's names for the stages.
+        """Returns the first location in which two results of a record differ: Connect's result ``want``, and our result
+        ``got``. Stages in the location have the names that the user gave them.
         """
         aliases = {}
         for n, stage in enumerate(self.pair.ours.stages, 1):
@@ -119,8 +121,8 @@ class ChainComparison:
 
 
 def _fresh(before: str, verdict: str) -> str:
-    """Returns ``verdict``, the verdict after a stage, if it is worse than ``before``, the verdict before the stage.
-    Otherwise returns ``EQUAL``.
+    """Returns the verdict to report for a stage. That is ``verdict``, the verdict after the stage, if it is worse than
+    ``before``, the verdict before the stage. Otherwise it is ``EQUAL``.
     """
     if before == EQUAL or (verdict == DIFFERENT and before != DIFFERENT):
         return verdict
@@ -159,8 +161,8 @@ class StageJudge:
         return Judge(self.comparison.case_of(self.comparison.pair.without, self.stages))
 
     def verdicts(self, results: Sequence[Result | None]) -> list[str]:
-        """Returns the verdict on each record in ``results``. A record without a result was evaluated on a different
-        path, and is treated as equal.
+        """Returns the verdict on each record in ``results``. A record without a result has been evaluated on a
+        different execution path, and is treated as equal.
         """
         verdicts = []
         for number, (want, got) in enumerate(zip(self.comparison.connect[self.stages - 1], results, strict=True)):
@@ -191,8 +193,8 @@ class StageJudge:
 
 
 def _explanation(judge: Judge, number: int, want: Result, got: Result) -> str:
-    """Returns the id of the rule that explains the difference between ``want`` and ``got``. Without such a rule,
-    returns ``DIFFERENT``.
+    """Returns the id of the rule that explains why Connect's result ``want`` and our result ``got`` differ. If no rule
+    does, returns ``DIFFERENT``.
     """
     try:
         ids = judge.explain(number, want, got)

@@ -15,8 +15,8 @@ from dagster_smt.values.headers.fields import header_as_read
 
 Case = dict[str, Any]
 CONVERTER = {"replace.null.with.default": "false"}
-"""The settings of the converter that writes results for the comparison, so that it does not replace a null with a
-default.
+"""The settings of the converter that writes results for the comparison. With these settings, the converter does not
+replace a null with a default.
 """
 _STORED = ("json", "envelope")
 _PLAIN = ("json", "envelope", "string", "bytes")
@@ -97,7 +97,7 @@ class Reader:
         return readings
 
     def case_of(self, record: Record, sample: Sample) -> Case:
-        """Returns ``record``, which has been read from ``sample``, in the form that the judge needs."""
+        """Returns ``record``, which has been read from ``sample``, as a parity case."""
         case = {
             "topic": record.topic,
             "partition": record.partition,
@@ -113,12 +113,12 @@ class Reader:
 
     def _datum(self, form: Format, data: bytes | None, schema: Any, value: Any) -> Any:
         if form.kind == "json" and not form.options:
-            return None if data is None else {"schemaless": data.decode()}  # preserves the spelling of its numbers
+            return None if data is None else {"schemaless": data.decode()}  # a string keeps the spelling of numbers
         return self.converter.write(schema, value)
 
 
 def raw_case(sample: Sample, key: Format, value: Format) -> Case:
-    """Returns ``sample``, a rejected record, as the judge needs it: the key and value are the original bytes as
+    """Returns ``sample``, a rejected record, as a parity case. The key and value are the original bytes, written as
     strings.
     """
     case: Case = {"topic": sample.topic, "partition": sample.partition, "offset": sample.offset, "headers": []}
@@ -132,5 +132,5 @@ def raw_case(sample: Sample, key: Format, value: Format) -> Case:
 
 
 def asks_connect(form: Format) -> bool:
-    """Returns True if the host has one of Connect's converters for the format ``form``."""
+    """Returns True if Kafka's jars have a converter for the format ``form``, so that the host can read it."""
     return form.kind in _PLAIN and not form.options and form.schema is None

@@ -1,5 +1,5 @@
-"""Compares Connect's converters with this package's on the same bytes. The comparison finds records that only one of
-them can read.
+"""Compares Connect's converters with the converters of this package on the same bytes. The comparison finds records
+that only Connect or only this package can read.
 """
 
 import struct
@@ -19,12 +19,13 @@ WAY = "converters"
 _NO_TIME = -(2**63)
 _CREATE_TIME = 1
 _COERCED = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417", "SMT405"}
-"""The codes of problems with values that Connect, unlike this package, coerces to a different type (D5)."""
+"""The codes of problems with values that this package rejects and Connect coerces to a different type (D5)."""
 _READS, _REFUSES = "a record", "a record that no converter reads"
 
 
 def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> list[Finding]:
-    """Returns findings about records of ``pair`` that only Connect's converters or only this package's can read.
+    """Returns findings about records that only Connect's converters can read, and about records that only the
+    converters of this package can read.
 
     A format without a converter in Connect's jars, such as Avro, is not compared, because our reader reads it for both
     chains.
@@ -77,7 +78,8 @@ def _is_coerced(reader: Reader, sample: Sample, problem: Problem, side: str) -> 
 
 
 def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, value: str) -> dict[int, str]:
-    """Returns, by the position of the record, the side (key or value) that Connect's own converters reject.
+    """Returns the records that Connect's own converters reject: maps the position of each record to the side (``key``
+    or ``value``) that is rejected.
 
     Args:
         pair: The chains.

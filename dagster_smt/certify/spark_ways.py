@@ -1,5 +1,5 @@
-"""The execution paths (ways) that need a Spark session. Records go through the JVM lane, and columns are parsed by the
-JVM lane or by Python.
+"""The execution paths (ways) that need a Spark session: records in the JVM lane, and columns parsed by the JVM lane or
+by Python.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -81,7 +81,7 @@ def _bytes(data: Any) -> bytes | None:
 
 
 def spark_ways(session: SparkSession) -> Callable[[ChainComparison], Iterator[ComparedWay | AbsentWay]]:
-    """Returns a function that lists Spark's execution paths for a comparison, which all use ``session``."""
+    """Returns a function that lists the execution paths in ``session`` for a comparison."""
     return lambda comparison: _ways(session, comparison)
 
 
@@ -105,7 +105,7 @@ def _ways(session: SparkSession, comparison: ChainComparison) -> Iterator[Compar
 class _Columns:
     """The results of evaluating a chain on Spark's columns.
 
-    Records without a schema, and records that the lane leaves to Python, have the result None.
+    The result is None for a record without a schema, and for a record that the JVM lane leaves to Python.
     """
 
     def __init__(self, session: SparkSession, comparison: ChainComparison, lane: bool):
@@ -156,7 +156,9 @@ def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay 
 
 
 def _evaluated(session: SparkSession, comparison: ChainComparison, stages: int, note: Callable[[Way], None]) -> Any:
-    """Runs the first ``stages`` stages in the JVM lane, and returns the rows."""
+    """Runs the first ``stages`` stages in the JVM lane, and returns the rows. Calls ``note`` with the path on which
+    they ran.
+    """
     pair, reader = comparison.pair, comparison.reader
     chain: Chain = replace(pair.ours, stages=pair.ours.stages[:stages])
     samples = comparison.readings.samples
@@ -213,7 +215,9 @@ def _result(row: Any, number: int, comparison: ChainComparison) -> Result | None
 
 
 def _header(header: Any, known: dict[bytes | None, Any], comparison: ChainComparison) -> dict[str, Any]:
-    """Returns the header ``header`` in a comparable form. A header that a stage has set is decoded from its bytes."""
+    """Returns ``header`` in a form that can be compared. If a stage has set the header, its value is decoded from its
+    bytes.
+    """
     data = _bytes(header["value"])
     if data in known:
         return {"key": header["key"], "value": known[data]}

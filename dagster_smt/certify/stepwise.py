@@ -1,4 +1,4 @@
-"""The results of a chain after each stage, in the form of the parity cases."""
+"""Runs a chain stage by stage. Returns the results after each stage, in the form of the parity cases."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -57,7 +57,7 @@ def _lost(outcome: Outcome) -> Result:
 
 
 def written(record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns ``record`` in the form that parity cases use."""
+    """Returns ``record`` as the result of a parity case, written by ``converter``."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         "topic": record.topic,

@@ -31,7 +31,7 @@ class ClassMatch:
 def find_class(
     type_: object, known: Mapping[str, type[Options]], place: str, plugin: str, as_kafka: bool = False
 ) -> ClassMatch:
-    """Finds the class in ``known`` that ``type_``, a full or short class name, means.
+    """Finds the class in ``known`` to which ``type_``, a full or short class name, refers.
 
     Args:
         type_: The name as written.

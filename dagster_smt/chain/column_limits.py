@@ -1,4 +1,6 @@
-"""Warnings of a plan about results that a table of columns cannot store as Connect would (decision 9)."""
+"""Warns about columns: a plan gets a warning for each result that a table of columns cannot store as Connect would
+(decision 9).
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,11 +13,11 @@ from dagster_smt.values.cast import CastTo
 
 
 def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Problem]:
-    """Yields a warning for each cell of ``nodes`` whose result in a column differs from Connect's result after
+    """Yields a warning for each cell of ``nodes`` that has a different value in a column than in Connect after
     ``stage``.
 
-    Difference D7: all decimals of a column have the column's scale, so their strings have that number of decimal
-    places.
+    Difference D7: all decimals of a column have the column's scale. A string that is made from such a decimal therefore
+    has that number of decimal places, but Connect writes 0 as ``0``.
     """
     for node in nodes:
         for path, cell in _cells(node, ""):

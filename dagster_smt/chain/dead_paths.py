@@ -24,8 +24,8 @@ _SWITCH = "if this is intended, set dead_paths to warn"
 
 
 def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]:
-    """Returns the setting for dead paths in ``source``, and its problems. In YAML, the key ``dead.paths`` stands next
-    to ``stages``.
+    """Returns the setting ``dead.paths`` in ``source``, and the problems of this setting. In YAML, the key is next to
+    ``stages``.
     """
     if isinstance(source, Mapping):
         value = source.get(KEY, "error")
@@ -44,7 +44,7 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
     Args:
         plan: The plan.
-        value: The declared schema of the values, if the plan has no schema because the keys have no schema.
+        value: The declared schema of the values. It is used if the plan has no schema only because the keys have none.
 
     Raises:
         PlanError: SMT303, SMT305 or SMT308 if a mask, drop or rename can touch nothing.
@@ -128,22 +128,22 @@ def _in_schema(plan: Plan) -> Iterator[Problem]:
 
 
 def _acts(plan: StagePlan) -> bool:
-    """Returns True if the stage of ``plan`` acts on some records and lets them through.
+    """Returns True if the stage of ``plan`` acts on some records and does not reject all of them.
 
-    A stage that rejects all records hides everything.
+    A stage that rejects all records leaves no value to hide.
     """
     return plan.condition is not False and plan.after is not None
 
 
 def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> Iterator[Problem]:
-    """Yields the problem of ledger entry ``effect`` if the entry touches nothing in the steps of ``acting``.
+    """Yields a problem if the ledger entry ``effect`` touches nothing in any plan of ``acting``.
 
-    An effect has no problem if an earlier stage dropped its field.
+    There is no problem if an earlier stage has moved or dropped the field.
     """
     stage = acting[0].stage
     sources = _reached(plan, stage, effect)
     if sources:
-        # on its own, the stage would touch fields: an earlier stage has moved or dropped them
+        # as the first stage of the chain, the stage would touch fields, so an earlier stage has moved or dropped them
         if any(_holds(step.before, sources) for step in acting):
             hint = "an earlier stage renames or moves the field: use its new name, or put this stage before that stage"
             yield Problem("SMT303", stage.place, f"no record has the field '{path}' any more", hint)
@@ -176,7 +176,7 @@ def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
 
 
 def _holds(record: PlanRecord, sources: frozenset[str]) -> bool:
-    """Returns True if a part of ``record`` comes from one of the input fields in ``sources``."""
+    """Returns True if some value of ``record`` comes from one of the input fields in ``sources``."""
     cells = [record.topic, record.headers, record.timestamp]
     for _, cell in _cells(record):
         cells.append(cell)

@@ -1,5 +1,6 @@
-"""``mask.exceptions``: the part of a chain that lists the fields in which masked values may remain, as properties or in
-YAML."""
+"""Reads ``mask.exceptions``, the part of a chain that lists fields in which masked values may remain. The chain may be
+properties or YAML.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,10 +17,11 @@ _ROOTS = ("key", "value", "topic", "header")
 
 
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
-    """Returns the exceptions that a chain's ``source`` makes to the search for masked values.
+    """Returns the exceptions that ``source``, a chain, makes to the search for masked values.
 
-    Properties list the exceptions as they list transforms: ``mask.exceptions=a`` with ``mask.exceptions.a.fields`` and
-    ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason: ...}]`` next to ``stages``.
+    Properties list the exceptions in the same way as transforms: ``mask.exceptions=a`` with
+    ``mask.exceptions.a.fields`` and ``mask.exceptions.a.reason``. YAML has
+    ``mask.exceptions: [{fields: [...], reason: ...}]`` next to ``stages``.
 
     Returns:
         The exceptions, and their problems (SMT024).

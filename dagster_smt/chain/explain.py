@@ -41,7 +41,7 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the text about the predicate of ``stage``, which ends the line of the stage."""
+    """Returns the text about the predicate of ``stage``. The text ends the line about the stage."""
     if stage.predicate is None:
         return ""
     if stage.negate:
@@ -107,8 +107,8 @@ def _changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def _parts(record: PlanRecord) -> dict[str, str]:
-    """Returns the schema and the sources of each part of ``record``, by the name of the part: the topic, a field of the
-    key, or a field of the value.
+    """Returns a description of each part of ``record``: its schema and its sources. The keys are the names of the
+    parts: the topic, a field of the key, or a field of the value.
     """
     parts = {}
     if isinstance(record.topic.expr, Const):

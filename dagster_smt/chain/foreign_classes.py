@@ -84,7 +84,9 @@ def foreign_classes(
 
 
 def absolute_entries(entries: Iterable[str], base: Path) -> list[str]:
-    """Returns ``entries`` of ``smt_jars`` as absolute paths below ``base``. Maven coordinates stay unchanged."""
+    """Returns ``entries`` of ``smt_jars`` with absolute paths. Relative paths refer to the folder ``base``. Maven
+    coordinates stay unchanged.
+    """
     absolute = []
     for entry in entries:
         path = base / entry

@@ -1,5 +1,5 @@
-"""Plans a chain for records that carry their own schemas: a table gets one plan for all forms of a window
-(``Form``).
+"""Plans a chain for records that carry their own schemas. The records of a window may have several forms (``Form``),
+and their table gets one plan for all of them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -71,8 +71,9 @@ class EmptyPlan(Plan):
 
 
 FORM = "f"
-"""The prefix of a field's name in the rows of a plan that keeps forms apart. Such a row has a field for each form:
-``f0``, ``f1``, …."""
+"""The prefix of field names in the rows of a plan that keeps forms apart. Such a row has one field for each form:
+``f0``, ``f1``, ….
+"""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class FormsPlan(Plan):
 
     @cached_property
     def key_after(self) -> Schema | None:
-        """The fields of all key schemas by name, as in ``after``."""
+        """The fields of all key schemas by name, for display. If a field has two types, the first one is shown."""
         return merged_schemas(self.keys_after)
 
     @cached_property
@@ -145,7 +146,9 @@ class FormsPlan(Plan):
 
 
 def forms_apart(schemas: Sequence[Schema]) -> Schema | None:
-    """Returns a struct schema with one field for each schema of ``schemas``; None if there are no schemas."""
+    """Returns a struct schema that keeps ``schemas`` apart: it has one field for each schema. Returns None if there are
+    no schemas.
+    """
     if not schemas:
         return None
     fields = []
@@ -234,8 +237,8 @@ def merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
 
 
 def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
-    """Returns the ledger entries of ``plans``. Each entry contains the fields that its pattern path matches in any of
-    the plans.
+    """Returns the ledger entries of ``plans``. Each entry lists all fields that its pattern path matches in one of the
+    plans.
     """
     entries = []
     for same in zip(*(plan.entries for plan in plans), strict=True):
@@ -245,7 +248,9 @@ def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
 
 
 def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
-    """Returns the warnings that all ``plans`` have in common. Warnings are the same even if their hints differ."""
+    """Returns the warnings that occur in all ``plans``. Two warnings are the same warning even if their hints
+    differ.
+    """
     everywhere = set.intersection(*(set(map(_without_hint, plan.warnings)) for plan in plans))
     warnings = []
     for w in plans[0].warnings:

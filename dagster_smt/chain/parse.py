@@ -38,15 +38,16 @@ def parse_chain(
         source: Flat properties (``transforms``, ``transforms.<alias>.type`` ...), a list of stages, a connector as its
             REST API exports it (``{"name": ..., "config": {...}}``), or the path of a ``.properties``, ``.yaml`` or
             ``.json`` file with one of these forms.
-        place: The name of the source in problems; for a file, its own name.
-        unknown_options: ``error``, or ``warn`` to accept options that Kafka would ignore (difference D1).
+        place: The name of the source in problems; empty for the name of the file.
+        unknown_options: ``error`` to report unknown options as problems, or ``warn`` to accept them, as Kafka ignores
+            them (difference D1).
         as_kafka: True to accept only the names that Kafka accepts today (decision 8): classes such as ``Cast$Value``
             need their package, and options of older versions are unknown.
         smt_jars: More jars for classes that this package does not have: files, folders as in ``plugin.path``, and Maven
             coordinates. Paths in the source are relative to the file of the chain.
-        connect_version: The version of Kafka Connect whose classes run them; empty for the version in the source.
-        foreign: The jars and the engine, instead of the settings in the source. A run config chooses stages, never
-            code.
+        connect_version: The version of Kafka Connect for classes from jars; empty for the version in the source.
+        foreign: The jars and the engine to use instead of the settings in the source. A run config passes them, because
+            it may choose stages, but never code.
 
     Raises:
         ConfigError: The source has problems. The error contains all of them.

@@ -38,13 +38,13 @@ class StagePlan:
         stage, index: The stage and its position.
         before, after: The record before and after, if the stage acts.
             ``after`` is None if no record can pass.
-        condition: True or False if the plan can tell whether the stage acts, else an expression.
+        condition: True or False if it is known during planning whether the stage acts; otherwise an expression.
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
-        matches: By the number of a ledger entry, the fields that its pattern path matches.
+        matches: Maps the number of a ledger entry to the fields that its pattern path matches.
         guarded: True if the stage skips records whose key or value (the stage's side) is null, and changes more than
             that side of other records.
-        undecided: True if the predicate fails. Records with a null side then also fail.
+        undecided: True if the predicate itself fails. Records whose key or value is null then also fail.
     """
 
     stage: Stage
@@ -60,9 +60,9 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """The records that pass a stage although it rejects all others; None if no record passes.
+        """The records that get through a stage that rejects all other records; None if there are no such records.
 
-        The key or value on which the stage acts is null in these records, so the transform leaves them unchanged.
+        In these records, the key or value on which the stage acts is null, so the transform leaves them unchanged.
         """
         side = self.stage.acts_on
         if (
@@ -75,7 +75,7 @@ class StagePlan:
         if len(self.stage.reads) > 1:
             return None  # the stage may reject the other side
         if self.stage.transform.on_null() == "apply" and "headers" in self.stage.transform.reads:
-            return None  # the stage may add headers to a record with a null side, and no plan has these headers
+            return None  # the stage may add headers to a record with a null key or value, and no plan has these headers
         if side == "key":
             return replace(self.before, key=None)
         return replace(self.before, value=None)
@@ -98,8 +98,8 @@ class Step:
     Attributes:
         variant: The variant before the stage.
         plan: The plan of the stage.
-        taken: The variant of records on which the stage acted; None if no row continues there.
-        skipped: The variant of records that the stage skipped; None if no row continues there.
+        taken: The variant of records on which the stage acted; None if there are no such records after the stage.
+        skipped: The variant of records that the stage skipped; None if there are no such records after the stage.
     """
 
     variant: int
@@ -115,7 +115,7 @@ class Plan:
     Attributes:
         chain: The chain.
         key, value: The input schemas; None if the key or value is absent or schemaless.
-        typed: True if the records have a schema.
+        typed: True if the keys or values have a schema.
         topics: The topics of the records, if known.
         steps: The stage plans in order, with several for one stage if there are variants. Empty if the records are
             schemaless.
@@ -169,7 +169,7 @@ class Plan:
 
     @property
     def rows(self) -> Schema | None:
-        """The schema of the rows that an evaluator returns: ``after``, unless forms are kept apart
+        """The schema of the rows that an evaluator returns. It is ``after``, unless the plan keeps forms apart
         (``chain.forms``).
         """
         return self.after
@@ -209,7 +209,7 @@ class Plan:
 
     @cached_property
     def masked(self) -> frozenset[str]:
-        """The output columns whose values a stage has masked, unless a later stage has opened them."""
+        """The output columns with masked values. A column is not included if a later stage has decrypted its values."""
         cells = []
         for record in self.results.values():
             for pair in columns(record.value):
@@ -225,7 +225,7 @@ class Plan:
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
-    """Returns every cell below ``node`` with its path. If the node is itself a cell, its path is ``(whole)``.
+    """Returns every cell inside ``node`` with its path. If the node is itself a cell, the path is ``(whole)``.
 
     If a stage has changed the elements of an array or map, the result contains the cells of an element:
     ``items[].sku``.
@@ -243,7 +243,9 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
-    """Returns the cells below ``node`` as ``leaves`` does, and also the fields of structs that no stage has split."""
+    """Returns the cells inside ``node`` as ``leaves`` does, and also one cell for each field of a struct that no stage
+    has split into its fields.
+    """
     results = []
     for path, cell in leaves(node):
         results.extend(_inside("" if cell is node else path, cell))
@@ -272,7 +274,7 @@ def input_record(
     nullable: bool = False,
     marks: frozenset[str] = frozenset(),
 ) -> PlanRecord:
-    """Returns the symbolic record that enters a chain or a stage.
+    """Returns the symbolic record that enters a chain or a stage. Planning uses this record in place of real records.
 
     Args:
         key, value: The schemas; None if the key or value is absent or schemaless.
@@ -303,7 +305,7 @@ def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str
 
 
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
-    """Returns the ledger entries of all stages of ``chain``. The position of an entry is its number."""
+    """Returns the ledger entries of all stages of ``chain``. The number of an entry is its position in the result."""
     entries = []
     for index, stage in enumerate(chain.stages):
         for e in stage.transform.ledger():
@@ -339,7 +341,7 @@ def plan_stage(
     """
     try:
         test = plan_test(stage.predicate, record) if stage.predicate else True
-    except DataError as error:  # the predicate fails for the only topic, and therefore for each record
+    except DataError as error:  # the predicate fails for the only topic, and therefore for every record
         return StagePlan(stage, index, record, None, True, _failure(stage, error), undecided=True)
     condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
     side: Side = "key" if stage.side == "key" else "value"
@@ -363,8 +365,8 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if ``stage`` skips records whose key or value (the stage's side) is null, but changes more than this
-    side of all other records.
+    """Returns True if ``stage`` skips records whose key or value (the stage's side) is null, but changes more than its
+    side in all other records.
     """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
@@ -373,8 +375,8 @@ def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
-    """Returns the condition under which ``predicate`` is true for ``record``. The condition is false if the tested key
-    or value is null.
+    """Returns the condition under which ``predicate`` is true for ``record``. If the predicate reads the key or the
+    value, the condition is false for records in which this key or value is null.
     """
     name, reads = type(predicate).__name__, predicate.reads
     first_side = None
@@ -401,8 +403,8 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
 
 
 def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | PlanError]:
-    """Returns an error for the key and for the value (the sides) if the transform of ``stage`` must not read that
-    side.
+    """Returns an error for each side (key or value) that the transform of ``stage`` must not read. The transform must
+    not read a side that its class does not declare, or a side in ``free``, which has no schema.
     """
     errors: dict[Side, ClassError | PlanError] = {}
     for side in SIDES:
@@ -422,8 +424,8 @@ def _after(stage: Stage, record: PlanRecord, at: Planning) -> PlanRecord:
 
 
 def next_record(after: PlanRecord) -> PlanRecord:
-    """Returns the record that enters the next stage: it has the sources of ``after``, and its expressions are
-    references.
+    """Returns the record that enters the next stage. Its schemas and sources are those of ``after``, and its
+    expressions refer to the values of ``after``.
     """
     return PlanRecord(
         key=restart(after.key, ("key",)),
@@ -457,14 +459,14 @@ def plan_chain(
         value: Schema of the values; None if schemaless.
         topics: Topics of the records, if known. With a single topic, planning already knows the results of predicates
             on the topic.
-        typed: True if the records have a schema. A plan without a schema only has the ledger.
+        typed: True if the records have a schema. Without a schema, the plan contains only the ledger entries.
         kind: ``sink`` for records read from Kafka, ``source`` for records of a source connector.
 
     Raises:
         PlanError: One or more stages reject every record. The error contains all of these stages.
         UnsupportedError: SMT901 if predicates result in more than eight variants.
     """
-    if not typed or chain.has_foreign:  # the effect of a foreign class on a schema is unknown before it runs
+    if not typed or chain.has_foreign:  # the effect of a foreign class on a schema is unknown before the class runs
         entries = ledger_entries(chain)
         return Plan(chain, None, None, False, tuple(topics), entries=entries, warnings=chain.warnings)
     plan = fold_chain(chain, key, value, topics=topics, kind=kind)
@@ -476,10 +478,8 @@ def plan_chain(
 def fold_chain(
     chain: Chain, key: Schema | None, value: Schema | None, *, topics: Sequence[str] = (), kind: str = "sink"
 ) -> Plan:
-    """Returns the plan of ``chain`` like ``plan_chain`` with ``typed``, but without an error if no record can pass the
-    chain.
-
-    The plan of such a chain has the reasons in ``refused``.
+    """Returns the plan of ``chain`` as ``plan_chain`` does for records with a schema, but raises no error if no record
+    can pass the chain. The attribute ``refused`` of the plan then contains the reasons.
     """
     fold = _Fold(chain)
     fold.run(input_record(key, value, topics, kind, nullable=True))
@@ -492,14 +492,14 @@ def fold_chain(
 class _Fold:
     """A fold that applies the stages of a chain one after the other, each to all variants of the record.
 
-    The difficult question is whether any record can pass the whole chain. A stage that always acts and fails blocks its
-    variant, but records whose key or value is null may still pass the stage (``StagePlan.spares``). Such a record is no
-    reason to accept the chain: a chain that works only on tombstones is a mistake. The fold therefore continues
-    planning with this record, and remembers in ``spared`` that its variants contain no other records. The chain is
-    rejected if a stage failed and all remaining variants are spared.
+    The difficult question is whether any record can pass the whole chain. If a stage acts on all records of a variant
+    and always fails, no row of the variant remains, except rows whose key or value is null (``StagePlan.spares``).
+    These rows are no reason to accept the chain: a chain that works only on tombstones is a mistake. The fold therefore
+    continues planning with these rows, and remembers in ``spared`` the variants that contain no other rows. The chain
+    is rejected if a stage failed and all remaining variants are spared.
 
     Attributes:
-        records: The variants in which rows can be before the next stage.
+        records: The variants that can contain rows before the next stage, by number.
         count: The number of variants so far, which is also the number of the next variant.
         blocked: True if a stage rejects all rows that reach it, except the rows of spared variants.
         spared: The variants whose rows all have a null key or value.
@@ -534,7 +534,7 @@ class _Fold:
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
-        """Adds the step that ``plan`` makes from ``variant``, and returns the resulting variants."""
+        """Adds the step of ``plan``, which begins at ``variant``, and returns the resulting variants."""
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
@@ -563,13 +563,14 @@ class _Fold:
         if _spares_nulls(plan):
             self.steps.append(Step(variant, plan, variant, variant))
             return {variant: _nullable(after, plan.stage.acts_on)}
-        # the stage acts depending on data, and it changes the schema: from here on there are two variants
+        # data determines whether the stage acts, and the stage changes the schema, so there are two variants from here
+        # on
         taken, self.count = self.count, self.count + 1
         self.steps.append(Step(variant, plan, taken, variant))
         return {variant: plan.before, taken: after}
 
     def limits(self) -> list[Problem]:
-        """Returns the warnings about column values that differ from Connect's results."""
+        """Returns the warnings about values that are different in a column than in Connect."""
         sides_by_stage = []
         for s in self.steps:
             if s.plan.after is not None:
@@ -593,7 +594,7 @@ class _Fold:
         return problems
 
     def matched(self, entries: tuple[LedgerEntry, ...]) -> tuple[LedgerEntry, ...]:
-        """Returns ``entries`` with the fields that the pattern path of each entry matches."""
+        """Returns ``entries``, each with the fields that its pattern path matches."""
         routes: dict[int, dict[str, None]] = {}
         for step in self.steps:
             for number, fields in step.plan.matches.items():
@@ -605,7 +606,7 @@ class _Fold:
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
-    """Returns the problem that a path of ``stage`` is missing in the schema."""
+    """Returns the problem that the schema does not have a configured path of ``stage``. ``miss`` describes the path."""
     hint = syntax_hint(stage.transform, miss.path, miss.known)
     hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
     return Problem("SMT303", stage.place, f"no record can have the field '{miss.path}'", hint)
@@ -614,7 +615,7 @@ def missing_problem(stage: Stage, miss: Missing) -> Problem:
 def _spares_nulls(plan: StagePlan) -> bool:
     """Returns True if the stage of ``plan`` skips exactly the records whose key or value (the stage's side) is null.
 
-    A null side has no schema (difference D6), so the records that the stage skips need no variant of their own.
+    A null key or value has no schema (difference D6), so the skipped records need no variant of their own.
     """
     stage, condition = plan.stage, plan.condition
     tombstones = isinstance(condition, Call) and isinstance(condition.rule, IsNull)
@@ -636,7 +637,9 @@ def _nullable(record: PlanRecord, side: str) -> PlanRecord:
 
 
 def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if the records ``before`` and ``after`` a stage have the same schemas of key and value."""
+    """Returns True if a record has the same key schema and the same value schema before a stage (``before``) and after
+    it (``after``).
+    """
     for a, b in ((before.key, after.key), (before.value, after.value)):
         if not ((a is None) == (b is None) and (a is None or b is None or a.schema == b.schema)):
             return False
@@ -644,8 +647,8 @@ def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
-    """Returns one record in place of ``before`` and ``after``, which have the same schemas. The result has the sources
-    of both records.
+    """Returns one record that stands for both ``before`` and ``after``, the record before and after a stage. Both have
+    the same schemas. The sources of the result are the sources of both records.
     """
     if before.topic == after.topic:
         topic = after.topic

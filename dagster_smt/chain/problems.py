@@ -17,8 +17,8 @@ def config_problem(code: str, place: str, statement: str, hint: str = "") -> Pro
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Returns the hint ``did you mean 'x'?`` for the names in ``known`` that are similar to ``name``. Without a similar
-    name, returns ``otherwise`` or else the known names.
+    """Returns the hint ``did you mean 'x'?`` with the name in ``known`` that is most similar to ``name``. If no name is
+    similar, returns ``otherwise``; if ``otherwise`` is empty, returns a hint with all known names.
     """
     names = list(known)
     lower = {}
@@ -31,7 +31,9 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Returns the names in ``known`` that are similar to ``name``. If none is similar, returns ``otherwise``."""
+    """Returns a hint with the names in ``known`` that are similar to ``name``. If no name is similar, returns
+    ``otherwise``.
+    """
     names = {}
     for n in known:
         names[n.lower()] = n
@@ -112,9 +114,10 @@ def build(
 
 
 def _todays(cls: type[Options], options: dict[str, Any], place: str) -> tuple[dict[str, Any], list[Problem]]:
-    """Returns ``options`` with present keys in place of the keys of older versions of Kafka, and the problems.
+    """Returns ``options`` with current keys in place of keys from older versions of Kafka, and a problem for each
+    replaced key.
 
-    If a chain has both keys, the present key wins, as it did in Kafka.
+    If a chain has both keys, the current key wins, as it did in Kafka.
     """
     former = {}
     for old, new in cls.former_options:

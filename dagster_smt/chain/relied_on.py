@@ -1,5 +1,5 @@
-"""Compares the masks and drops of chains: gives each an identity that later runs recognize, and finds the masks that
-one chain lacks.
+"""Compares the masks and drops of chains. The module gives each of them an identity that later runs recognize, and
+finds those that one chain has and another chain lacks.
 """
 
 import hashlib
@@ -19,19 +19,19 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The value that ``_form_of`` returns for a stage that removes the whole value: a drop, or a mask that writes a
+"""The value that ``_form_of`` returns for a stage that removes values completely: a drop, or a mask that writes a
 constant.
 """
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
-"""The options that determine which fields a stage masks, but not how."""
+"""The options that determine which fields a stage masks. They do not affect the form of the masked values."""
 
 
 def fingerprints(chain: Chain) -> tuple[str, ...]:
     """Returns an identity, sixteen hex digits, for each ledger entry of ``chain``. The digits stay the same as long as
-    the entry means the same fields.
+    the entry refers to the same fields.
 
-    The digits depend on the path, its syntax, the predicate and the earlier stages, because each of these can change
-    which fields the entry means.
+    The digits depend on the path, its syntax, the predicate and the earlier stages, because a change to any of them can
+    change the fields to which the entry refers.
     """
     digits: list[str] = []
     before: list[object] = []
@@ -40,7 +40,7 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
         for effect in stage.transform.ledger():
             text = json.dumps([before, own, effect.action, effect.path, effect.side])
             digits.append(hashlib.sha256(text.encode()).hexdigest()[:16])
-        if type(stage) is Stage:  # subclasses are stages for the topic table's columns, which rename nothing
+        if type(stage) is Stage:  # a subclass is a stage for the columns of the topic table, and renames nothing
             options = {}
             for key, value in stage.transform.configured().items():
                 options[key] = as_text(value)
@@ -49,14 +49,14 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
 
 
 def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
-    """Returns the masks and drops of the chain ``defined`` that the other chain, ``chain``, lacks.
+    """Returns the masks and drops of the chain ``defined`` that ``chain``, the other chain, lacks.
 
-    Some differences do not count. A mask without its former predicate hides at least as much as before, and so does a
-    drop or a constant in place of a mask that leaves a part of the value.
+    Two differences are ignored. ``chain`` may have the mask without its predicate, because the mask then hides at least
+    as much as before. It may also have a drop or a constant in place of a mask that leaves a part of the value.
 
     Paths are compared as strings: if ``chain`` hides the same fields under different paths, the result contains the
-    masks of ``defined``. If only ``chain`` opens encrypted values or tokens, the result contains all encryptions of
-    ``defined``.
+    masks of ``defined``. If only ``chain`` decrypts values or turns tokens back into values, the result contains all
+    encryptions and tokenizations of ``defined``.
     """
     present = set()
     for _, target, form, _ in _hidden(chain):
@@ -75,8 +75,8 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
-    """Yields each mask and drop of ``chain``: its number, its target with its condition, its form, and whether a key
-    can open its values.
+    """Yields a tuple for each mask and drop of ``chain``: its number, its target with the condition of the stage, its
+    form, and True if a holder of the key can restore the values.
     """
     for first, stage in zip(first_entries(chain), chain.stages, strict=True):
         form, seals = _form_of(stage), _has_rule(stage, "seals")
@@ -87,7 +87,9 @@ def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
 
 
 def _openings(chain: Chain) -> set[tuple[str, ...]]:
-    """Returns the stages of ``chain`` that open encrypted values or tokens, each with its options and its condition."""
+    """Returns the stages of ``chain`` that decrypt values or turn tokens back into values. Each entry consists of the
+    class, the options and the condition of a stage.
+    """
     openings: set[tuple[str, ...]] = set()
     for stage in chain.stages:
         if _has_rule(stage, "opens"):
@@ -107,8 +109,8 @@ def _has_rule(stage: Stage, protection: Protection) -> bool:
 
 
 def _form_of(stage: Stage) -> str:
-    """Describes how ``stage`` masks: returns ``WHOLLY``, or the class of the stage, and for strings also its
-    options.
+    """Describes how ``stage`` masks values. Returns ``WHOLLY``, or the class of the stage. If the stage writes strings,
+    the description also contains its options.
     """
     masks = []
     for e in stage.transform.effects():

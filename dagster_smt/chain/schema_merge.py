@@ -1,4 +1,6 @@
-"""Merges schemas by field name for a table: the schemas of a plan's variants, or the schemas that records carry."""
+"""Merges schemas by field name for a table. They are the schemas of a plan's variants, or the schemas that records
+carry.
+"""
 
 from collections.abc import Sequence
 
@@ -50,14 +52,14 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
         if left is not None and right is not None:
             fields.append((name, merge(left, right, below(path, name), problems)))
         else:
-            # only some records have the field; the rows of all other records have null
+            # only some records have the field; in the rows of all other records it is null
             fields.append((name, optional(left or right or a)))
     return a.with_(optional=null, fields=tuple(fields))
 
 
 def _wider_decimal(a: Schema, b: Schema) -> Schema:
-    """Returns a decimal schema wide enough for the decimals of ``a`` and ``b``. A decimal without a precision may have
-    any number of digits.
+    """Returns a decimal schema for the decimals of both ``a`` and ``b``. If one of them has no precision, the result
+    has none, because the decimals may have any number of digits.
     """
     if a.precision is None or (b.precision is not None and b.precision < a.precision):
         return a

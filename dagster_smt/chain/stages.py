@@ -42,8 +42,8 @@ class StageDraft:
 
 
 def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDraft], list[Problem]]:
-    """Returns drafts of the stages in ``transforms.*`` and ``predicates.*`` of ``properties``, and their problems. All
-    other keys are skipped.
+    """Returns a draft of each stage in the keys ``transforms.*`` and ``predicates.*`` of ``properties``, and the
+    problems of these keys. All other keys are skipped.
     """
     problems: list[Problem] = []
     aliases = _aliases(properties, "transforms", problems)
@@ -73,7 +73,7 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDra
 
 
 def _no_list(properties: Mapping[str, Any]) -> Problem:
-    """Returns the problem of ``properties`` without the key ``transforms``.
+    """Returns the problem that ``properties`` lack the key ``transforms``.
 
     The hint names the key that seems to contain the chain.
     """
@@ -88,8 +88,8 @@ def _no_list(properties: Mapping[str, Any]) -> Problem:
 def _predicate_problems(
     properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[StageDraft]
 ) -> list[Problem]:
-    """Returns the problems of predicates in ``properties``: of those that no draft uses, which Kafka also reads, and of
-    versions.
+    """Returns two kinds of problems in the predicates of ``properties``: problems of predicates that no draft uses,
+    which Kafka also reads, and problems of versions.
     """
     problems = []
     used = set()
@@ -120,9 +120,10 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
 
 
 def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the options of the alias ``name`` below ``root`` in ``properties``.
+    """Returns the options of the alias ``name`` in ``properties``: the keys that begin with ``root`` and the alias,
+    without this beginning.
 
-    For the alias ``a``, the result does not include options of a longer alias that begins with it, such as ``a.b``.
+    The result for the alias ``a`` does not include the options of a longer alias that begins with it, such as ``a.b``.
     """
     prefix = f"{root}{name}."
     prefixes = []
@@ -138,7 +139,7 @@ def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[
 
 
 def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[Problem]:
-    """Returns a problem for each key below ``prefix`` whose alias is not in ``names``.
+    """Returns a problem for each key that begins with ``prefix`` and whose alias is not in ``names``.
 
     Kafka ignores such keys, which hides a misspelled alias.
     """
@@ -162,7 +163,7 @@ def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) ->
 
 
 def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Problem]]:
-    """Returns drafts of the stages in the list ``stages``, and their problems. An item is
+    """Returns a draft of each stage in the list ``stages``, and the problems of the list. An item of the list is
     ``{alias, type, options, predicate: {name, type, options}, negate}``.
     """
     drafts, problems, seen = [], [], set()
@@ -191,7 +192,7 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Prob
 
 
 def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: list[Problem]) -> dict[str, Any]:
-    """Returns ``data`` without unknown keys, and adds a problem for each of these keys."""
+    """Returns ``data`` without unknown keys, and adds a problem to ``problems`` for each unknown key."""
     for key in map(str, data):
         if key not in known:
             hint = did_you_mean(key, known, "options go below 'options'")
@@ -209,8 +210,8 @@ def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: l
 
 
 def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
-    """Gives names to predicates of ``drafts`` that have none. Returns a problem for each name that means two
-    predicates.
+    """Gives a name to each predicate in ``drafts`` that has none. Returns a problem for each name that refers to two
+    different predicates.
     """
     known: dict[str, tuple[Any, dict[str, Any]]] = {}
     problems = []
@@ -234,8 +235,8 @@ def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
 def assemble(
     drafts: Sequence[StageDraft], lenient: bool, as_kafka: bool = False, foreign: ForeignClasses | None = None
 ) -> tuple[Chain, list[Problem]]:
-    """Builds the chain that ``drafts`` describe, and returns the chain and its problems. Use the chain only if there
-    are no problems.
+    """Builds the chain that ``drafts`` describe. Returns the chain and its problems. If there are problems, the chain
+    must not be used.
 
     Args:
         drafts: The stages as written.
@@ -278,8 +279,8 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
 
 
 def _references(draft: StageDraft, takes: Collection[str]) -> list[Problem]:
-    """Returns a problem for each option of ``draft`` that refers to a configuration provider, because the option would
-    be taken literally.
+    """Returns a problem for each option of ``draft`` that refers to a configuration provider. The chain would use such
+    a reference as a literal string.
 
     ``takes`` are the options of the transform that accept references.
     """
@@ -347,7 +348,7 @@ def _negate(draft: StageDraft) -> tuple[bool, list[Problem]]:
     if draft.predicate is None:
         hint = "name the predicate, or remove negate"
         return False, [config_problem("SMT302", draft.place, "'negate' without a 'predicate'", hint)]
-    # Connect trims the string for its check, but not for its use: ` true ` is accepted and means false
+    # Connect trims the string when it checks it, but not when it uses it: ` true ` is accepted, and is then false
     return str(draft.negate).lower() == "true", []
 
 

@@ -25,7 +25,7 @@ _VENDORS = {
     "org.apache.camel.kafkaconnector.": "Apache Camel",
     "com.redhat.insights.": "Red Hat Insights",
 }
-# By full class name: the nearest transform of this package, and the difference.
+# Maps the full name of a class to the nearest transform of this package, and the difference between the two.
 _CLOSE = {
     "io.confluent.connect.transforms.Flatten": f"{KAFKA}Flatten has the same option delimiter, but no "
     "behavior.on.nested.map",
@@ -68,9 +68,7 @@ def by_vendor(connect_classes: Iterable[str]) -> dict[str, list[str]]:
 
 
 def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
-    """Returns a hint for the class ``name``, which this package does not have.
-
-    The hint is empty for a class of Kafka and for a name without a package.
+    """Returns a hint for a user of the class ``name``, which this package does not have.
 
     Args:
         name: The class with its package, without ``$Key`` or ``$Value``.

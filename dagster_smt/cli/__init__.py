@@ -26,7 +26,7 @@ from dagster_smt.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line ``argv``. Returns the exit code: 0 for success, 1 for problems, 2 for wrong usage."""
+    """Runs the command line ``argv``. Returns the exit code: 0 for success, 1 for problems, 2 for wrong arguments."""
     arguments = argument_parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))

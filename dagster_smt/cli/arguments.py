@@ -19,7 +19,7 @@ def count_or_zero(text: str) -> int:
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Adds the argument that names a policy to ``parser``. The stages of the policy run before the stages of the
+    """Adds an argument to ``parser`` that names a policy. The stages of the policy run before the stages of the
     chain.
     """
     parser.add_argument(

@@ -105,8 +105,8 @@ def _samples(arguments: argparse.Namespace) -> list[Sample]:
 
 
 def _formats(arguments: argparse.Namespace) -> tuple[Format, Format]:
-    """Returns the formats of keys and values, which the arguments name. Without such arguments, a connector's
-    converters determine the formats.
+    """Returns the formats of keys and values that ``arguments`` name. If they name none and the chain is a connector,
+    the converters of the connector determine the formats.
     """
     table, schema = read_table(arguments.table, arguments.schema), read_schema(arguments.schema)
     if table is not None:
@@ -145,8 +145,8 @@ def _format(side: str, kind: str | None, properties: Mapping[str, Any], default:
 
 @contextmanager
 def _more_ways(chain: Chain, *, no_spark: bool) -> "Iterator[MoreWays | None]":
-    """Yields the evaluators and lanes of Spark, in a session that ends with the block. Yields None without PySpark or
-    with ``no_spark``.
+    """Yields a function that returns the evaluators and lanes of Spark. They run in a session that ends with the block.
+    Yields None if PySpark is not installed or ``no_spark`` is set.
     """
     if no_spark or find_spec("pyspark") is None:
         yield None

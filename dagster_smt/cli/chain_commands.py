@@ -138,7 +138,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _decisions(policy: AppliedPolicy) -> None:
-    """Prints the decisions of ``policy`` about each field, and the treatment of all other fields."""
+    """Prints the decision of ``policy`` about each field, and the treatment of fields without a decision."""
     say(f"decisions of {policy.policy.name}")
     rows = [("topics", "field", "action", "reason")]
     for one in policy.decisions:
@@ -150,8 +150,8 @@ def _decisions(policy: AppliedPolicy) -> None:
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
-    """Returns the evaluators and lanes that run ``plan`` for each kind of sink, as far as they do not depend on a
-    session or on the records.
+    """Returns lines about the evaluators and lanes that run ``plan``, one line for each kind of sink. The lines only
+    state what does not depend on a session or on the records.
     """
     value, key = Format(), "json"
     if table is not None:
@@ -161,7 +161,8 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
     lines = []
     out = kept_out(plan.chain, key) if value.kind == "json" else None
     key_format = Format("string") if table is None else table.key
-    in_jvm = None if runs_in_jvm(plan.chain, key_format, value) else False  # None: it depends on the session
+    # None: the session determines whether the JVM runs Kafka's classes
+    in_jvm = None if runs_in_jvm(plan.chain, key_format, value) else False
     in_lane = value.kind == "json" and out is None
     facts = PlannedFacts(True, value, lane_runs_chain=in_lane, jvm_runs_kafkas_classes=in_jvm)
     lines.append(f"way into a sink of records: {_names(facts)}")
@@ -189,7 +190,8 @@ def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
 
 
 def _tables(plan: Plan, place: str) -> Iterator[str]:
-    """Yields the tables of a sink whose location ``place`` contains ``{topic}``, for the topics that ``plan`` knows.
+    """Yields a line for each table of a sink, given the topics that ``plan`` knows. The location ``place`` of the sink
+    may contain ``{topic}``.
 
     Raises:
         ConfigError: SMT730, the template is wrong.
@@ -213,7 +215,7 @@ def _tables(plan: Plan, place: str) -> Iterator[str]:
 
 
 def _topics_after(plan: Plan) -> set[str]:
-    """Returns the output topics of ``plan``; empty if the plan does not know all of them."""
+    """Returns the topics of the records after the chain of ``plan``; empty if the plan does not know all of them."""
     topics = set()
     for record in plan.results.values():
         if not isinstance(record.topic.expr, Const):

@@ -104,8 +104,8 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _imported(arguments: argparse.Namespace) -> list[Imported]:
-    """Returns all connectors that the arguments name, with their components. Each component has a folder name of its
-    own.
+    """Returns the connectors that ``arguments`` name, each with its component. All folder names of the components are
+    different.
     """
     source: dict[str, Any] = {"kafka": {"bootstrap_servers": arguments.bootstrap_servers}}
     if arguments.files:
@@ -138,8 +138,8 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
 
 
 def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
-    """Adds a number to the folder name of ``component`` if another component already has the name: ``a.b`` and ``a-b``
-    both become ``a_b``.
+    """Adds a number to the folder name of ``component`` if a component in ``others`` already has the name: both ``a.b``
+    and ``a-b`` become ``a_b``.
     """
     folders = {item.component.folder for item in others}
     name, number = component.folder, 2
@@ -180,7 +180,9 @@ def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Pr
 
 
 def _session(imported: list[Imported], arguments: argparse.Namespace) -> ProjectSession:
-    """Writes the Spark session of the components into a project that has none, and returns the session."""
+    """Writes a Spark session for the components into the project, unless the project already has a session. Returns the
+    session.
+    """
     worker = read_worker(arguments.worker) if arguments.worker else NO_WORKER
     parts = []
     for item in imported:

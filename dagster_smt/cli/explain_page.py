@@ -133,7 +133,9 @@ def _ways(plan: Plan) -> str:
 
 
 def _is_used(field: str, used: Iterable[str]) -> bool:
-    """Returns True if ``used`` contains ``field``, or the elements of the field's array or map."""
+    """Returns True if ``used`` contains ``field``. For an array or map, returns True if ``used`` contains its
+    elements.
+    """
     for source in used:
         if source == field or source.startswith(f"{field}["):
             return True

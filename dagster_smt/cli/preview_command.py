@@ -50,7 +50,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of a table with keys to ``parser``. They have the same names as the options of the sink."""
+    """Adds the options of a table with keys to ``parser``. They have the same names as in a sink."""
     group = parser.add_argument_group(
         "a table with keys", "what each record does to its row (docs: The row as it is now)"
     )
@@ -73,7 +73,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _table_of(arguments: argparse.Namespace) -> TableSink:
-    """Returns a sink with the table options of the command. The location of the sink does not matter.
+    """Returns a sink with the table options of the command. Its location is never used.
 
     Raises:
         ConfigError: SMT700, options that do not fit together.
@@ -166,7 +166,9 @@ def lines_of(sample: Sample, steps: list[StageResult]) -> Iterator[Text]:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """Returns ``text``, which comes from outside, as one line."""
+    """Returns ``text`` as one line of text with ``style``. The string comes from outside, so special characters are
+    escaped.
+    """
     return Text(visible(text), style=style)
 
 
@@ -194,7 +196,7 @@ def _changes(before: RecordSnapshot, after: RecordSnapshot) -> Iterator[Text]:
 
 
 def _texts(record: RecordSnapshot) -> dict[str, str]:
-    """Returns the parts of ``record`` as JSON, which keeps the spelling of numbers. Topic and headers stay
+    """Returns the parts of ``record`` as JSON text. The text keeps the spelling of numbers. Topic and headers stay
     unchanged.
     """
     plain = ("topic", "header[")

@@ -1,5 +1,5 @@
-"""Implements the command ``privacy``, which shows the columns of a table that contain the values of tagged fields, and
-since which run.
+"""Implements the command ``privacy``. It shows which columns of a table contain the values of tagged fields, and the
+first run that wrote each of them.
 
 The command reads Dagster's event log, but no record.
 """
@@ -59,7 +59,8 @@ def _privacy(arguments: argparse.Namespace) -> int:
 
 
 def _history(asset: str) -> list[RunColumns]:
-    """Returns the tagged columns that the materializations of ``asset`` reported, the newest first.
+    """Returns the tagged columns that each materialization of ``asset`` reported, beginning with the newest
+    materialization.
 
     Raises:
         ConfigError: SMT770, no run of the asset has reported tagged columns.
@@ -83,8 +84,8 @@ def _history(asset: str) -> list[RunColumns]:
 
 
 def columns_since(history: Iterable[RunColumns]) -> list[tuple[str, ...]]:
-    """Returns the columns of the newest run of each partition. For each column, finds the first run that reported its
-    current state.
+    """Returns the columns of the newest run of each partition, each with the first run that reported the column in its
+    present state.
 
     Args:
         history: The tagged columns of materializations, the newest first.
@@ -140,8 +141,8 @@ def _written(rows: Sequence[tuple[str, ...]], form: str) -> str:
 
 
 def _safe(cell: str) -> str:
-    """Returns ``cell`` as a string that no spreadsheet interprets as a formula, because field names come from
-    producers.
+    """Returns ``cell`` in a form that no spreadsheet interprets as a formula. This is necessary because producers
+    choose the field names.
     """
     text = visible(cell)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text

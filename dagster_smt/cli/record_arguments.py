@@ -38,7 +38,8 @@ def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
 
 
 def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int | None) -> list[Sample]:
-    """Reads the last records of each partition of ``topic``, or the records from the offset ``start`` onwards.
+    """Reads the last records of each partition of ``topic``, or all records from the offset ``start`` on. The topic is
+    at ``place``, a broker or a folder.
 
     Raises:
         ConfigError: SMT042, the command has no topic.

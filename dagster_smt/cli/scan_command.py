@@ -70,6 +70,6 @@ def _row(one: FieldScan) -> tuple[str, str, str, str]:
 def _write(path: Path, topic: str, fields: list[FieldScan], records: int) -> None:
     before = None
     if path.exists():
-        read_tags(path)  # so that an invalid file is not overwritten
+        read_tags(path)  # raises an error for an invalid file before the command overwrites it
         before = read_yaml(path)
     path.write_text(tags_file(topic, fields, records, before), encoding="utf-8")

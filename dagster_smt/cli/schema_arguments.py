@@ -16,8 +16,8 @@ from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 
 def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
-    """Reads a topic table from the ``CREATE TABLE`` statement in the file ``path``. The source of the topics does not
-    matter.
+    """Reads a topic table from the ``CREATE TABLE`` statement in the file ``path``. The source of the topics is not
+    needed.
 
     Raises:
         ConfigError: The statement has problems; SMT270, the command also has a schema.
@@ -78,7 +78,8 @@ def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None
 
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
-    """Returns the plan of ``chain`` for values with ``schema`` (None: no schema), or for the rows of a topic table.
+    """Returns the plan of ``chain`` for the rows of ``table``, or for values with ``schema`` (None for values without a
+    schema).
 
     Raises:
         PlanError: No record can pass through the chain; or a mask, drop or rename can touch nothing, and the chain does

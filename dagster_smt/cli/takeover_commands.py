@@ -1,5 +1,5 @@
-"""Implements the commands ``shadow``, which compares a chain's rows with a connector's, and ``takeover``, after which
-runs continue the connector's table.
+"""Implements two commands. ``shadow`` compares the rows of a chain with the rows of a connector. ``takeover`` prepares
+runs that continue the connector's table.
 """
 
 import argparse
@@ -177,8 +177,8 @@ def _progress(line: str) -> None:
 
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOverPlan], str]]":
-    """Yields a Spark session, the plan of each table, and a folder for scratch tables. At the end, stops a session of
-    its own, and removes a temporary folder.
+    """Yields a Spark session, the plan of each table, and a folder for scratch tables. At the end, stops the session if
+    this function started it, and removes the folder if it is temporary.
     """
     with needs_extras():
         from dagster_smt.connect.takeover.definition import Definition

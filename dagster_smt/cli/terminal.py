@@ -9,10 +9,10 @@ from dagster_smt.visible import visible
 
 
 def say(text: str = "", file: TextIO | None = None) -> None:
-    """Prints the lines of ``text``, with escapes for characters that cannot be printed."""
+    """Prints the lines of ``text``. Characters that cannot be printed are escaped."""
     print(shown(text), file=file or sys.stdout)
 
 
 def shown(text: str) -> str:
-    """Returns the lines of ``text``, with escapes for characters that cannot be printed."""
+    """Returns the lines of ``text``. Characters that cannot be printed are escaped."""
     return "\n".join(map(visible, text.split("\n")))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
 _FIELDS = ("key", "value", "timestamp", "headers")
 _COORDINATES = ("topic", "partition", "offset", "timestampType")
-"""The fields of a record that the topic sets when the record is written. Values in the input are ignored."""
+"""The fields that the topic sets when it stores a record. The values of these fields in the input are ignored."""
 _MOST_PROBLEMS = 10
 _HEAD = ("topic", "partition", "earliest", "end", "records", "committed", "lag")
 
@@ -71,8 +71,8 @@ def _partitions(text: str) -> int:
 def topics_at(
     place: str, config: Path | None = None, partitions: int | None = None, *, folder: bool | None = None
 ) -> "FileTopics | KafkaTopics":
-    """Returns the topics at ``place``, a folder or brokers. An argument ``host:port`` that is not a folder means
-    brokers.
+    """Returns the topics at ``place``, which is a folder or the address of brokers. ``host:port`` is the address of
+    brokers unless a folder has this name.
 
     Args:
         place: A folder, or brokers.
@@ -112,10 +112,11 @@ def topics_at(
 
 
 def _referred(key: str, value: str) -> str:
-    """Returns the value of the client property ``key`` as specs accept it: a secret moves to an environment variable,
-    and a reference takes its place.
+    """Returns ``value``, the value of the client property ``key``, in a form that specs accept. If it is a secret,
+    moves it to an environment variable and returns a reference to this variable.
 
-    Dagster's UI would show a secret in a definition, but not a secret in a user's own file on the command line.
+    Specs reject secrets because Dagster's UI shows definitions. On the command line, the secret comes from the user's
+    own file, which is safe.
     """
     from dagster_smt.model.secrets import shows_secret
 
@@ -176,7 +177,7 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
 
 
 def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[str, int], int]:
-    """Returns the committed offsets of ``group``: from the broker, or from the progress file of file topics."""
+    """Returns the offsets that ``group`` has committed: from the broker, or from the progress file of file topics."""
     from dagster_smt.tables.kafka.spec import KafkaTopics
     from dagster_smt.tables.sources import open_source
 
@@ -222,7 +223,8 @@ def _append(arguments: argparse.Namespace) -> int:
 
 
 def read_records(path: Path, *, bare: bool = False) -> "list[NewRecord]":
-    """Reads records from a file with a line of JSON for each. All lines are checked before the first record is written.
+    """Reads records from a file in which each line is a record in JSON. All lines are checked before the first record
+    is written.
 
     Args:
         path: The file.

@@ -17,8 +17,9 @@ import yaml
 from dagster_smt.connect.option_rules import OUTCOMES, OptionRule
 
 Goal = Literal["table", "topic", "topics"]
-"""The target to which a component writes the records of a connector. ``table``: a table; ``topic``: a topic, which the
-connector reads; ``topics``, for sources: a table of the topics that the connector writes.
+"""The target of a component. ``table``: it writes the records of a sink connector to a table. ``topic``: it writes a
+topic, which the connector then reads. ``topics``: it reads the topics that a source connector writes, and writes them
+to a table.
 """
 
 _FOLDER = Path(__file__).with_name("catalogs")
@@ -31,9 +32,9 @@ class ConnectorClass:
     """A class of connectors, with its family.
 
     Attributes:
-        family: The name of the family, whose connectors have the same options.
+        family: The name of the family. All connectors of a family have the same options.
         name: The name for reports.
-        versions: The versions that the catalog follows; empty for services without versions.
+        versions: The versions that the catalog describes; empty for services without versions.
     """
 
     family: str

@@ -1,5 +1,5 @@
-"""The chain of a component. It consists of the connector's transforms with current option names, and of a stage for the
-connector's list of fields.
+"""Writes the chain of a component. The chain consists of the connector's transforms with current option names, and of a
+stage for the connector's field list.
 """
 
 import re
@@ -25,7 +25,9 @@ _MODES = {
     ("none", "true"): ("tombstone", ""),
     ("none", "false"): ("tombstone", "; a deletion gives one null, not two"),
 }
-"""Maps the values of ``delete.handling.mode`` and ``drop.tombstones`` in Debezium 2 and earlier to the present mode."""
+"""Maps the values of ``delete.handling.mode`` and ``drop.tombstones`` in Debezium 2 and earlier to the mode in the
+present version.
+"""
 _REFERENCE = re.compile(r"\$\{[\w.-]+:[^}]*\}")
 """Matches a reference that Connect's configuration providers resolve, such as ``${file:/secrets:password}``."""
 
@@ -82,8 +84,8 @@ def _aliases(connector: Connector) -> list[str]:
 
 
 def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Returns ``connector`` with the present options in place of options of Debezium 2 and earlier, and verdicts on the
-    replaced options.
+    """Returns ``connector`` with current options in place of options of Debezium 2 and earlier, and a verdict on each
+    replaced option.
     """
     config, verdicts = dict(connector.config), []
     for alias in _aliases(connector):
@@ -123,8 +125,8 @@ def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> 
 
 
 def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Returns ``connector`` with the name of a variable in place of each secret. The transform does not resolve this
-    name.
+    """Returns ``connector`` with the name of a variable in place of each secret. Transforms use this name literally,
+    because they do not resolve references.
     """
     config, verdicts = dict(connector.config), []
     for key, value in connector.chain.items():
@@ -173,8 +175,8 @@ def _with_stages(connector: Connector, extra: Sequence[ExtraStage]) -> Connector
 
 
 def _free(name: str, kind: str, others: Sequence[str], config: Mapping[str, str]) -> str:
-    """Returns ``name`` with as many underscores at its end as needed to differ from the connector's transforms or
-    predicates.
+    """Returns ``name``, or ``name`` with enough underscores appended that no transform or predicate of the connector
+    has the same name. ``kind`` says which of the two are compared.
     """
     while name in others or any(key.startswith(f"{kind}.{name}.") for key in config):
         name += "_"
@@ -238,8 +240,8 @@ def _of_stage(key: str, name: str, alias: str, stages: Iterable[TransformVerdict
 
 
 def _routes(alias: str, connector: Connector) -> str:
-    """Returns the reason why the router ``alias`` has no effect. For other transforms, and if there is only one topic,
-    returns an empty string.
+    """Returns the reason why the router with the name ``alias`` has no effect in a table. Returns an empty string for
+    other transforms, and if the connector has only one topic.
     """
     name = routers(connector).get(alias)
     renames = name in BY_TOPIC and len(connector.topics) == 1

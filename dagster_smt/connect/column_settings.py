@@ -1,4 +1,4 @@
-"""Table settings that depend on columns. This module also knows the formats that give a table its columns."""
+"""Adjusts table settings that depend on columns, and determines which formats give a table its columns."""
 
 from dagster_smt.connect.settings import RECORD_TIME, ExtraStage, TableSettings
 from dagster_smt.model.topics.format import SELF_DESCRIBED
@@ -12,7 +12,8 @@ _NO_KEY = "the keys have no schema, so their fields are unknown: declare the key
 
 
 def fit_to_kind(settings: TableSettings, kind: str, key: str) -> None:
-    """Removes settings that the table does not support, and completes a partitioning by the time of records.
+    """Removes settings that the table does not support. If the table is partitioned by the time of its records,
+    completes this setting.
 
     Args:
         settings: The settings, which this function changes.

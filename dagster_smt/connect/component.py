@@ -1,4 +1,4 @@
-"""Writes a connector as a component, which consists of ``defs.yaml`` and of a file with the chain."""
+"""Writes a component for a connector. The component consists of ``defs.yaml`` and a file with the chain."""
 
 import json
 import re
@@ -56,10 +56,10 @@ class ConnectorComponent:
         folder: The name of the component's folder.
         attributes: The attributes in ``defs.yaml``. Strings from the connector are written as templates.
         chain: The chain, as properties text.
-        notes: Unknown or assumed settings.
+        notes: Lines about settings that are unknown or assumed.
         stages: A verdict on each transform.
         options: A verdict on each option of the connector, in the order of its file.
-        proposals: Settings that a user may add to ``defs.yaml``.
+        proposals: Lines with settings that a user may add to ``defs.yaml``.
         schema: The columns of the topics' last records; None if the records were not read.
         patch: The changes to a connector that stays in use without its transforms; None for other connectors.
         connector_class: The class of the connector, or its name in Confluent Cloud.
@@ -78,13 +78,13 @@ class ConnectorComponent:
 
     @property
     def refused(self) -> bool:
-        """True if a part of the connector is missing in the component."""
+        """True if the component lacks a part of the connector."""
         unsupported = any(v.verdict == "not supported" for v in (*self.stages, *self.notes))
         return unsupported or any(v.verdict == "not done" for v in self.options)
 
     @property
     def differs(self) -> bool:
-        """True if a part of the component differs from the connector."""
+        """True if a part of the component works differently than in the connector."""
         other = any(v.verdict == "differs" for v in (*self.stages, *self.notes))
         return other or any(v.verdict == "changed" for v in self.options)
 
@@ -134,7 +134,8 @@ def written_component(
     worker: Worker = NO_WORKER,
     group: str = "",
 ) -> ConnectorComponent:
-    """Returns a component that does the work of a connector. It writes a table, or topics that the connector reads.
+    """Returns a component that replaces a connector or its transforms. It writes a table, or topics that the connector
+    reads.
 
     Args:
         connector: The connector.
@@ -213,7 +214,7 @@ def _of_topics(parts: _Parts) -> ConnectorComponent:
     transforms.
     """
     connector = parts.connector
-    unknown = any(v.verdict == "not supported" for v in survey(connector))  # a class in a jar may choose the topic
+    unknown = any(v.verdict == "not supported" for v in survey(connector))  # a class in a jar may change the topic
     rest = beside(connector, parts.name.lower(), unknown or bool(routers(connector)))
     chain = written_chain(connector, [rest.stage], parts.smt_jars, to_topics=True)
     properties = _properties(chain.connector, chain.ignored)
@@ -298,8 +299,8 @@ def _schema(
     properties: str,
     samples: TopicSamples | None,
 ) -> SchemaProposal | None:
-    """Returns columns proposed from ``samples``, for values that are JSON without a schema. For other formats, returns
-    None.
+    """Returns the proposed columns for values that are JSON without a schema. The proposal is based on ``samples``.
+    Returns None for other formats.
     """
     if samples is None or value["kind"] != "json" or not connector.is_sink:
         return None
@@ -327,8 +328,8 @@ def _sink(connector: Connector, lake: str, name: str, kind: str, settings: Table
 
 
 def _proposals(connector: Connector, source: dict[str, Any], worker: Worker) -> list[str]:
-    """Returns settings that a user may add to the component of ``connector``. An example is a start at the offsets of
-    the connector's consumer group.
+    """Returns lines with settings that a user may add to the component of ``connector``. An example is the offset of
+    the connector's consumer group as the start of the first run.
     """
     if not connector.is_sink:
         return []

@@ -137,7 +137,7 @@ def cluster_at(address: str) -> Cluster:
 
 
 def _response(address: str, path: str = _EXPANDED) -> Any:
-    """Returns the response of a Connect REST API to the request for ``path``.
+    """Returns the response to a GET request for ``path`` to the Connect REST API at ``address``.
 
     Raises:
         ConfigError: SMT020, there is no response, or it does not come from a worker.

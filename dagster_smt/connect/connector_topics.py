@@ -1,4 +1,4 @@
-"""The topics that a component reads. They are the topics of a sink connector, or the topics that a source connector
+"""Determines the topics that a component reads: the topics of a sink connector, or the topics that a source connector
 writes.
 """
 
@@ -11,11 +11,12 @@ from dagster_smt.connect.survey import TransformVerdict
 
 _IDENTITY = "IdentityReplicationPolicy"
 _ONE_TOPIC = ("topic", "kafka.topic")
-"""The options in which sources name their only topic."""
+"""The options that contain the topic of a source with only one topic."""
 
 
 def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, Any]:
-    """Returns the topics of ``connector`` as ``topics`` or ``pattern``, as ``defs.yaml`` spells them.
+    """Returns the topics of ``connector`` as they are written in ``defs.yaml``: under ``topics``, or as a pattern under
+    ``pattern``.
 
     Args:
         connector: The connector.

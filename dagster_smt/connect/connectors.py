@@ -18,8 +18,8 @@ class Connector:
         name: The name of the connector.
         config: The properties.
         state: The state from ``GET /connectors?expand=status``; empty if unknown.
-        table: The name of one of several tables that a connector writes, if this object describes only the part for
-            this table. Empty if the object describes the whole connector.
+        table: The name of a table, if the connector writes several tables and this object describes only the part for
+            this one. Empty if the object describes the whole connector.
     """
 
     name: str
@@ -29,8 +29,8 @@ class Connector:
 
     @property
     def label(self) -> str:
-        """The name in reports, which is also the name of the component's folder. Examples are ``orders`` and, for a
-        table, ``lake.shop.orders``.
+        """The name in reports and of the component's folder: ``orders``, or ``lake.shop.orders`` for one of several
+        tables.
         """
         return f"{self.name}.{self.table}" if self.table else self.name
 

@@ -1,5 +1,5 @@
-"""Topics, clients, headers and references of a connector. Components of tables and components of topics share this
-code.
+"""Translates the topics, clients, headers and references of a connector. Components of tables and components of topics
+share this code.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,9 @@ def _login(connector: Connector) -> dict[str, str]:
 
 
 def _unresolved_login(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields verdicts on login options that refer to a provider of Connect that this package does not have."""
+    """Yields verdicts on login options that refer to a configuration provider of Connect. This package has no such
+    provider.
+    """
     for option, value in connector.config.items():
         name = option.removeprefix(_LOGIN)
         is_login = option.startswith(_LOGIN) and name.startswith(_OF_LOGIN)
@@ -78,7 +80,7 @@ def _unresolved_login(connector: Connector) -> Iterator[OptionVerdict]:
 
 
 def topic_sink(source: dict[str, Any]) -> dict[str, Any]:
-    """Returns the sink for topics that are on the same cluster, or in the same folder, as ``source``."""
+    """Returns a sink that writes topics to the cluster or folder of ``source``."""
     if "kafka" not in source:
         return {"files": {"path": source["files"]}}
     options = {}
@@ -121,8 +123,8 @@ def _each_is_new(connector: Connector) -> bool:
 
 
 def of_options_that_stay(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields a verdict on each general option of ``connector``, which stays in use. General options are those that all
-    connectors have.
+    """Yields a verdict on each general option of ``connector``. The connector stays in use, so these options stay as
+    they are. General options are those that all connectors have.
     """
     for option in connector.config:
         known = None
@@ -158,8 +160,8 @@ def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
 
 
 def of_references(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields a verdict on each name in ``connector`` that is a reference, because the component would use the reference
-    itself as the name.
+    """Yields a verdict on each name in ``connector`` that is a reference. The component would use the text of such a
+    reference as the name.
     """
     for option in _NAMES:
         if is_looked_up(connector.config.get(option, "")):

@@ -1,5 +1,5 @@
-"""Translates converters into formats. The converters are those of Apache Kafka and Confluent, and Confluent Cloud has
-format names.
+"""Translates converters into formats. The module knows the converters of Apache Kafka and Confluent, and the format
+names of Confluent Cloud.
 """
 
 from dataclasses import dataclass, field, replace
@@ -48,8 +48,8 @@ _SECRETS = {
     "schema.registry.basic.auth.user.info": ("basic-auth.user-info", "${env:SCHEMA_REGISTRY_USER_INFO}"),
     "bearer.auth.token": ("bearer-auth.token", "${env:SCHEMA_REGISTRY_TOKEN}"),
 }
-"""Maps converter options with secrets to two items: their names in this package, and references to variables that
-replace their values.
+"""Maps each converter option that contains a secret to two strings: the option's name in this package, and a reference
+to a variable in place of the secret.
 """
 _SOURCES = {"basic.auth.credentials.source": ("USER_INFO",), "bearer.auth.credentials.source": ("STATIC_TOKEN",)}
 _OF_WRITERS = (
@@ -95,8 +95,8 @@ def converter_format(
     Args:
         connector: The connector.
         side: ``key`` or ``value``.
-        encoding: The encoding of the last records, which is used if neither the connector nor the worker sets a
-            converter for the keys or values.
+        encoding: The encoding of the topics' last records. It is used if neither the connector nor the worker sets a
+            converter.
         worker: The worker's properties.
     """
     own = connector.config.get(f"{side}.converter", "") or connector.config.get(_CLOUD_OPTIONS[side], "")
@@ -153,8 +153,8 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
 
 
 def _assumed(connector: Connector, side: str) -> str:
-    """Returns the format to assume for keys or values of ``connector`` if no format is named. JDBC sinks reject records
-    without a schema, so they get a different format.
+    """Returns the format to assume for keys or values (``side``) if no format is named. It depends on ``connector``,
+    because JDBC sinks reject records without a schema.
     """
     if family_of(connector) != "jdbc":
         return "string" if side == "key" else "json"
@@ -175,8 +175,8 @@ def _of_cloud(value: str, option: str, side: str, encoding: Encoding | None, ass
 
 
 def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
-    """Returns the format that the last records have, for a ``side`` (key or value) whose format the connector does not
-    name.
+    """Returns the format ``kind``, which the last records have, for a ``side`` (key or value) whose format the
+    connector does not name.
     """
     result = ConverterFormat({"kind": kind}, notes=[TransformVerdict(f"{side}.converter", kind, "differs", text)])
     if kind in REGISTERED:
@@ -185,8 +185,8 @@ def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
 
 
 def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
-    """Returns the format that the option ``option`` names, with a verdict on the option. An unknown format becomes
-    bytes.
+    """Returns the format ``kind`` with a verdict on the option that names it. If ``kind`` is None, the value of the
+    option is unknown, and the format is bytes.
     """
     if kind is None:
         text = (
@@ -201,8 +201,8 @@ def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
 
 
 def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: str) -> None:
-    """Translates the options of Connect's JSON converter into ``result``. With schemas, which are the converter's
-    default, records are envelopes.
+    """Adds the options of Connect's JSON converter to ``result``. If schemas are enabled, which ``default`` says if the
+    option is missing, records are envelopes.
     """
     if own.get("schemas.enable", default).strip().lower() != "false":
         result.format["kind"] = "envelope"
@@ -223,7 +223,7 @@ def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: s
 
 
 def _unknown(result: ConverterFormat, head: str, option: str) -> None:
-    """Adds a verdict on ``option``, which is unknown, or which only the converters of a registry read."""
+    """Adds a verdict on ``option``. The option is unknown, or only the converters of a schema registry read it."""
     if option.startswith(("schema.registry.", "basic.auth.", "bearer.auth.")) and result.format["kind"] != "bytes":
         result.say(head + option, "not needed", "this converter asks no registry, and ignores the option")
     else:
@@ -231,7 +231,7 @@ def _unknown(result: ConverterFormat, head: str, option: str) -> None:
 
 
 def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> None:
-    """Translates the options of Confluent's registry converters into ``result``. Secrets become references to
+    """Adds the options of Confluent's converters for a schema registry to ``result``. Secrets become references to
     environment variables.
     """
     settings = {"url": _REGISTRY_URL}
@@ -267,8 +267,8 @@ def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> Non
 
 
 def _address(result: ConverterFormat, name: str, value: str) -> str:
-    """Returns ``value``, the registry's address, without a login. If it is a reference to anything but the environment,
-    returns a variable.
+    """Returns ``value``, the address of the registry, without a login. If the address is a reference to anything other
+    than an environment variable, returns a reference to a variable.
     """
     plain = value.strip()
     foreign = "${" in plain and not refers(plain)
@@ -308,8 +308,8 @@ def _strategy(result: ConverterFormat, settings: dict[str, str], name: str, valu
 
 
 def _of_others(result: ConverterFormat, own: dict[str, str], head: str) -> None:
-    """Translates the options of converters that have no options of their own into ``result``, except the encoding of
-    strings.
+    """Adds verdicts on the options of a converter that has no options of its own, except the encoding of strings, to
+    ``result``.
     """
     for option, value in own.items():
         if option == "schemas.enable":

@@ -1,4 +1,4 @@
-"""Settings of Spark for the catalog of an Iceberg sink, so that runs write the same table as the connector."""
+"""Translates the catalog settings of an Iceberg sink for Spark, so that runs write the same table as the connector."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,10 @@ from dagster_smt.model.secrets import refers, setting_shows_secret
 _CATALOG = "iceberg.catalog"
 _HADOOP = "iceberg.hadoop."
 _USUAL = "iceberg"
-"""The catalog's name in a sink that does not name it."""
+"""The name of the catalog if the sink does not name it."""
 _OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
-"""Settings of a JDBC catalog that only Spark needs. They prevent a second copy of the catalog, and add a column for
-views.
+"""Settings that Spark needs for a JDBC catalog, in addition to those of the sink. They prevent a second copy of the
+catalog, and add a column for views.
 """
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
@@ -46,8 +46,9 @@ def catalog_conf(config: Mapping[str, str], name: str = "") -> dict[str, str]:
 
 
 def without_secrets(conf: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Returns the settings of a catalog with references in place of secrets, and the setting of each variable to which
-    a reference refers: ``${env:ICEBERG_JDBC_PASSWORD}`` for ``spark.sql.catalog.iceberg.jdbc.password``.
+    """Returns two mappings. The first contains the settings of a catalog, with references in place of secrets. The
+    second maps each variable in these references to the setting that it replaces: ``ICEBERG_JDBC_PASSWORD`` to
+    ``spark.sql.catalog.iceberg.jdbc.password``.
     """
     safe, variables = {}, {}
     for setting, value in conf.items():
@@ -79,7 +80,7 @@ def catalog_verdicts(connector: Connector) -> Iterator[OptionVerdict]:
 
 
 def _settings(config: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings of the catalog, below ``spark.sql.catalog.NAME``."""
+    """Returns the settings of the catalog as Spark names them after ``spark.sql.catalog.NAME``."""
     settings = {}
     for option, value in config.items():
         setting = _setting(option)
@@ -89,20 +90,20 @@ def _settings(config: Mapping[str, str]) -> dict[str, str]:
 
 
 def _setting(option: str) -> str:
-    """Returns the setting of a catalog in Spark that an option becomes; empty for other options."""
+    """Returns the Spark setting of a catalog that corresponds to ``option``; empty if there is none."""
     if option.startswith(f"{_CATALOG}."):
         return option.removeprefix(f"{_CATALOG}.")
-    if option.startswith(_HADOOP):  # the sink's own Hadoop settings; Spark has these for each catalog
+    if option.startswith(_HADOOP):  # Hadoop settings of the sink; Spark accepts them for each catalog
         return f"hadoop.{option.removeprefix(_HADOOP)}"
     return ""
 
 
 def _of_kind(settings: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings that only Spark needs for this kind of catalog."""
+    """Returns the additional settings that Spark needs for the kind of catalog in ``settings``."""
     kind = f"{settings.get('type', '')}{settings.get('catalog-impl', '')}"
     return _OF_JDBC if "jdbc" in kind.lower() else {}
 
 
 def _variable(setting: str) -> str:
-    """Returns the name of the environment variable for a secret of a catalog."""
+    """Returns the name of the environment variable for ``setting``, a catalog setting that contains a secret."""
     return re.sub(r"[^A-Za-z0-9]+", "_", setting.removeprefix("spark.sql.catalog.")).upper()

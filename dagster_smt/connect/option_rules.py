@@ -5,7 +5,7 @@ from typing import Literal
 
 OptionOutcome = Literal["used", "not needed", "changed", "not done"]
 UNRESOLVED = "no run resolves this reference: mount the secret as a file, and write ${file:PATH:KEY}, or set a variable"
-"""The text of a verdict on a reference to a provider of Connect that this package does not have."""
+"""The text of the verdict on a reference to a configuration provider of Connect. This package has no such provider."""
 OUTCOMES: tuple[OptionOutcome, ...] = ("used", "changed", "not needed", "not done")
 
 
@@ -17,7 +17,7 @@ class OptionVerdict:
     Attributes:
         option: The option's name.
         verdict: ``used``; ``not needed``; ``changed``; or ``not done``, which makes the command fail.
-        text: The setting that the option becomes, or the reason, the change or the missing part.
+        text: For a used option, the setting that it becomes. Otherwise the reason, the change or the missing part.
     """
 
     option: str
@@ -30,9 +30,10 @@ class OptionRule:
     """A rule that gives a verdict on a connector's option. The first matching rule applies.
 
     Attributes:
-        option: The name of the option; with ``*`` at the end, the start of the name.
-        verdict: As in ``OptionVerdict``.
-        text: As in ``OptionVerdict``.
+        option: The name of the option. If it ends with ``*``, the rule applies to all options that begin with the text
+            before ``*``.
+        verdict: The verdict, as in ``OptionVerdict``.
+        text: The text of the verdict, as in ``OptionVerdict``.
         families: The families of connectors; empty for all families.
         values: The values of the option, in lower case; empty for all values.
     """

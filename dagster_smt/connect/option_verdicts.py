@@ -11,12 +11,12 @@ from dagster_smt.connect.option_rules import OptionRule, OptionVerdict
 _UNKNOWN = "the effect of the option is unknown: look it up, set it in defs.yaml or the chain, and remove it here"
 _UNKNOWN_CLASS = "the effect of this class on records is unknown"
 _SIMILAR = 0.87
-"""The similarity ratio of two names that differ by only one or two letters."""
+"""The ratio from which two names are treated as similar. It corresponds to a difference of one or two letters."""
 
 
 def family_of(connector: Connector) -> str:
-    """Returns the family of ``connector``, determined by its class: ``source`` for sources, and an empty string for
-    unknown sinks.
+    """Returns the family of ``connector``, which its class determines. Returns ``source`` for a source that is not in
+    the catalog, and an empty string for an unknown sink.
     """
     known = catalog().classes.get(connector.class_name)
     if known is not None:
@@ -32,7 +32,8 @@ def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, u
     Args:
         connector: The connector.
         decided: Verdicts of other modules, which take precedence over the rules.
-        unused: The verdict's text for options of a connector that stays in use. Empty if the connector is replaced.
+        unused: If the connector stays in use, the text of the verdict on an option that the component does not use.
+            Empty if the component replaces the connector.
     """
     verdicts_by_option = {verdict.option: verdict for verdict in decided}
     family = family_of(connector)
@@ -73,8 +74,8 @@ def _unknown(option: str, family: str) -> OptionVerdict:
 
 
 def _similar(option: str, family: str) -> Sequence[str]:
-    """Returns the known options whose names differ from ``option`` by only one or two letters. The given name may be
-    misspelt.
+    """Returns the known options whose names differ from ``option`` by only one or two letters. One of them may be the
+    option that the user meant.
     """
     return get_close_matches(option, _names(family), n=2, cutoff=_SIMILAR)
 
@@ -104,7 +105,7 @@ _DECIDED = (
     "key.converter.schemas.enable",
     "value.converter.schemas.enable",
 )
-"""Options of every connector on which other modules give verdicts, so that no rule applies to them."""
+"""Options that every connector can have and on which other modules give verdicts. No rule applies to them."""
 
 
 @cache

@@ -39,7 +39,7 @@ class ProjectSession:
 
     Attributes:
         conf: The settings of the session, with references in place of secrets.
-        variables: The environment variables to which the references refer, each with the setting of its secret.
+        variables: Maps each environment variable in these references to the setting whose value is the secret.
         file: The file that was written; None if the project has a session, or if no project was recognised.
         in_project: True if the components are in a project, which has a folder ``defs``.
     """
@@ -50,7 +50,7 @@ class ProjectSession:
     in_project: bool = False
 
     def to_do(self) -> Iterator[str]:
-        """Yields what is left to do for the session. No line contains the value of a setting."""
+        """Yields lines with the remaining steps for the session. No line contains the value of a setting."""
         catalogs = [setting for setting in self.conf if setting not in _MASTER]
         if self.file is None and not self.in_project:
             yield "give the project a SparkSessionResource: dagster-smt writes it if the folder of --to is in defs"
@@ -64,8 +64,8 @@ class ProjectSession:
 
 
 def session_for(parts: Iterable[tuple[Connector, ConnectorComponent]]) -> ProjectSession:
-    """Returns the session for components of Iceberg sinks, and puts the name of the catalog in front of the name of
-    each component's table. The catalog cannot be the session's default catalog, because Spark then finds no Delta table
+    """Returns the session for the components of Iceberg sinks. Adds the name of the sink's catalog to the table name of
+    each component, because the catalog cannot be the session's default catalog: Spark would then not find a Delta table
     by its path.
     """
     session = ProjectSession()
@@ -88,7 +88,9 @@ def session_for(parts: Iterable[tuple[Connector, ConnectorComponent]]) -> Projec
 
 
 def _free_name(connector: Connector, catalogs: Mapping[str, Mapping[str, str]]) -> str:
-    """Returns the name of a connector's catalog; with a number if another connector's catalog has the same name."""
+    """Returns a name for the catalog of ``connector``. The name gets a number if a different catalog in ``catalogs``
+    already has it.
+    """
     conf = catalog_conf(connector.config)
     for name, other in catalogs.items():
         if other == conf:
@@ -118,7 +120,7 @@ def has_session(folder: Path) -> bool:
     """Returns True if the project of a folder has a Spark session: in a module, or in a component.
 
     Args:
-        folder: The folder ``defs`` of the project; of any other folder, only its own files are read.
+        folder: The folder ``defs`` of the project. In a folder with a different name, subfolders are not searched.
     """
     package = folder.parent if folder.name == "defs" else folder
     for file in package.rglob("*.py"):
@@ -128,7 +130,7 @@ def has_session(folder: Path) -> bool:
 
 
 def write_session_file(folder: Path, conf: Mapping[str, str] | None = None) -> Path:
-    """Writes the module with the session, and returns its path. A file of the same name stays as it is."""
+    """Writes a module with the session into ``folder``, and returns its path. An existing file is never overwritten."""
     file = folder / SESSION_FILE
     if file.exists():
         file = folder / _OTHER_FILE
@@ -139,7 +141,7 @@ def write_session_file(folder: Path, conf: Mapping[str, str] | None = None) -> P
 
 
 def _dictionary(conf: Mapping[str, str]) -> str:
-    """Returns settings as Python's text: on one line if there is only one setting."""
+    """Returns ``conf`` as the text of a Python dictionary. A single setting is written on one line."""
     entries = [f"{_quoted(setting)}: {_quoted(value)}" for setting, value in conf.items()]
     if len(entries) == 1:
         return f"{{{entries[0]}}}"

@@ -45,7 +45,7 @@ def sample_encodings(topic_samples: TopicSamples | None) -> Mapping[str, Encodin
 
 
 def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, topic_samples: TopicSamples) -> SchemaProposal:
-    """Returns the proposed columns of the table that a chain writes.
+    """Returns the proposed columns of the table that a chain writes. The proposal is based on the last records.
 
     Args:
         file: The name of the statement's file. Without its extension, it is the name of the table.
@@ -81,8 +81,8 @@ def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, topic_samp
 
 
 def _is_text(statement: str) -> bool:
-    """Returns True if ``statement`` can be written to a file. JSON may contain half of a surrogate pair, which cannot
-    be encoded.
+    """Returns True if ``statement`` can be encoded and written to a file. A string in JSON may contain half of a
+    surrogate pair, which cannot be encoded.
     """
     try:
         statement.encode("utf-8")
@@ -92,8 +92,8 @@ def _is_text(statement: str) -> bool:
 
 
 def _parsed(chain: str) -> Chain | None:
-    """Parses ``chain``. Returns None if a transform is not supported, because the component reports this when it
-    loads.
+    """Parses ``chain``. Returns None if a transform is not supported, because the component itself reports this problem
+    when it loads.
     """
     try:
         return parse_chain(read_properties(chain))

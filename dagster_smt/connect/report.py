@@ -36,7 +36,9 @@ class Imported:
 
 
 def with_installed_versions(component: ConnectorComponent, cluster: Cluster) -> None:
-    """Adds to the verdict on each class that needs a jar the version that the worker has installed."""
+    """Adds a version to the verdict on each class that needs a jar: the version that is installed in the workers of
+    ``cluster``.
+    """
     stages = []
     for verdict in component.stages:
         version = cluster.plugins.get(verdict.type, "")
@@ -47,8 +49,8 @@ def with_installed_versions(component: ConnectorComponent, cluster: Cluster) -> 
 
 
 def component_report(imported: Imported, to_do: Sequence[str] = ()) -> dict[str, str]:
-    """Returns the report about the connector in ``imported``, as a mapping from file names to texts. It contains no
-    option values.
+    """Returns the report about the connector in ``imported``, as a mapping from file names to texts. The report
+    contains no option values.
 
     Args:
         imported: The connector and its component.
@@ -79,7 +81,7 @@ def _data(imported: Imported) -> dict[str, Any]:
 
 
 def _about(imported: Imported) -> str:
-    """Returns a phrase with the name and the versions of the class of the connector in ``imported``."""
+    """Returns a phrase about the connector in ``imported``: the name and the versions of its class."""
     name = imported.connector.class_name
     known = catalog().classes.get(name)
     parts = []
@@ -139,8 +141,8 @@ def _page(imported: Imported, data: dict[str, Any], to_do: Sequence[str]) -> str
 
 
 def index_report(items: Sequence[Imported], to_do: Sequence[str] = ()) -> dict[str, str]:
-    """Returns the index of the connectors in ``items``, with the result and the open steps of each. It maps file names
-    to texts.
+    """Returns the index of the connectors in ``items``, as a mapping from file names to texts. The index contains the
+    result and the open steps of each connector.
 
     Args:
         items: The connectors and their components.

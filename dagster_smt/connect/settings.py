@@ -1,5 +1,5 @@
-"""Settings of a component that come from the options of a sink connector: the rows of the table, its layout, and the
-schedule.
+"""Derives the settings of a component from the options of a sink connector. They concern the rows of the table, its
+layout, and the schedule.
 """
 
 import re
@@ -12,7 +12,9 @@ from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
 KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
 RECORD_TIME = "_record_time"
-"""The column for the time of a record. A table of columns has it if it is partitioned by this time."""
+"""The column that contains the time of a record. A table of columns has this column if it is partitioned by the time of
+its records.
+"""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -37,13 +39,14 @@ class TableSettings:
     """The settings of a component that writes a table.
 
     Attributes:
-        sink: The options of the sink, without its location and kind.
+        sink: The options of the component's sink, without the location and the kind of the table.
         table: The name of the table in its folder; empty for the connector's name.
         stages: The stages after the connector's transforms.
         attributes: Attributes of the component: ``schedule``, ``lag_sensor``.
         record_time: The unit of a partitioning by the records' time, such as ``day``; empty if there is no such
             partitioning.
-        of_columns: Maps options of the sink to options of the connector that need a table of columns.
+        of_columns: Maps options of the sink that need a table of columns to the options of the connector from which
+            they come.
         key_fields: True if the key columns are the fields of the record's key.
         options: A verdict on each option that these settings cover.
     """
@@ -66,20 +69,22 @@ class TableSettings:
         return self.sink.get("mode") == "upsert" and self.sink.get("keys", "record_key") == "record_key"
 
     def say(self, option: str, verdict: OptionOutcome, text: str) -> None:
-        """Adds a verdict on ``option``. A later verdict on the same option replaces an earlier verdict."""
+        """Adds a verdict on ``option``. It replaces an earlier verdict on the same option."""
         self.options = [v for v in self.options if v.option != option]
         self.options.append(OptionVerdict(option, verdict, text))
 
     def set(self, option: str, name: str, value: Any, verdict: OptionOutcome = "used", note: str = "") -> None:
-        """Sets the option ``name`` of a sink of columns to ``value``, and adds a verdict on the connector's
-        ``option``.
+        """Sets the option ``name`` of the sink to ``value``, and adds a verdict on the connector's ``option``. The
+        option ``name`` needs a table of columns.
         """
         self.sink[name] = value
         self.of_columns.setdefault(name, []).append(option)
         self.say(option, verdict, f"sink.{name}" + (f": {note}" if note else ""))
 
     def take_back(self, name: str, reason: str) -> None:
-        """Removes the option ``name`` of the sink again, and adds verdicts with the reason ``reason``."""
+        """Removes the option ``name`` of the sink again. The options of the connector from which it comes get the
+        verdict "not done" with the reason ``reason``.
+        """
         if name not in self.sink:
             return
         del self.sink[name]
@@ -112,7 +117,9 @@ def safe_part(text: str) -> str:
 
 
 def mapped_table(connector: Connector, settings: TableSettings, option: str, separator: str = ":") -> None:
-    """Sets the table's name from ``option``, a map of topics to tables such as ``orders:o``."""
+    """Sets the table's name from ``option``, whose value maps topics to tables, such as ``orders:o``. Only one table is
+    supported.
+    """
     text = connector.config.get(option, "").strip()
     if not text:
         return
@@ -129,8 +136,8 @@ def mapped_table(connector: Connector, settings: TableSettings, option: str, sep
 
 
 def every(option: str, seconds: float, settings: TableSettings) -> None:
-    """Makes runs as frequent as the commits of the connector, which happen every ``seconds``. Intervals of a minute or
-    more become a schedule, and shorter intervals become a sensor.
+    """Lets runs start as often as the connector commits, which is every ``seconds``. If this interval is a minute or
+    more, the component gets a schedule; otherwise it gets a sensor.
     """
     if seconds <= 0:
         settings.say(option, "not needed", "the option is switched off")
@@ -145,8 +152,8 @@ def every(option: str, seconds: float, settings: TableSettings) -> None:
 
 
 def cron_of(seconds: float) -> str:
-    """Returns the cron schedule for an interval of ``seconds``. If the interval does not divide a day, the next shorter
-    interval that does is used.
+    """Returns the cron schedule for an interval of ``seconds``. If a day is not a multiple of the interval, the next
+    shorter interval of which it is a multiple is used.
     """
     minutes = int(seconds // _MINUTE)
     if seconds < _HOUR:
@@ -165,8 +172,8 @@ def cron_of(seconds: float) -> str:
 
 
 def number(text: str) -> float:
-    """Returns the number in ``text``, the value of an option. Returns -1 if there is no number, or if the option is
-    switched off.
+    """Returns the number in ``text``, the value of an option. Returns -1 if ``text`` contains no number, or a value
+    that switches the option off.
     """
     try:
         return float(text.strip())

@@ -1,4 +1,4 @@
-"""Derives settings from the options of sinks into databases. They concern inserts and upserts, keys, deletions, schema
+"""Derives settings from the options of database sinks. They concern inserts and upserts, keys, deletions, schema
 changes and table names.
 """
 
@@ -27,7 +27,7 @@ TABLE_NAMES = ("table.name.format", "collection.name.format")
 
 
 def jdbc_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for ``connector``, a JDBC sink of Confluent, Aiven or Debezium, or a sink with the same
+    """Returns the settings for ``connector``, a JDBC sink from Confluent, Aiven or Debezium, or a sink with the same
     options.
     """
     settings = TableSettings()
@@ -73,7 +73,7 @@ def _rows(connector: Connector, settings: TableSettings) -> None:
 
 
 def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> None:
-    """Changes ``settings`` to those of a sink that only adds rows, and adds the verdicts on the options of
+    """Changes ``settings`` to those of a sink that only inserts rows, and adds verdicts on the options of
     ``connector``.
     """
     if "insert.mode" in connector.config:
@@ -104,7 +104,9 @@ def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> N
 
 
 def _keys(connector: Connector, settings: TableSettings) -> bool:
-    """Sets the key columns in ``settings`` for a table with keys. Returns False if the keys are unknown."""
+    """Sets the key columns in ``settings`` for a table with keys. Returns False if it is not known which columns are
+    the key.
+    """
     mode_option, mode = _first(connector, _KEY_MODES)
     fields_option, text = _first(connector, _KEY_FIELDS)
     fields = names_in(text)
@@ -194,8 +196,8 @@ def _fields(connector: Connector, settings: TableSettings) -> None:
 
 
 def _keys_of_values(connector: Connector, fields: Sequence[str]) -> list[str]:
-    """Returns the key columns that are not in ``fields``, the list ``fields.whitelist``, because this list is only for
-    the other columns.
+    """Returns the key columns that are not in ``fields``. The list ``fields`` is the option ``fields.whitelist``, which
+    lists only the columns that are not part of the key.
     """
     if _first(connector, _KEY_MODES)[1].lower() != "record_value":
         return []
@@ -241,8 +243,8 @@ def bigquery_settings(connector: Connector) -> TableSettings:
 
 
 def clickhouse_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for ``connector``, a ClickHouse sink. Altinity's sink replaces and deletes rows by the
-    record's key.
+    """Returns the settings for ``connector``, a ClickHouse sink. Altinity's sink uses the record's key to replace and
+    delete rows.
     """
     settings = TableSettings()
     mapped_table(connector, settings, "topic2TableMap", "=")

@@ -1,5 +1,5 @@
-"""Derives settings from the options of sinks into files. They concern partitions by field and by time, the size and age
-of files, and records without values.
+"""Derives settings from the options of file sinks. They concern partitions by field and by time, the size and age of
+files, and records without values.
 """
 
 import re
@@ -10,7 +10,7 @@ from dagster_smt.connect.settings import ExtraStage, TableSettings, every, names
 _KAFKA = "org.apache.kafka.connect.transforms."
 _PARTS = "no such partitioning is made: choose partition_by of the sink"
 _UNITS = (("hour", "Hhkms"), ("day", "dDwEeF"), ("month", "M"), ("year", "yYx"))
-"""Units of time with their letters in Joda's patterns. Minutes and seconds belong to hours."""
+"""Maps units of time to their letters in Joda's patterns. The unit for minutes and seconds is the hour."""
 _OF_AIVEN = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour"}
 _OF_TIME = ("path.format", "timestamp.extractor", "timestamp.field", "timezone", "locale", "partition.duration.ms")
 _QUOTED = re.compile(r"'[^']*'")
@@ -18,7 +18,9 @@ _PLACEHOLDER = re.compile(r"\{\{\s*([a-z_]+)\s*(?::([^}]*))?\}\}")
 
 
 def files_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for ``connector``, a sink into S3, into Google's or Azure's storage, or into HDFS."""
+    """Returns the settings for ``connector``, a sink that writes files to S3, to Google's or Azure's storage, or to
+    HDFS.
+    """
     settings = TableSettings()
     _partitions(connector, settings)
     _template(connector, settings)
@@ -163,7 +165,7 @@ def _pace(connector: Connector, settings: TableSettings) -> None:
 
 
 def nulls(connector: Connector, settings: TableSettings) -> None:
-    """Sets the treatment of records without a value in ``settings``."""
+    """Sets in ``settings`` the treatment of records whose value is null."""
     option = "behavior.on.null.values"
     behaviour = connector.config.get(option, "").strip().lower()
     if behaviour == "ignore":

@@ -1,4 +1,4 @@
-"""Derives settings from the options of sinks into Iceberg, Delta and Snowflake. They concern tables, keys, partitions,
+"""Derives settings from the options of Iceberg, Delta and Snowflake sinks. They concern tables, keys, partitions,
 properties and commits.
 """
 
@@ -41,7 +41,7 @@ _OWN = {
     "format-version": "the sink chooses the version",
     "sort-order": "cluster_by of the sink",
 }
-"""Maps table properties that this package sets itself to the reason."""
+"""Maps each table property that a user cannot set, because this package sets it, to the reason."""
 
 
 def iceberg_table(connector: Connector) -> str:
@@ -122,11 +122,11 @@ def iceberg_settings(connector: Connector) -> TableSettings:
 
 
 def _route(connector: Connector, settings: TableSettings, option: str) -> None:
-    """Adds the stages to ``settings`` that leave out records of other tables, according to the sink's route in
-    ``option``.
+    """Adds the stages to ``settings`` that drop the records of other tables. The route in the sink's ``option``
+    determines these records.
 
-    The sink compares the whole text of the field. It does not write records in which the field or the value is missing
-    (``SinkWriter.routeRecordStatically``).
+    The sink compares the route with the whole text of the field. It does not write records in which the field or the
+    value is missing (``SinkWriter.routeRecordStatically``).
     """
     config = connector.config
     field, pattern = config.get(_ROUTE_FIELD, "").strip(), config.get(option, "").strip()
@@ -178,8 +178,8 @@ def _keys(connector: Connector, settings: TableSettings, own: str) -> None:
 
 
 def _partition(text: str) -> str:
-    """Returns ``text``, a partition of the sink, as an entry of ``partition_by``. For example, ``bucket(id, 16)``
-    becomes ``bucket(16, id)``.
+    """Returns ``text``, a partition in the spelling of the sink, as an entry of ``partition_by``. For example,
+    ``bucket(id, 16)`` becomes ``bucket(16, id)``.
     """
     call = _CALL.fullmatch(text)
     if call is None:

@@ -17,14 +17,16 @@ from dagster_smt.model.paths.connect import V1
 IGNORED = "SMT011"
 """The code of the problem of an option that Kafka ignores."""
 STRAY = "SMT007"
-"""The code of the problem of options whose transform is not in the list of transforms. Kafka ignores such options."""
+"""The code of the problem of options that belong to a transform outside the list ``transforms``. Kafka ignores such
+options.
+"""
 BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
 """Routers that map each topic to exactly one topic, whatever the records contain."""
 FROM_JAR = "runs from its jar"
-"""The text of a verdict on a class that this package does not contain, and that a jar contains."""
+"""The text of the verdict on a class that a jar contains and this package does not."""
 _NO_CLASS = "SMT010"
 _KAFKA_HAS_V2 = ("ExtractField",)
-"""The transforms that support ``field.syntax.version=V2`` in Kafka 4.3.1."""
+"""The transforms that already support ``field.syntax.version=V2`` in Kafka 4.3.1 itself."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class TransformVerdict:
         part: The alias of the transform, or the name of the other part.
         type: The class of the transform, or the configured value.
         verdict: ``exact``, ``differs`` or ``not supported``.
-        text: The difference, or the remedy.
+        text: The difference, or the remedy for a part that is not supported.
     """
 
     part: str
@@ -64,7 +66,8 @@ def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
     for p in whole:
         if p.code == STRAY:
             verdicts.append(TransformVerdict(p.place.split(".")[1], "", "differs", _text(p)))
-    if not any(v.verdict == "not supported" for v in verdicts):  # problems of two transforms in combination
+    # adds the problems that only two transforms together have
+    if not any(v.verdict == "not supported" for v in verdicts):
         left = [p for p in whole if p.code not in (IGNORED, STRAY)]
         for p in left:
             verdicts.append(TransformVerdict("transforms", "", "not supported", _text(p)))
@@ -85,7 +88,7 @@ def routers(connector: Connector) -> dict[str, str]:
 
 
 def ignored_options(connector: Connector) -> list[str]:
-    """Returns the names of those properties of ``connector`` that Kafka ignores."""
+    """Returns the names of the properties of ``connector`` that Kafka ignores."""
     places = []
     for p in _problems(connector.chain):
         if p.code == STRAY:
@@ -106,7 +109,7 @@ def ignored_options(connector: Connector) -> list[str]:
 
 
 def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
-    """Returns the properties of the transform ``alias`` alone, with its predicate."""
+    """Returns the properties of a chain that contains only the transform ``alias`` and its predicate."""
     options = {}
     for k in _keys(chain, alias):
         options[k] = chain[k]

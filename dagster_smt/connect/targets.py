@@ -1,4 +1,4 @@
-"""The target of a connector's records: a table, or a topic that the connector reads without transforms."""
+"""Determines the target of a connector's records: a table, or a topic that the connector reads without transforms."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from dagster_smt.connect.settings_of_lakes import delta_settings, iceberg_settin
 from dagster_smt.connect.survey import BY_TOPIC, routers
 
 _A_TABLE_EACH = ("jdbc", "files", "delta", "snowflake", "bigquery", "clickhouse")
-"""The families whose connectors write a separate table or folder for each topic."""
+"""The families of connectors that write a separate table or folder for each topic."""
 _SETTINGS: dict[str, Callable[[Connector], TableSettings]] = {
     "jdbc": jdbc_settings,
     "bigquery": bigquery_settings,
@@ -34,8 +34,8 @@ def goal_of(connector: Connector, into: str = "") -> Goal:
 
     Args:
         connector: The connector.
-        into: The user's choice for sinks, ``table`` or ``topic``. If empty, lakes and databases become tables, and all
-            other stores stay with their connector.
+        into: The target that the user chose for sinks, ``table`` or ``topic``. If empty, the target is a table for
+            sinks into lakes and databases. Sinks into all other stores stay in use, and read a topic.
     """
     family = family_of(connector)
     goal: Goal = catalog().goals.get(family, "topic" if connector.class_name else "table")
@@ -65,8 +65,8 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
 
 
 def _for_each_topic(connector: Connector, settings: TableSettings) -> None:
-    """Changes ``settings`` to a table for each topic if the sink also writes one and the records come from several
-    topics.
+    """Changes ``settings`` so that each topic gets its own table. Does so only if the sink also writes a table for each
+    topic, and if the records come from several topics.
     """
     chosen = []
     for name in routers(connector).values():

@@ -52,6 +52,6 @@ def _is_plain(text: str) -> bool:
 
 
 def _as_jinja(literal: str) -> str:
-    """Returns ``literal`` as a string literal of a Jinja expression, in ASCII."""
+    """Returns ``literal`` as a string literal for a Jinja expression, in ASCII."""
     escaped = literal.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -27,7 +27,7 @@ class Beside:
     """The parts of a component that writes topics for a connector.
 
     Attributes:
-        stage: The last stage of the chain, which chooses the topic.
+        stage: The last stage of the component's chain, which adds the suffix to the topic.
         patch: The changes to the connector's configuration. The value None removes an option.
         options: The verdicts on the options that change.
         notes: Lines of the report.
@@ -46,7 +46,7 @@ def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
 
     Args:
         connector: The connector.
-        suffix: The suffix of the topic names, which differs for each connector.
+        suffix: The suffix of the topic names. Each connector has its own suffix.
         routes: True if transforms of the connector choose the topic.
     """
     end = re.escape(f".{suffix}")

@@ -1,4 +1,6 @@
-"""The configuration of a Connect worker: the default converters of connectors, and the configuration providers."""
+"""Reads the configuration of a Connect worker: the default converters of its connectors, and its configuration
+providers.
+"""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +17,9 @@ _PROVIDERS = {
     "EnvVarConfigProvider": "env",
     "EnvironmentVariableConfigProvider": "env",
 }
-"""Maps each provider class of Kafka and Strimzi whose references this package resolves to its usual name."""
+"""Maps class names of configuration providers to the usual names of these providers. It contains the providers of Kafka
+and Strimzi whose references this package resolves.
+"""
 _REFERENCE = re.compile(r"\$\{([\w.-]+):")
 
 

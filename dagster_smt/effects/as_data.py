@@ -17,8 +17,8 @@ from dagster_smt.model.schema_json import schema_to_json
 def as_data(effects: Iterable[Effect]) -> list[dict[str, Any]]:
     """Returns ``effects`` as plain data: lists, objects, strings, numbers and booleans.
 
-    An effect, a path step that is not a name, and every other dataclass become objects: ``kind`` is the class, and the
-    other keys are the fields. A path becomes the list of its steps, and a rule becomes an object of ``name`` and
+    A dataclass, such as an effect or a path step that is not a name, becomes an object: ``kind`` is its class, and the
+    other keys are its fields. A path becomes the list of its steps. A rule becomes an object with the keys ``name`` and
     ``parameters``.
 
     Raises:

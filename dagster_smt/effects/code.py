@@ -1,5 +1,5 @@
-"""Base classes for transforms and predicates that are implemented in Python code, because no effect or condition can
-express them.
+"""Base classes for transforms and predicates that are implemented in Python code. They are for actions and tests that
+no effect or condition can express.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -14,7 +14,8 @@ from dagster_smt.model.record import PlanRecord, Record
 
 @dataclass(frozen=True)
 class Code:
-    """The effect of Python code. It states the facts that are known without running the code.
+    """The effect of a transform that is implemented in Python code. It states what is known about the code without
+    running it.
 
     Attributes:
         entries: The ledger entries that the code may write.
@@ -35,7 +36,8 @@ class CodeTransform(Transform):
     """A transform implemented in Python code. It has a plan for records with a schema, and a function for records
     without a schema.
 
-    A transform that reads neither key nor value only has the plan, which serves both kinds of records.
+    A transform that reads neither the key nor the value needs only the plan, which then also applies to records without
+    a schema.
     """
 
     plans_key_alone: ClassVar[bool] = False
@@ -46,7 +48,8 @@ class CodeTransform(Transform):
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         """Returns the plan of ``record`` after the stage.
 
-        The key or value may be null in every record, but only if the null rule is ``apply`` or ``wrap``.
+        If the transform's rule for nulls is ``apply`` or ``wrap``, this method is also called for a key or value that
+        is null in every record.
 
         Raises:
             PlanError: No record of these schemas can pass the stage.
@@ -54,13 +57,13 @@ class CodeTransform(Transform):
         raise NotImplementedError
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Returns a function that transforms a key or value without a schema. Its two arguments are the key or value,
-        and the record. It returns the new key or value.
+        """Returns a function that transforms a key or value without a schema. The function receives two arguments, the
+        key or value and the record, and returns the new key or value.
 
-        The value is lazily decoded JSON (``values.lazy``), and the function may change it in place. If the function
-        puts a part of the value into two locations of the record, it must copy the part (``values.lazy.copied``). In a
-        transform without sides, the function changes the record itself, with ``record.dirty``, and its result is
-        ignored. Raising ``DropRecord`` drops the record.
+        The key or value is lazily decoded JSON (``values.lazy``), and the function may change it in place. If the
+        function puts a part of it into two locations of the record, it must copy the part (``values.lazy.copied``). In
+        a transform without sides, the function changes the record itself and sets ``record.dirty``; its result is
+        ignored. To drop the record, the function raises ``DropRecord``.
 
         Args:
             bits: For each ledger entry, the bit of ``record.touched`` that records the entry.
@@ -68,22 +71,21 @@ class CodeTransform(Transform):
         raise NotImplementedError
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the part of ``record``, besides its schemas, on which a plan depends. An example is the name of a
-        field in a header.
+        """Returns the property of ``record``, besides its schemas, on which the plan depends, such as a field name in a
+        header.
 
-        The Python evaluator makes a plan for each such value. ``plan_record`` reads the value from
-        ``Planning.variant``, which is None for a plan of columns, where only schemas are known. Only transforms that
-        act on the key or value have variants.
+        The Python evaluator makes a plan for each different result. ``plan_record`` reads the result from
+        ``Planning.variant``. In a plan of columns, only schemas are known, and ``Planning.variant`` is None. Only
+        transforms that act on the key or value have variants.
         """
         return None
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for a record that needs fewer fields than other records, such as the event of a deleted
-        row.
+        """Returns a variant for a record that has fewer fields than other records, such as the event of a deleted row.
 
-        The Python evaluator calls this method if the schema of a record lacks a field that the ordinary plan needs. The
-        evaluator then plans again with the result as ``Planning.variant``. If the result is None, the record is
-        rejected.
+        The Python evaluator calls this method if the schema of ``record`` lacks a field that the ordinary plan needs.
+        The evaluator then plans again with the result as ``Planning.variant``. If the result is None, the evaluator
+        rejects the record.
         """
         return None
 
@@ -94,13 +96,13 @@ class CodePredicate(Predicate):
     """
 
     def test(self, record: PlanRecord) -> Expr | bool:
-        """Returns an expression that is true if ``record`` satisfies the predicate. If planning already knows the
-        result, returns the result itself.
+        """Returns an expression that is true if ``record`` satisfies the predicate. If the result is already known
+        during planning, returns True or False.
         """
         raise NotImplementedError
 
     def schemaless(self) -> Callable[[Record], bool]:
-        """Returns a function that tests a record whose key or value has no schema. The key or value that the predicate
-        reads is not null, and lazily decoded.
+        """Returns a function that tests a record whose key or value has no schema. The function is only called if the
+        key or value that the predicate reads is not null. This key or value is lazily decoded JSON.
         """
         raise NotImplementedError

@@ -1,8 +1,8 @@
 """Conditions on a record, described as data. Predicates and ``Reject`` consist of conditions.
 
 Three modules read conditions: planning (``conditions_on_plan``), Python functions for records without a schema
-(``conditions_on_values``), and push-down (``passing``). In a predicate, a condition on fields tests the value; in
-``Reject``, it tests the key or value on which the stage acts.
+(``conditions_on_values``), and push-down (``passing``). In a predicate, a condition on fields reads the value of a
+record. In ``Reject``, it reads the key or value on which the stage acts.
 """
 
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ class Refusal:
     connect_class: str = DATA_EXCEPTION
 
     def problem(self, what: str = "", fields: str = "") -> tuple[str, str, str, str]:
-        """Returns code, statement, hint and exception class. ``what`` and ``fields`` take the place of the
-        placeholders.
+        """Returns the code, statement, hint and exception class. ``what`` replaces the placeholder in the statement,
+        and ``fields`` the placeholder in the hint.
         """
         statement = self.statement.replace("{what}", what)
         return self.code, statement, self.hint.replace("{fields}", fields), self.connect_class
@@ -59,8 +59,8 @@ class NoTest:
 
 
 FieldCheck = TextPasses | IsLiteral | ValuePasses | NoTest
-"""The tests that a condition can apply to a field: the field's string as in a header, equality with a literal, or a
-value rule.
+"""The tests that a condition can apply to a field: a rule on the field's text as Connect would write it into a header,
+equality with a literal, a value rule, or a test that rejects every field.
 """
 
 
@@ -80,7 +80,7 @@ class NullValue:
 
 @dataclass(frozen=True)
 class TopicPasses:
-    """A condition that is true if the topic passes a value rule, such as ``Matches``."""
+    """A condition that is true if the topic satisfies a value rule, such as ``Matches``."""
 
     rule: Rule
     reads: ClassVar[Parts] = frozenset()
@@ -96,7 +96,8 @@ class HasHeader:
 
 @dataclass(frozen=True)
 class FieldPasses:
-    """A condition that is true if a field passes a test. With a schema, a null is read as the field's default.
+    """A condition that is true if a field satisfies a test. If the record has a schema, a null field is read as its
+    default.
 
     Attributes:
         path: The path of the field, to at most one field. A path without steps is the whole key or value.
@@ -124,7 +125,7 @@ class PathFinds:
     Attributes:
         path: The path.
         answers: The answers.
-        refusals: Answers for which the record is rejected.
+        refusals: The answers for which the record is rejected, each with the problem.
     """
 
     path: JsonPath
@@ -145,7 +146,9 @@ class Not:
 
 
 Condition = Always | NullValue | TopicPasses | HasHeader | FieldPasses | PathFinds | Not
-"""A condition. ``reads`` lists the parts of a record that it needs: ``value`` for fields, or ``headers``."""
+"""A condition. Its attribute ``reads`` lists the parts of a record that the condition needs: ``value`` for fields, or
+``headers``.
+"""
 
 
 def inside(condition: Condition) -> Condition:

@@ -1,5 +1,5 @@
-"""Plans conditions on a symbolic record. The result is an expression, or the truth value itself if planning knows
-it.
+"""Plans conditions on a symbolic record. The result is an expression, or True or False if the result is already known
+during planning.
 """
 
 from dagster_smt.authoring.fields.edit import struct_of
@@ -30,8 +30,8 @@ from dagster_smt.values.value_rule import IsNull, WhereThere
 
 
 def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpose: str) -> Expr | bool:
-    """Returns an expression that is true if ``condition`` is true for ``record``. If planning knows the result, returns
-    the result itself.
+    """Returns an expression that is true if ``condition`` is true for ``record``. If the result is already known during
+    planning, returns True or False.
 
     Args:
         condition: The condition.
@@ -84,8 +84,8 @@ def _field(condition: FieldPasses, node: Node, purpose: str) -> Expr | bool:
 
 
 def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
-    """Returns the field that ``condition`` tests. Returns None if the schema lacks the field, so that the condition is
-    false.
+    """Returns the field of ``node`` that ``condition`` tests. Returns None if the schema has no such field and the
+    condition is therefore false.
     """
     path, missing = condition.path, condition.missing
     if not path.steps:
@@ -104,8 +104,8 @@ def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
 def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
     """Returns an expression for the test of ``field``.
 
-    ``around`` is null if the key or value is null. The field is then also null, but must not be rejected for that
-    reason.
+    ``around`` is an expression for the key or value that contains the field. If it is null, the field is also null, but
+    the record must not be rejected for that reason.
     """
     test = condition.test
     if isinstance(test, NoTest):
@@ -124,7 +124,9 @@ def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
 
 
 def where_there(node: Node, test: Expr | bool) -> Expr | bool:
-    """Returns ``test`` combined with a condition that makes it false if ``node``, the key or value, is null."""
+    """Returns ``test``, combined with a check of ``node``, the key or value: if ``node`` is null, the result is
+    false.
+    """
     if isinstance(test, bool) or node.schema.type is not Type.STRUCT:
         return test
     present = open_struct(node).present

@@ -1,8 +1,8 @@
 """Effects: the actions of transforms on a record, described as data.
 
-A transform lists its effects in only one method, ``Transform.effects``. All other code reads that list: the plan of a
-schema (``on_plan_record``), the Python functions for records without a schema (``on_values_record``), the ledger, and
-the JVM lane.
+A transform lists its effects in only one method, ``Transform.effects``. Four parts of this package read that list: the
+plans for records with a schema (``on_plan_record``), the Python functions for records without a schema
+(``on_values_record``), the ledger, and the JVM lane.
 
 The effects of one transform belong to one family: changes; drops, keeps and renames; inserts; copies to headers with
 drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` may accompany any family.
@@ -55,14 +55,16 @@ class Change(_Effect):
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
-        rule: The rule that gives the new value.
+        rule: The rule that computes the new value.
         action: The ledger's word for the change, such as ``masked``.
         target: The new type or value, as the ledger shows it.
         fills: Without a schema: True if a missing top-level field becomes null, as in Kafka's own transforms.
         refuses_default: With a schema: True to reject a struct that has a default, False to change its default.
-        required: With a schema: True to reject a missing field, False to report it.
-        in_place: With a schema: True to leave all other fields as they are; for top-level fields only. False to copy
-            all fields as Kafka's transforms do: nulls become defaults, and the struct's own default also changes.
+        required: With a schema: True to reject a schema without the field, False to report the missing field as a
+            warning.
+        in_place: With a schema: True to leave all other fields unchanged, which is only possible for top-level fields.
+            False to copy all fields as Kafka's transforms do: nulls become defaults, and the default of the struct
+            itself also changes.
         in_maps: With a schema: True to also change the entries of a map if its values are optional strings. A missing
             entry becomes null.
     """
@@ -97,7 +99,7 @@ class Drop(_Effect):
 class Keep(_Effect):
     """An effect that removes all fields except the listed fields and the structs around them.
 
-    Paths mean the fields before any rename.
+    Paths refer to the fields before any rename.
     """
 
     paths: tuple[FieldPath, ...]
@@ -128,8 +130,8 @@ class Rename(_Effect):
 
 @dataclass(frozen=True)
 class Rebuild(_Effect):
-    """An effect that, with a schema, gives the struct a new schema. The new schema is required and has no default
-    (``SchemaUtil.copySchemaBasics``).
+    """An effect that gives the struct a new schema if the record has a schema. The new schema is required and has no
+    default (``SchemaUtil.copySchemaBasics``).
     """
 
 
@@ -144,7 +146,8 @@ class Insert(_Effect):
         required: True if the schema of the field is required.
         makes_parents: True to create missing structs on the path.
         existing: The treatment of an existing field: ``overwrite`` or ``ignore``.
-        existing_in_schema: The same for records with a schema, where Kafka's V1 rejects an existing field (``refuse``).
+        existing_in_schema: The treatment of an existing field if the record has a schema. Kafka's V1 then rejects the
+            field (``refuse``).
     """
 
     path: FieldPath
@@ -185,7 +188,7 @@ class Extract(_Effect):
 
 @dataclass(frozen=True)
 class Wrap(_Effect):
-    """An effect that puts a value into a new struct (without a schema: an object), as its only field.
+    """An effect that wraps a value: a new struct (without a schema: an object) contains the value as its only field.
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
@@ -203,8 +206,8 @@ class Wrap(_Effect):
 
 @dataclass(frozen=True)
 class MakeKey(_Effect):
-    """An effect that builds a new key from fields of the value. The key is a struct (without a schema: an object),
-    whose fields are named after the last steps of the paths.
+    """An effect that creates a key from fields of the value. The key is a struct (without a schema: an object). The
+    last step of each path becomes the name of a field in the key.
     """
 
     paths: tuple[FieldPath, ...]
@@ -220,8 +223,8 @@ class MakeKey(_Effect):
 
 @dataclass(frozen=True)
 class ByPattern:
-    """A routing by a regular expression. If the expression matches the whole topic, its first match in the topic is
-    replaced.
+    """A change of the topic by a regular expression. If the expression matches the whole topic, the first match of the
+    expression is replaced.
     """
 
     regex: str
@@ -236,8 +239,8 @@ class ByPattern:
 
 @dataclass(frozen=True)
 class ByTime:
-    """A routing by time. In a template, the topic replaces ``${topic}``, and the record's timestamp replaces
-    ``${timestamp}``.
+    """A change of the topic by time. The new topic is a template in which ``${topic}`` stands for the topic, and
+    ``${timestamp}`` for the timestamp of the record.
     """
 
     topic_format: str
@@ -252,7 +255,7 @@ class ByTime:
 
 @dataclass(frozen=True)
 class ByHeader:
-    """A routing by header. The last header of a certain name contains the new topic.
+    """A change of the topic to the value of a header. If several headers have the name, the last one applies.
 
     Attributes:
         name: The name of the header.
@@ -271,7 +274,7 @@ class ByHeader:
 
 @dataclass(frozen=True)
 class ByField:
-    """A routing by field. The field contains the new topic as a string. A null or empty field contains no topic.
+    """A change of the topic to the value of a field, which is a string. A null or empty field contains no topic.
 
     Attributes:
         path: The path of the field; without steps, the whole key or value.
@@ -304,7 +307,8 @@ class ByField:
 
 @dataclass(frozen=True)
 class ByFieldTime:
-    """A routing like ``ByTime``, with the time from a string field of the value. Values with a schema are rejected.
+    """A change of the topic like ``ByTime``, but the time comes from a string field of the value. Values with a schema
+    are rejected.
 
     Attributes:
         topic_format, timestamp_format: As in ``ByTime``.
@@ -344,8 +348,9 @@ class Reject(_Effect):
     """An effect that removes the records for which a condition is true.
 
     Attributes:
-        condition: The condition. If it is ``NullValue``, the null rule applies.
-        side: For a transform without sides: ``key`` or ``value``, whose fields the condition reads.
+        condition: The condition. For ``NullValue``, the transform's rule for nulls applies.
+        side: For a transform without sides: the part of the record (``key`` or ``value``) whose fields the condition
+            reads.
     """
 
     condition: Condition
@@ -409,9 +414,10 @@ class KeepHeaders(_Effect):
 
 @dataclass(frozen=True)
 class CopyToHeader(_Effect):
-    """An effect that adds a header with the value of a field. Drops of the same transform act after all copies.
+    """An effect that adds a header with the value of a field. If the transform also drops fields, it drops them after
+    all copies.
 
-    With a schema the field must exist. Without a schema, a missing field gives a null header.
+    If the record has a schema, the field must exist. Otherwise, a missing field results in a null header.
     """
 
     path: FieldPath
@@ -428,8 +434,8 @@ class CopyToHeader(_Effect):
 
 @dataclass(frozen=True)
 class SetSchema(_Effect):
-    """An effect that sets the name or the version, or both, of the struct's schema. None keeps the present name or
-    version.
+    """An effect that sets the name, the version, or both, of the struct's schema. If an attribute is None, the schema
+    keeps its name or version.
     """
 
     name: str | None
@@ -467,8 +473,8 @@ class NeedsSchema(_Effect):
 
 @dataclass(frozen=True)
 class SetTimestamp(_Effect):
-    """An effect that sets the record's timestamp from a field, which is an int64 in a certain unit, or a date. A null
-    is rejected.
+    """An effect that sets the record's timestamp from a field. The field is an int64 in the given unit, or a date. A
+    record in which the field is null is rejected.
 
     Attributes:
         name: The name of the field, at the top level. With a schema, the field may also be an entry of a map.
@@ -493,10 +499,11 @@ class SetTimestamp(_Effect):
 
 @dataclass(frozen=True)
 class Join(_Effect):
-    """An effect that adds a field. The field joins the strings of other fields, as Java writes them.
+    """An effect that adds a field with the strings of other fields, joined together. Each value is converted to a
+    string as in Java.
 
-    With a schema, the struct gets a new schema without name, version, doc and parameters, and an existing field of the
-    same name is rejected. Without a schema, an existing field is overwritten.
+    If the record has a schema, the struct gets a new schema without name, version, doc and parameters, and an existing
+    field with the new name is rejected. Without a schema, an existing field is overwritten.
 
     Attributes:
         name: The name of the new field.
@@ -562,7 +569,8 @@ _FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Ren
 
 
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the kinds of ``effects``, except for kinds that may accompany any family.
+    """Returns the classes of ``effects``, which belong to one family. Classes that may accompany any family are left
+    out.
 
     Raises:
         TypeError: The effects belong to different families.

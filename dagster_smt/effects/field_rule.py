@@ -11,7 +11,7 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.values.value_rule import KeepNull
 
 Protection = Literal["", "seals", "opens"]
-"""The effect of a rule on the protection of values. ``seals``: a holder of the key can decrypt the new value.
+"""The protection of values by a rule. ``seals``: the rule encrypts values, and a holder of the key can decrypt them.
 
 ``opens``: the rule decrypts such values. Empty: neither.
 """
@@ -19,7 +19,7 @@ Protection = Literal["", "seals", "opens"]
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A fixed value with which a rule replaces every value of a kind.
+    """A fixed value. A rule replaces every value of one kind with it.
 
     Attributes:
         value: The value, in the Python form of the kind (``model.runtime``).
@@ -29,18 +29,18 @@ class Constant:
 
 
 class FieldRule:
-    """A rule that computes the new value of a field. A null stays null and is not counted.
+    """A rule that computes the new value of a field. A null stays null, and the ledger does not count it.
 
-    A subclass is a frozen dataclass of parameters. If it has a ``name``, every engine can read the rule by ``name`` and
-    ``parameters`` (``as_data``). If Connect does the same with and without a schema, ``of_kind`` is enough. If the two
-    modes differ, ``of_kind`` defines the mode without a schema, and the subclass overrides ``on_node`` for the mode
-    with a schema.
+    A subclass is a frozen dataclass whose fields are the parameters of the rule. If it has a ``name``, engines that are
+    not written in Python can also run the rule: they read ``name`` and ``parameters`` (``as_data``). If Connect treats
+    values with and without a schema in the same way, the subclass only defines ``of_kind``. Otherwise, ``of_kind``
+    applies to values without a schema, and the subclass also overrides ``on_node`` for values with a schema.
     """
 
     name: ClassVar[str] = ""
-    """The name of the rule for engines that are not Python; empty for a rule that only Python can run."""
+    """The name of the rule for engines that are not written in Python; empty if only Python can run the rule."""
     constant: ClassVar[bool] = False
-    """True if ``of_kind`` returns a ``Constant`` for every kind that it does not reject."""
+    """True if ``of_kind`` returns a ``Constant`` or raises an error for every kind."""
 
     @property
     def protection(self) -> Protection:
@@ -51,7 +51,9 @@ class FieldRule:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The rule's parameters by name. ``name`` and the parameters are all that another engine needs."""
+        """The parameters of the rule by name. Another engine needs only ``name`` and these parameters to run the
+        rule.
+        """
         values = {}
         for field in fields(self):  # type: ignore[arg-type]  # each rule is a dataclass
             values[field.name] = getattr(self, field.name)
@@ -98,8 +100,9 @@ class FieldRule:
 def masked(after: Node, before: Node, protection: Protection) -> Node:
     """Returns the field ``after`` with the marks of ``before`` and the additional mark ``masked``.
 
-    The additional mark ``sealed`` means that a key can decrypt the value. A value that lost its contents earlier stays
-    masked, even if one stage seals it and another stage opens it again.
+    If ``protection`` is ``seals``, the field also gets the mark ``sealed``, because a key can decrypt its value. A
+    field that an earlier stage masked without a key stays masked, even if a later stage encrypts its value and another
+    stage decrypts it.
     """
     if not isinstance(after, Cell):
         return after
@@ -110,8 +113,8 @@ def masked(after: Node, before: Node, protection: Protection) -> Node:
 
 
 def opened(after: Node, before: Node) -> Node:
-    """Returns the field ``after``, which a stage has decrypted. The field is no longer masked, unless it lost its
-    contents earlier.
+    """Returns the field ``after``, which a stage has decrypted. The field is no longer marked as masked, unless an
+    earlier stage masked it without a key.
     """
     if not isinstance(after, Cell) or _is_masked_for_good(_marks(before)):
         return after

@@ -64,7 +64,8 @@ class Settings:
 
 
 def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Returns ``node``, a key or value, after effects that change nothing else in the record.
+    """Returns ``node``, a key or value, after ``effects`` have been applied. These effects change no other part of the
+    record.
 
     Args:
         effects: The effects, of one family.
@@ -165,7 +166,8 @@ def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Ce
 def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
     """Drops, keeps and renames fields of ``node``, in this order. All paths refer to the schema before the transform.
 
-    In Kafka a dropped field can reappear with a new name; here it cannot (difference D2).
+    In Kafka, a field that has been dropped can reappear under its new name if the transform also renames it. Here it
+    cannot (difference D2).
     """
     group = struct_of(node, settings.purpose)
 
@@ -219,7 +221,9 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _opened(child: Node, needs_text: bool) -> Node:
-    """Returns the field ``child``. A struct that must be converted to a string is split into its fields."""
+    """Returns the field ``child``. If ``needs_text`` is set, the field must be converted to a string, and a struct is
+    therefore split into its fields.
+    """
     if needs_text and child.schema.type is Type.STRUCT:
         return open_struct(child)
     return child
@@ -293,11 +297,11 @@ def _wrap_inside(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> No
 
 
 def _required(node: Node, purpose: str) -> Node:
-    """Returns ``node``, a key or value, with a check that rejects null, because its schema requires a value."""
+    """Returns ``node``, a key or value whose schema requires a value, with a check that rejects null."""
     rule = NotNull(purpose)
     if isinstance(node, Cell):
         return replace(node, expr=Call(rule, (node.expr,)), nullable=False)
-    assert node.present is not None  # else it could not be null
+    assert node.present is not None  # if it were None, the node could not be null
     return replace(node, present=Call(rule, (node.present,)), nullable=False)
 
 
@@ -323,8 +327,8 @@ class _InsertFields:
         return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
 
     def _fields(self, group: Group, branch: Branch) -> dict[str, Node]:
-        """Returns the fields of the struct ``group`` with the new fields in ``branch``. Some of them are in structs
-        inside the struct.
+        """Returns the fields of the struct ``group`` together with the new fields in ``branch``. A new field may be
+        inside a struct of ``group``.
         """
         fields: dict[str, Node] = {}
         for name, child in group.fields:
@@ -341,8 +345,8 @@ class _InsertFields:
         return fields
 
     def _below(self, name: str, branch: Branch, fields: dict[str, Node], group: Group) -> None:
-        """Inserts fields into the struct called ``name``. If the field of that name is not a struct, inserts
-        nothing.
+        """Inserts the new fields in ``branch`` into the field ``name`` of ``group``, which must be a struct. Does
+        nothing if the field is not a struct.
         """
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:

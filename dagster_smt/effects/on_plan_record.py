@@ -1,5 +1,5 @@
-"""Applies effects to a symbolic record. They change its key or value (``on_plan``), or its topic, headers, timestamp
-and key.
+"""Applies effects to a symbolic record. They change the key or value (``on_plan``), or the topic, the headers, the
+timestamp and the key.
 """
 
 from dataclasses import replace
@@ -131,7 +131,7 @@ def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
 def _nullify(effect: Nullify, record: PlanRecord, at: Planning) -> PlanRecord:
     """Returns ``record`` after its key or value has been set to null.
 
-    The null keeps a type even under ``nullify``, because every column has a type.
+    Even under ``nullify``, which removes the schema, the null has a type in the plan, because every column has a type.
     """
     node = at.side_of(record)
     schema = node.schema
@@ -168,9 +168,7 @@ def _keep_headers(effect: KeepHeaders, record: PlanRecord, at: Planning) -> Plan
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Copies fields of ``record`` into headers in the order of ``effects``. After that, the moved fields are
-    dropped.
-    """
+    """Copies fields of ``record`` into headers in the order of ``effects``. Then drops the fields that were moved."""
     group = struct_of(at.side_of(record), settings.purpose)
     headers = record.headers
     for number, copy in enumerate(only(effects, CopyToHeader)):
@@ -185,7 +183,7 @@ def _copy_to_headers(effects: tuple[Effect, ...], record: PlanRecord, at: Planni
 
 def _appended(headers: Cell, key: str, node: Node) -> Cell:
     expr = node.expr if isinstance(node, Cell) else node.present
-    assert expr is not None  # the fields of a stage's input come from references
+    assert expr is not None  # in the input of a stage, each field has an expression
     call = Call(AppendHeader(key, node.schema), (headers.expr, expr))
     return Cell(headers.schema, call, headers.sources | all_sources(node))
 

@@ -65,14 +65,18 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
 
 def act_of(rule: FieldRule, bit: int) -> Act:
-    """Returns a function that applies ``rule`` to the value at a key of a container."""
+    """Returns a function that applies ``rule`` to one value in a container, and sets the bit ``bit`` in
+    ``record.touched``.
+    """
     if rule.constant:
         return _constant_act(rule, bit)
     return _function_act(rule, bit)
 
 
 def text_of(rule: FieldRule) -> bytes | None:
-    """Returns the JSON with which ``rule`` replaces every string. If the result depends on the string, returns None."""
+    """Returns the JSON with which ``rule`` replaces every string. Returns None if the new value depends on the
+    string.
+    """
     if not rule.constant:
         return None
     constant = rule.of_kind("string")
@@ -82,8 +86,8 @@ def text_of(rule: FieldRule) -> bytes | None:
 
 
 def _constant_act(rule: FieldRule, bit: int) -> Act:
-    """Returns a function that applies ``rule``, which gives constants. The function decodes no value, because the first
-    byte of a value shows its kind.
+    """Returns a function that applies ``rule``, whose results are all constants. The function need not decode a value,
+    because the first byte of the JSON shows the kind of the value.
     """
     values: dict[str, Any] = {}
 
@@ -118,8 +122,8 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
-    """Returns a function that maps a kind to the function for values of that kind. For each kind, ``rule`` is called
-    only once.
+    """Returns a function that maps a kind of values to the function that ``rule`` has for them. It calls ``rule`` only
+    once for each kind.
     """
     functions: dict[str, Callable[[Any], Any] | None] = {}
 
@@ -221,8 +225,8 @@ def drop_act(bit: int) -> Act:
 
 
 def _renamer(renames: Sequence[tuple[Rename, int]]) -> Visit:
-    """Returns a function that applies all ``renames`` at once. It removes all of the fields before it inserts the first
-    one.
+    """Returns a function that applies all ``renames`` at once: it removes all fields that are renamed, and only then
+    inserts them under their new names.
     """
     paths = [rename.path for rename, _ in renames]
     collect = collector(paths)

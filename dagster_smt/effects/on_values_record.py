@@ -1,5 +1,5 @@
-"""Applies effects to records without a schema. They change the key or value (``on_values``), or topic, headers,
-timestamp and key.
+"""Applies effects to records without a schema. They change the key or value (``on_values``), or the topic, the headers,
+the timestamp and the key.
 """
 
 from typing import Any
@@ -39,8 +39,8 @@ _CONVERTED = frozenset(kind.value for kind in CONVERTED)
 
 
 def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
-    """Returns a function that applies ``transform`` to records without a schema. Its arguments are the value and the
-    record.
+    """Returns a function that applies ``transform`` to a key or value without a schema. The arguments of the function
+    are the key or value, and the record.
 
     Args:
         transform: A transform that reads the key or value of the record.
@@ -52,7 +52,9 @@ def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
 
 
 def effects_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns a function that applies ``effects``, which belong to one family. Messages contain ``purpose``."""
+    """Returns a function that applies ``effects``, which belong to one family. Messages mention ``purpose``, the
+    purpose of the transform.
+    """
     for needs in only(effects, NeedsSchema):
         return _refuse(needs)
     if CopyToHeader in family_of(effects):

@@ -1,5 +1,5 @@
-"""Determines the condition of the records that pass a stage. A run need not read other records (``model.keeps``,
-decision 16).
+"""Determines the condition that a record must satisfy to pass a stage. A run does not need to read records that do not
+satisfy it (``model.keeps``, decision 16).
 """
 
 from dagster_smt.authoring.fields.jayway_paths import finding
@@ -22,10 +22,10 @@ from dagster_smt.values.json.path import MATCH
 
 
 def passes(stage: Stage) -> keeps.Condition | None:
-    """Returns the condition under which a record passes ``stage``. Returns None if the stage does more than drop
-    records.
+    """Returns the condition under which a record passes through ``stage``. Returns None if the stage does more than
+    drop records.
 
-    The condition includes the stage's predicate. For every record that does not fail, the condition is correct.
+    The condition takes the predicate of the stage into account. It is correct for every record that does not fail.
     """
     effects = stage.transform.effects()
     rejects = only(effects, Reject)
@@ -41,7 +41,9 @@ def passes(stage: Stage) -> keeps.Condition | None:
 
 
 def _with_null_rule(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
-    """Returns ``passing`` combined with the null rule of ``stage``, which is applied before the condition."""
+    """Returns the condition under which a record passes through ``stage``. ``passing`` is the condition without the
+    stage's rule for nulls, which is applied first.
+    """
     if not stage.acts_on:
         return passing
     if stage.acts_on == "key":

@@ -18,7 +18,7 @@ from dagster_smt.model.cell import Rule
 
 @dataclass(frozen=True)
 class ByKind(FieldRule):
-    """A field rule whose value rules come from a method of a transform."""
+    """A field rule whose value rules are returned by a method of a transform."""
 
     rule: Callable[[str], Rule | None]
 
@@ -27,19 +27,20 @@ class ByKind(FieldRule):
 
 
 class FieldRules(NullDefaults, NestedPaths, Transform):
-    """The base class of transforms that change field values by a rule, which depends on the kind of the value.
+    """The base class of transforms that apply a rule to field values. The rule depends on the kind of the value.
 
-    A null stays null and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,
-    ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema, objects
-    have the kind ``map``, whole numbers ``int64``, and other numbers ``float64``.
+    A null stays null, and the ledger does not count it. Kinds are Connect's types in lower case (``string``, ``int64``,
+    ``map``, ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema,
+    objects have the kind ``map``, whole numbers ``int64``, and other numbers ``float64``.
 
-    The class is for transforms from other packages. Its rules are methods, and therefore Python code that no other
-    engine can read: the JVM lane leaves such a chain to the Python evaluator. A transform in this package needs effects
-    that are data. Such a transform lists ``Change`` effects with a named ``FieldRule`` instead, as ``MaskField`` does.
+    The class is intended for transforms from other packages. Its rules are methods, and therefore Python code that no
+    other engine can read: chains with such a transform run in the Python evaluator instead of the JVM lane. Transforms
+    in this package need effects that are data. They list ``Change`` effects with a named ``FieldRule``, as
+    ``MaskField`` does.
     """
 
     action: ClassVar[str] = "changed"
-    """The ledger's word for what the transform does at each path."""
+    """The ledger's word for the action of the transform at each path."""
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to change.")
 
     def check(self) -> Iterator[tuple[str, str, str]]:
@@ -49,7 +50,7 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
     def rule(self, kind: str) -> Rule | None:
         """Returns the rule for values of the kind ``kind``. None leaves the values as they are.
 
-        If a rule changes the type, it has the attribute ``returns``. A field stays optional if it was optional.
+        A rule that changes the type of a value has the attribute ``returns``. An optional field stays optional.
 
         Raises:
             DataError: Values of this kind are rejected, unless they are null.

@@ -1,6 +1,4 @@
-"""Applies ``Route`` to a symbolic record. The result is an expression for the new topic, and the touches for the
-ledger.
-"""
+"""Applies ``Route`` to a symbolic record: plans an expression for the new topic, and the touches for the ledger."""
 
 from dataclasses import replace
 
@@ -90,7 +88,9 @@ def _as_text(by: ByField, node: Node) -> Cell:
 
 
 def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of a field of the kind ``kind``, which is not a string and cannot be converted to one."""
+    """Returns the problem of a field of the kind ``kind``. Such a field contains no topic, because it is neither a
+    string nor converted to one by ``by``.
+    """
     if by.converts:
         statement = f"only a string, number or boolean can be a topic, but {by.label} is {kind}"
         return "SMT452", statement, "name another field"

@@ -24,7 +24,7 @@ class TextField(FieldRule):
     Attributes:
         rule: The rule. Its method ``TextRule.program`` describes the rule to the JVM lane.
         kinds: The kinds of values that the rule accepts.
-        verb: The action, as in the message about a different kind.
+        verb: The action, as in the message that rejects a value of another kind.
     """
 
     name = "text"
@@ -47,13 +47,15 @@ class TextField(FieldRule):
 
 
 class TextTransform(NullDefaults, NestedPaths, Transform):
-    """The base class of transforms that replace strings with other strings. A null stays null and is not counted."""
+    """The base class of transforms that replace strings with other strings. A null stays null, and the ledger does not
+    count it.
+    """
 
     null = "pass"
     action: ClassVar[str] = "masked"
     """The ledger's word for the change."""
     opens: ClassVar[bool] = False
-    """True if the transform restores values that were sealed with a key."""
+    """True if the transform decrypts values that were encrypted with a key."""
     form: ClassVar[str] = ""
     """The form of the new value, as the ledger shows it."""
     kinds: ClassVar[tuple[str, ...]] = ("string",)

@@ -1,4 +1,6 @@
-"""The problems of ``SetTimestamp`` if a field is not a time. They serve records with and without a schema."""
+"""Defines the problems of ``SetTimestamp`` with a field that is not a time. They are the same for records with and
+without a schema.
+"""
 
 from dagster_smt.values.needs import Needed
 

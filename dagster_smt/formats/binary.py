@@ -8,7 +8,7 @@ LETTERS = {"short": "h", "integer": "i", "long": "q", "float": "f", "double": "d
 
 
 def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
-    """Returns two functions, which read and write numbers of a type.
+    """Returns two functions: one reads and one writes numbers of the type ``kind``.
 
     Args:
         kind: One of ``LETTERS``.
@@ -35,7 +35,7 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
 
 def read_boolean(data: bytes) -> bool:
     """Converts ``data`` to a boolean as ``org.apache.kafka.common.serialization.BooleanDeserializer`` does. Raises
-    ``ValueError`` for other bytes.
+    ``ValueError`` if the bytes are not a boolean.
     """
     if data not in (b"\0", b"\1"):
         raise ValueError("the bytes are not a boolean, which is one byte, 0 or 1")

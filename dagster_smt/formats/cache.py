@@ -1,5 +1,5 @@
-"""Bounded caches for objects that are built only once per schema. Without bounds, the caches could exceed the memory,
-because a topic may have any number of schemas.
+"""Bounded caches for objects that are built only once per schema. A topic may have any number of schemas, so a cache
+without a limit could use up the memory.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ MOST_NODES = 1_000_000
 class Cache(dict[K, V]):
     """A dictionary that is emptied before it exceeds ``LIMIT`` entries.
 
-    A key may be the ``id`` of a schema if the value refers to the schema: no other object can then get the same id
-    while the entry exists.
+    The ``id`` of a schema object may be a key if the value of the entry refers to this schema. The schema then stays in
+    memory as long as the entry, so that no other object can get the same id.
     """
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -45,9 +45,9 @@ class TextCache(Cache[bytes, V]):
 class BySchema(Generic[V]):
     """A cache of objects that are built once per schema.
 
-    The cache key is the ``id`` of the schema object, because hashing or comparing a large schema takes longer than a
-    lookup may take. The entry refers to the schema, so that the id stays valid. The cache is emptied before its schemas
-    exceed ``MOST_NODES`` fields, because large schemas take up more memory.
+    The key of an entry is the ``id`` of the schema object, because it would take too long to hash or compare a large
+    schema at each lookup. The entry refers to the schema, so that the id stays valid. The cache is emptied before its
+    schemas have more than ``MOST_NODES`` fields together, because large schemas take up more memory.
 
     Args:
         make: Builds the object of a schema. If it raises an error, nothing is cached.

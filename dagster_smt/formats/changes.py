@@ -1,4 +1,4 @@
-"""Reads change data. A message of ``debezium-json`` or ``canal-json`` is converted into its row and its metadata."""
+"""Reads change data: converts a message of ``debezium-json`` or ``canal-json`` into its row and its metadata."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -24,9 +24,9 @@ _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es",
 
 
 def change_reader(form: Format) -> Convert:
-    """Returns a function that converts a parsed message of the format ``form`` into the fields of the format's schema.
+    """Returns a function that converts a parsed message into the fields of the schema of ``form``.
 
-    The function raises ``DataError``.
+    The function raises ``DataError`` if the message does not fit.
     """
     assert form.schema is not None
     debezium = form.kind == "debezium-json"
@@ -41,8 +41,8 @@ def change_reader(form: Format) -> Convert:
 
 
 def _debezium(data: Any) -> Message:
-    """Returns the payload of ``data``, a Debezium message. The JSON of the message's schema is added under the name
-    ``(schema)``.
+    """Returns the payload of ``data``, a Debezium message. The result also contains the JSON of the message's own
+    schema, under the name ``(schema)``.
     """
     if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
         schema = data["schema"]
@@ -114,8 +114,8 @@ def _taker(name: str, form: Format) -> Take:
 
 
 def _changed(message: Message) -> list[str] | None:
-    """Returns the names of the fields that differ between the rows of ``message`` before and after the change. Returns
-    None if one of the rows is missing.
+    """Returns the names of the fields whose value differs between the two rows of ``message``: the row before the
+    change, and the row after it. Returns None if one of the rows is missing.
     """
     before, after = message.get("before"), message.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
@@ -150,9 +150,10 @@ def _first(rows: Any) -> Any:
 
 
 def _converter(schema: Schema, form: Format, name: str) -> Convert:
-    """Returns a function that converts values to the declared type ``schema``.
+    """Returns a function that converts values to the declared type ``schema``. ``name`` is the name of the field in
+    messages.
 
-    Any value can become a string or a map of strings; timestamps are milliseconds.
+    Any value can become a string or a map of strings. Timestamps are numbers of milliseconds.
     """
     if schema.logical == "Timestamp":
         return lambda data: JavaDate(_whole(data, schema, name))
@@ -185,8 +186,8 @@ def _text(data: Any) -> str:
 
 
 def _lenient(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns a function like ``reader`` for values of ``schema`` that are strings, because Canal writes all values as
-    strings.
+    """Returns a function that converts values to the declared type ``schema``. The values are strings, because Canal
+    writes all values as strings.
 
     Each string is read as the column's type.
     """

@@ -1,4 +1,4 @@
-"""Reads and writes CSV. A record is one line with the columns of its schema, in their order."""
+"""Reads and writes CSV. A record is one line that contains the columns of the schema, in their order."""
 
 import base64
 import csv
@@ -20,13 +20,15 @@ from dagster_smt.values.times.moment_texts import clock_text, moment_text
 csv.field_size_limit(2**31 - 1)  # Python's limit of 131,072 characters protects against unclosed quotes in files
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _END = "\r\n"
-"""The line end of Python's CSV writer. Because of it, the writer quotes strings that contain a line end. A record is a
+"""The line end that Python's CSV writer uses. The writer then quotes strings that contain a line end. A record is a
 line without its line end.
 """
 
 
 def csv_codec(form: Format) -> tuple[Decode, Encode]:
-    """Returns two functions for ``form``, which read and write lines with the options of Flink's ``csv``."""
+    """Returns two functions: one reads and one writes lines of CSV. ``form`` has the options of Flink's format
+    ``csv``.
+    """
     options = form.settings
     null, style = options.get("null-literal"), dialect(options)
     fields = []
@@ -60,7 +62,9 @@ def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
 
 
 def _unescaped(text: str, escape: str) -> str:
-    """Returns ``text`` with escaped letters, such as ``\\n``, replaced with their characters, as in Flink."""
+    """Returns ``text`` with characters in place of their escapes, such as ``\\n``, as in Flink. ``escape`` is the
+    escape character.
+    """
     return re.sub(
         f"{re.escape(escape)}(.)", lambda match: escape + _LETTERS.get(match[1], match[1]), text, flags=re.DOTALL
     )

@@ -61,7 +61,9 @@ def parsed_float(text: str, schema: Schema) -> float | None:
 
 
 def text_reader(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns a function like ``formats.json.reader`` for strings. It reads each string as the type ``schema``."""
+    """Returns a function that reads each string as a value of the type ``schema``. Like ``formats.json.reader``, the
+    function returns Python values.
+    """
     exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
     if schema.type in FLOATS:
         return _float_reader(schema, exactly, where)
@@ -81,10 +83,10 @@ def _float_reader(schema: Schema, exactly: Convert, where: str) -> Convert:
 
 
 def null_or(data: Any, schema: Schema, name: str, convert: Callable[[Any], Any]) -> Any:
-    """Returns ``data`` converted with ``convert``, or null if ``data`` is null and the schema allows it.
+    """Returns the result of ``convert`` for ``data``. Returns null if ``data`` is null and ``schema`` is optional.
 
     Raises:
-        DataError: SMT401.
+        DataError: SMT401, naming the field ``name``, if ``data`` is null and ``schema`` is required.
     """
     if data is None and not schema.optional:
         raise data_error("SMT401", f"null in the required field '{name}'")

@@ -1,4 +1,4 @@
-"""Reads and writes Avro and Protobuf with one schema per topic. The records contain only values, without a schema
+"""Reads and writes Avro and Protobuf with one schema per topic. A record contains only the value, without a schema
 id.
 """
 
@@ -23,8 +23,8 @@ Write = Callable[[Any], bytes]
 
 
 def described(form: Format) -> Avro | Protobuf | None:
-    """Returns the prepared schema of ``form``. It comes from the option ``schema`` or ``descriptor``, else from the
-    columns. Returns None if the format has neither.
+    """Returns the prepared schema of ``form``. The schema is in the option ``schema`` or ``descriptor``; without such
+    an option, it is derived from the columns. Returns None if the format has neither.
 
     Raises:
         ConfigError: SMT273 if the option is not a schema of the format; SMT274 if the format rejects column names.
@@ -46,7 +46,7 @@ def described(form: Format) -> Avro | Protobuf | None:
 
 
 def descriptor_files(text: str) -> list[bytes]:
-    """Returns the files in ``text``, a descriptor set in base64.
+    """Returns the files in ``text``, a Protobuf descriptor set in base64.
 
     Raises:
         ConfigError: SMT273 if the string is not such a set.
@@ -60,9 +60,9 @@ def descriptor_files(text: str) -> list[bytes]:
 
 
 class DescribedCodec:
-    """A codec for values of one schema.
+    """A codec for the values of a topic, which all have the same schema.
 
-    Without a schema it can only write, each record with the schema of the record.
+    If the format has no schema, the codec can only write: it writes each record with the schema of the record.
     """
 
     def __init__(self, form: Format):

@@ -1,8 +1,8 @@
 """Converts JSON payloads with a schema into Python values, and Python values into JSON, by the rules of
 ``JsonConverter``.
 
-Reading is strict where Connect coerces silently: a payload that does not fit its schema is rejected (difference D5).
-But a float field accepts an integer. As in Connect, unknown keys of a struct are dropped, and missing keys become null.
+Where Connect silently converts a payload that does not fit its schema, this module rejects the payload (difference D5).
+A float field does accept an integer. As in Connect, unknown keys of a struct are dropped, and missing keys become null.
 """
 
 import base64
@@ -38,7 +38,7 @@ Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MOST_DIGITS = 10_000
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""Maps strings to the floats that JSON cannot write as numbers."""
+"""Maps the strings for floats that JSON cannot express as numbers to these floats."""
 
 
 _EXAMPLES = {
@@ -47,7 +47,9 @@ _EXAMPLES = {
     "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
     "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
 }
-"""Maps each logical type to two descriptions of its values: as strings, and in the form of Connect's converter."""
+"""Maps each logical type to two descriptions of its values, for hints: as strings, and in the form that Connect's
+converter uses.
+"""
 _WITH_TEXTS = ("json_schema", "debezium-json", "canal-json")
 _MILLISECONDS = "; with more digits than milliseconds declare the column STRING"
 
@@ -58,8 +60,8 @@ def misfit(schema: Schema, where: str, hint: str = "") -> DataError:
 
 
 def _hint(schema: Schema, form: Format) -> str:
-    """Returns the hint for a date, timestamp or decimal that does not fit ``schema``. The hint names the option, and
-    the values that the option accepts.
+    """Returns the hint for a date, timestamp or decimal that does not fit ``schema``. The hint names an option of the
+    format, and the values that this option accepts.
     """
     if form.kind not in _WITH_TEXTS or schema.logical not in _EXAMPLES:
         return ""
@@ -72,9 +74,10 @@ def _hint(schema: Schema, form: Format) -> str:
 
 
 def reader(schema: Schema, form: Format, where: str = "") -> Convert:
-    """Returns a function that converts parsed JSON into Python values of ``schema``.
+    """Returns a function that converts parsed JSON into Python values of ``schema``. ``where`` is the path in messages.
 
-    The function raises ``DataError`` SMT414 or SMT401.
+    The function raises ``DataError`` SMT414 for a value that does not fit the type, and SMT401 for a null in a required
+    field.
     """
     convert = _read_type(schema, form, where)
     default = schema.default if form.replace_null_with_default else None
@@ -118,8 +121,8 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _refuse(schema: Schema, where: str) -> Convert:
-    """Returns a function that rejects every value of ``schema``. Connect's converter would follow the name of the
-    logical type and ignore the type itself.
+    """Returns a function that rejects every value. ``schema`` has the name of a logical type, but a different type;
+    Connect's converter would ignore the type.
     """
 
     def refuse(data: Any) -> Any:
@@ -150,7 +153,7 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
             raise misfit(schema, where)
         if isinstance(data, float):
             value = rounded(data, single)
-        else:  # as a BigDecimal, so -0.0 becomes 0.0
+        else:  # as in Java's BigDecimal, -0.0 becomes 0.0
             value = nearest_float32(data) if single else exact_double(data)
         if not math.isfinite(value):
             raise misfit(schema, where)
@@ -160,8 +163,8 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
 
 
 class Inexact(Exception):
-    """Raised if a double does not determine the number that the JSON contains. The JSON must then be read again with
-    exact numbers.
+    """Raised if a number in JSON is not determined by the double to which it was parsed. The JSON must then be parsed
+    again with exact numbers.
     """
 
 
@@ -242,7 +245,8 @@ def _decimal_parser(schema: Schema, form: Format, where: str) -> Callable[[Any],
     def parse(data: Any) -> Decimal:
         if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
             return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
-        if texts:  # base64 is not tried: "1234" is also base64, and the meaning must not depend on the digits
+        # base64 is not accepted in addition: "1234" is also base64, so the digits would determine the meaning
+        if texts:
             number = parse_big_decimal(data) if type(data) is str else None
             if number is None:
                 raise misfit(schema, where, hint)
@@ -441,7 +445,9 @@ def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
 
 
 def resolve_defaults(schema: Schema, form: Format) -> Schema:
-    """Returns ``schema`` with decoded defaults. ``schema_from_json`` leaves defaults in their JSON form."""
+    """Returns ``schema`` with decoded defaults. In the result of ``schema_from_json``, defaults are still in their JSON
+    form.
+    """
     inner = schema.with_(
         fields=tuple((n, resolve_defaults(c, form)) for n, c in schema.fields),
         keys=schema.keys and resolve_defaults(schema.keys, form),

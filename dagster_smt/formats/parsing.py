@@ -1,5 +1,5 @@
-"""Parses and converts JSON of values with a schema. The JSON is parsed as a whole, with exact numbers if the schema
-needs them.
+"""Parses JSON and converts it into values of a schema. A document is parsed as a whole, with exact numbers if the
+schema needs them.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ _exact_json = msgspec.json.Decoder(float_hook=json_decimal)
 
 
 def parse_json(data: bytes, exact: bool = False) -> Any:
-    """Parses ``data``, a whole JSON document. Integers are exact and, with ``exact``, fractions are also exact
+    """Parses ``data``, a whole JSON document. Integers are always exact. If ``exact`` is set, fractions are also exact
     (``Decimal``).
     """
     check_depth(data)
@@ -30,11 +30,11 @@ def parse_json(data: bytes, exact: bool = False) -> Any:
 
 
 def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
-    """Parses the JSON ``data``, and returns the result of ``convert``. If the converter needs exact fractions, the JSON
-    is parsed a second time.
+    """Parses the JSON ``data``, and returns the result of ``convert``. If ``convert`` needs exact fractions, parses the
+    JSON a second time.
 
-    A number that no double can hold also leads to the second parse, because it may be in a field that the schema does
-    not have.
+    The second parse also follows if no double can hold one of the numbers. That number may be in a field that the
+    schema does not have, so it is not yet an error.
     """
     room.reset()
     try:
@@ -49,9 +49,7 @@ def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
 
 
 def has_decimals(schema: Schema | None) -> bool:
-    """Returns True if ``schema`` or an inner schema is a decimal, because the numbers of a decimal must be read
-    exactly.
-    """
+    """Returns True if ``schema`` contains a decimal, at any depth. The numbers of a decimal must be read exactly."""
     if schema is None:
         return False
     return schema.logical == "Decimal" or any(map(has_decimals, schema.children))

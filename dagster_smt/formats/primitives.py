@@ -14,9 +14,10 @@ Encode = Callable[[Schema | None, Any], bytes]
 
 
 def primitive_codec(form: Format) -> tuple[Decode, Encode]:
-    """Returns two functions for ``form``, which read and write values as ``ShortConverter`` and similar converters do.
+    """Returns two functions: one reads and one writes values of ``form``, as ``ShortConverter`` and similar converters
+    do.
 
-    Numbers are big-endian and have exactly the type's length. A value of a different type is rejected.
+    Numbers are big-endian, and have exactly the length of the type. A value of a different type is rejected.
     """
     kind = PRIMITIVES[form.kind]
     read, write = (read_boolean, write_boolean) if kind is Type.BOOLEAN else number_codec(form.kind)
@@ -38,9 +39,9 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
 
 
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
-    """Returns ``value`` if it has the type ``kind`` of the converter.
+    """Returns ``value`` if it has the type ``kind``, which the converter of ``form`` expects.
 
-    For other values, raises an error where Connect raises ``DataException``.
+    Raises an error for a value of a different type, where Connect raises ``DataException``.
     """
     if kind is Type.BOOLEAN:
         fits = type(value) is bool

@@ -44,16 +44,16 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 
 class Read(Protocol):
-    """A function that returns the schema and the value in bytes. It needs the topic, because schemas in a registry have
-    versions per source topic.
+    """A function that decodes the bytes of a key or value, and returns the schema and the value. It needs the topic of
+    the record, because the version of a schema in a registry depends on the topic.
     """
 
     def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
 
 
 class Write(Protocol):
-    """A function that returns a value as bytes. It needs the topic, because subjects in a registry depend on the target
-    topic.
+    """A function that encodes a key or value, and returns the bytes. It needs the topic to which the record is written,
+    because the subject of a schema in a registry depends on that topic.
     """
 
     def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...
@@ -63,9 +63,9 @@ class Write(Protocol):
 class SideCodec:
     """The functions that read and write a record's key or value (a side).
 
-    ``fills_nulls`` is true if both functions replace a null with the default of its field. A side with such a field is
-    encoded again even if no stage has changed it. Otherwise, one topic would have nulls in some records and defaults in
-    others.
+    ``fills_nulls`` is true if both functions replace a null with the default of its field. A key or value with such a
+    field is encoded again even if no stage has changed it. Otherwise, one topic would contain nulls in some records and
+    defaults in others.
     """
 
     read: Read
@@ -74,7 +74,7 @@ class SideCodec:
 
 
 _ARRAY = f"to turn each element of a value into a row of a table of columns, set json.{ARRAYS_AS_ROWS} to true"
-"""The hint for an array, if the format declares a row."""
+"""The hint for a value that is an array, although the format declares a row."""
 
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
@@ -113,12 +113,14 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
 
 
 def has_defaults(schema: Schema) -> bool:
-    """Returns True if ``schema`` or an inner schema has a default, which can replace a null."""
+    """Returns True if ``schema`` contains a default at any depth. Such a default can replace a null."""
     return schema.default is not None or any(map(has_defaults, schema.children))
 
 
 class SelfDescribed(Protocol):
-    """A reader of records that contain or name their schema (see ``EnvelopeReader`` and ``RegistryReader``)."""
+    """A reader of records that contain their schema, or that contain its id in a registry (see ``EnvelopeReader`` and
+    ``RegistryReader``).
+    """
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
     def schema_text(self, data: bytes | None) -> bytes | None: ...
@@ -136,8 +138,8 @@ def self_described(form: Format, side: Literal["key", "value"] = "value") -> Sel
 
 
 def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
-    """Returns a function that finds the headers of a record that name its registry schemas. For records without such
-    headers, the function returns None.
+    """Returns a function that maps keys or values to their headers. A header contains the id of a schema in a registry.
+    For data without a readable header, the function returns None.
     """
     text = self_described(form).schema_text
 
@@ -165,7 +167,8 @@ def _of_codec(form: Format, decode: Decode, encode_value: Encode) -> SideCodec:
 
 
 def _write_schemaless(schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-    if schema is not None:  # a stage has set a side with a schema, for example ValueToKey from the other side
+    # a stage has set a key or value with a schema; for example, ValueToKey has made a key from a value with a schema
+    if schema is not None:
         return encoder.encode(writer(schema, Format())(value))
     return encode(value)
 
@@ -207,7 +210,7 @@ class _DeclaredReader:
 
 
 class EnvelopeReader:
-    """A reader of envelopes, with a cache of readers by the JSON of the schema."""
+    """A reader of envelopes. It caches one reader for each schema, by the JSON of the schema."""
 
     def __init__(self, form: Format):
         self.form = form
@@ -238,12 +241,12 @@ class EnvelopeReader:
         return bounded_text(bytes(_envelope(data).schema))
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
-        """Returns the schema that the JSON ``text`` describes; None if the JSON is ``null``."""
+        """Returns the schema that the JSON ``text`` describes. If the JSON is ``null``, returns None."""
         return self._known(text)[0]
 
     def schema_id(self, text: bytes) -> str:
-        """Returns a string for reports about the schema that the JSON ``text`` describes. It consists of the schema's
-        name, and the beginning of the JSON's digest.
+        """Returns a string that identifies a schema in reports. It consists of the name of the schema and the beginning
+        of a digest of its JSON, which is ``text``.
         """
         try:
             schema = self._known(text)[0]
@@ -275,8 +278,8 @@ class EnvelopeReader:
         except ConfigError as error:
             first = error.problems[0]
             raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from None
-        # schemas with the same JSON are one object; the key is a string: 1.0 and 1.00 are equal in Python, but not in
-        # Connect
+        # schemas with the same JSON are one object; the cache key is a string, because the defaults 1.0 and 1.00 are
+        # equal in Python, but not in Connect
         canonical = encoder.encode(schema_to_json(schema, lambda s: repr(s.default)))
         schema = self.by_text.get(canonical) or schema
         self.by_text[canonical] = schema
@@ -295,9 +298,7 @@ def bounded_text(text: bytes) -> bytes:
 
 
 def unusable_schema(reason: str) -> DataError:
-    """Returns the error for a record with a schema that cannot be used because it is too large. ``reason`` names the
-    limit.
-    """
+    """Returns the error for a record whose schema is too large. ``reason`` names the limit."""
     return data_error("SMT467", f"the record's schema is too large: {reason}", "check the producer of the records")
 
 
@@ -319,7 +320,7 @@ def not_an_envelope() -> DataError:
 
 
 class _SideWriter:
-    """A writer of keys or values, with a cache of writers and of JSON by schema."""
+    """A writer of keys or values. It caches one writer for each schema, and the JSON of each schema."""
 
     def __init__(self, form: Format):
         self.form = form
@@ -346,7 +347,7 @@ class _SideWriter:
         return encoder.encode({"schema": text, "payload": convert(value)})
 
     def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns a message about ``value``, a new row, as bytes, as Flink's formats write it."""
+        """Returns the bytes of a message that inserts the row ``value``, in the form that Flink's formats write."""
         if value is None:
             return None
         if schema is None:
@@ -358,8 +359,8 @@ class _SideWriter:
         return encoder.encode({"data": [row], "type": "INSERT"})
 
     def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns ``value`` as UTF-8 if it is a string. If a stage has produced a value of a different type, returns it
-        as JSON (see decision 0002).
+        """Returns ``value`` as UTF-8 if it is a string. A stage may have produced a value of a different type; returns
+        such a value as JSON (see decision 0002).
         """
         if value is None or isinstance(value, str):
             if value is None:

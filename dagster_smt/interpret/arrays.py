@@ -1,4 +1,4 @@
-"""Splits values that are arrays into rows of a topic table. Each element becomes a separate value."""
+"""Splits values that are arrays into rows of a topic table. Each element becomes a separate row."""
 
 from collections.abc import Sequence
 

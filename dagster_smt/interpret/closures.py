@@ -1,7 +1,7 @@
 """Compiles expressions into Python functions, with which the Python evaluator runs a plan.
 
 For example, ``Call(rule, (Ref(("value", "a")),))`` becomes a function that reads ``record.value["a"]`` and calls the
-rule. Compiling once avoids a walk through the expression for each record.
+rule. An expression is compiled once, so that it need not be interpreted for each record.
 
 Elements of arrays and maps: an expression inside an ``Each`` refers to the current element by a name. Functions only
 receive the record, so the element cannot be an argument. Instead the loop and the functions inside share a *box*, a
@@ -20,11 +20,13 @@ from dagster_smt.values.java.regex import compile_java
 
 Function = Callable[[Record], Any]
 Items = Mapping[str, list[Any]]
-"""Maps the names of elements in scope to the boxes that contain them."""
+"""Maps the name of each element in scope to the box that contains the element."""
 
 
 def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that computes the value of ``expr`` from the record before the stage."""
+    """Returns a function that computes the value of ``expr`` from a record. The record is the record before the
+    stage.
+    """
     if isinstance(expr, Const):
         value = expr.value
         return lambda record: value
@@ -92,7 +94,9 @@ def _any_item(expr: AnyItem, items: Items) -> Function:
 
 
 def _selector(select: Select) -> Callable[[Any], Collection[Any]]:
-    """Returns a function that returns the indexes or keys that ``select`` selects in an array or map."""
+    """Returns a function that receives an array or map, and returns the indexes or keys that ``select`` selects in
+    it.
+    """
     if isinstance(select, Every):
         return lambda value: value.keys() if type(value) is dict else range(len(value))
     if isinstance(select, Index):
@@ -141,7 +145,9 @@ def _call(expr: Call, items: Items) -> Function:
 
 
 def _per_topic(run: Callable[[Any], Any]) -> Function:
-    """Returns a function of a record that calls ``run`` with its topic. The result for each topic is cached."""
+    """Returns a function of a record that calls ``run`` with the topic of the record. The results are cached by
+    topic.
+    """
     known: dict[str | None, Any] = {}
 
     def get(record: Record) -> Any:
@@ -170,7 +176,9 @@ def _field_of_value(name: str) -> Function:
 
 
 def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that computes the value of ``node`` from the record before the stage."""
+    """Returns a function that computes the value of ``node`` from a record. The record is the record before the
+    stage.
+    """
     if not isinstance(node, Group):
         return expr_function(node.expr, items)
     base = node.present.path if isinstance(node.present, Ref) else None

@@ -21,7 +21,9 @@ from dagster_smt.model.topics.format import Format
 
 TIMESTAMP = 1_556_204_536_123
 EXAMPLE_KEY = "EXAMPLE_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
-"""The environment variable to which the examples of transforms with keys refer, and its value: the bytes 0 to 31."""
+"""The name and the value of an environment variable. The examples of transforms that need a key refer to it; its value
+is the bytes 0 to 31 in base64.
+"""
 _PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))
 
 
@@ -102,10 +104,10 @@ def _written(codec: SideCodec, schema: Schema | None, value: Any) -> str:
 
 
 def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, typed: bool) -> str:
-    """Returns the result of the transform ``cls`` for the JSON ``before``. If the record is rejected, returns
+    """Runs the transform ``cls`` on the JSON ``before``, and returns the result. If the record is rejected, returns
     ``refused: `` and the problem.
 
-    With ``typed``, the schema is ``schema_of``.
+    With ``typed``, the JSON has a schema, which ``schema_of`` infers.
     """
     chain = Chain((Stage("t", cls.model_validate(options), "value"),))
     if typed:
@@ -124,8 +126,8 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
-    """Returns a string with the changes that ``example`` makes to its input schema. If no struct changes, the string is
-    empty.
+    """Returns the changes that ``example`` makes to its input schema, as a string. The string is empty if the example
+    changes no struct.
     """
     if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)
@@ -146,7 +148,7 @@ def with_schema(cls: type[Transform], example: Example) -> str:
 
 
 def schema_of(value: Any) -> Schema:
-    """Returns the Connect schema of ``value``, a JSON value. All its fields are required."""
+    """Returns the Connect schema of ``value``, a JSON value. All fields in the schema are required."""
     if isinstance(value, dict):
         fields = []
         for name, child in value.items():

@@ -1,8 +1,8 @@
 """Runs foreign stages in the Python evaluator. Adjacent stages run together in the host, one batch at a time.
 
-Three kinds of stages need the host: a foreign transform whose predicate the host can test; a foreign transform with a
-predicate that only Python can test; and a transform of ours with a foreign predicate. Only stages of the first kind run
-together.
+Three kinds of stages need the host. First, a foreign transform whose predicate the host can also test. Second, a
+foreign transform with a predicate that only Python can test. Third, a transform of this package with a foreign
+predicate. Only stages of the first kind run together.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ Test = Callable[[Record], bool]
 
 @dataclass
 class ForeignRun:
-    """Adjacent foreign stages of a chain, which run together.
+    """Adjacent foreign stages of a chain, which run together in the host.
 
     Attributes:
         chain: The chain.
@@ -42,7 +42,7 @@ class ForeignRun:
 
     @cached_property
     def segment(self) -> ForeignSegment:
-        """The stages inside the host process, which starts with the first batch."""
+        """The stages as they run inside the host. The host process starts with the first batch."""
         classes = self.classes or classes_for(self.chain.foreign)
         entries, firsts, operations = {}, first_entries(self.chain), []
         for index in self.indexes:
@@ -55,7 +55,8 @@ class ForeignRun:
         return segment
 
     def run(self, records: list[Record]) -> dict[int, Lost]:
-        """Runs the stages on ``records``, which are changed in place. Returns the lost records by position.
+        """Runs the stages on ``records``, which are changed in place. Returns the records that a stage drops or
+        rejects, by their position in ``records``.
 
         Raises:
             EngineError: The host cannot run.
@@ -81,8 +82,8 @@ class ForeignRun:
         return losses
 
     def _tested(self, records: list[Record], test: Test, lost: dict[int, Lost]) -> list[int]:
-        """Returns the positions of those ``records`` on which the stage acts. Records on which the test fails are added
-        to ``lost``.
+        """Returns the positions of those ``records`` on which the stage acts, according to ``test``. If ``test`` fails
+        for a record, adds the record to ``lost``.
         """
         positions = []
         for number, record in enumerate(records):
@@ -103,7 +104,7 @@ class ForeignRun:
             lost[number] = Lost(self.indexes[0], problem_of_record(error))
 
     def one(self, record: Record) -> object:
-        """Runs the stages on ``record``, as the function of a stage does. Returns ``DROPPED`` if the record is dropped.
+        """Runs the stages on a single record, which is changed in place. Returns ``DROPPED`` if the record is dropped.
 
         Raises:
             DataError: A stage rejects the record.
@@ -128,7 +129,8 @@ Functions = Callable[[int], tuple[Test | None, Apply]]
 def foreign_runs(
     chain: Chain, functions: Functions, classes: Classes | None = None, *, join: bool = True
 ) -> dict[int, ForeignRun]:
-    """Returns the foreign stages of ``chain``. Adjacent stages are grouped, by the index of their first stage.
+    """Returns the foreign stages of ``chain``, grouped so that adjacent stages run together. The key of a group is the
+    index of its first stage.
 
     Args:
         chain: The chain.

@@ -1,6 +1,6 @@
-"""Infers a schema from sampled JSON records that have no schema.
+"""Infers a schema from a sample of JSON records that have no schema.
 
-The schema is only for reports; no chain is planned with it.
+The schema is only used in reports; no chain is planned with it.
 """
 
 import json
@@ -10,16 +10,16 @@ from typing import Any
 from dagster_smt.model.schema import Schema, Type, optional
 
 _UNKNOWN = Schema(Type.STRING, optional=True, version=-1)
-"""The schema of a field that has been null in all records so far. Its version marks it, because inferred schemas have
-no version.
+"""The schema of a field that has been null in all records so far. It is recognized by its version, because inferred
+schemas have no version.
 """
 
 
 def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
     """Returns a schema that fits all ``values``, which are JSON. Returns None if a value is not an object.
 
-    A field is optional if it is missing or null in some records. If records differ, whole numbers and doubles become
-    doubles, and other combinations become strings.
+    A field is optional if it is missing or null in some records. If the types of a field differ between records, whole
+    numbers and doubles become doubles, and all other combinations become strings.
     """
     schema: Schema | None = None
     for value in values:
@@ -35,7 +35,7 @@ def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
 
 
 def _known(schema: Schema) -> Schema:
-    """Returns ``schema`` with strings in place of types that are still unknown."""
+    """Returns ``schema`` in which each type that is still unknown is a string."""
     if schema.type is Type.STRUCT:
         return schema.with_(fields=tuple((name, _known(child)) for name, child in schema.fields))
     return schema.with_(version=None, values=_known(schema.values) if schema.values is not None else None)

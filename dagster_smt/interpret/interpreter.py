@@ -27,7 +27,7 @@ class Outcome:
 
     Attributes:
         status: ``PASSED``, ``DROPPED_STATUS`` or ``FAILED``.
-        stage: Index of the stage that dropped or rejected the record, or ``NO_STAGE``, ``KEY_CONVERTER``,
+        stage: The index of the stage that dropped or rejected the record, or ``NO_STAGE``, ``KEY_CONVERTER`` or
             ``VALUE_CONVERTER``.
         problem: The reason for a failure.
     """
@@ -51,7 +51,7 @@ class Batch:
     lost: dict[int, Outcome] = field(default_factory=dict)
 
     def left(self, records: list[Record]) -> list[Record]:
-        """Returns those ``records`` that have neither been dropped nor failed."""
+        """Returns those ``records`` that are left: they have neither been dropped nor failed."""
         if self.lost:
             return [record for record in records if record.number not in self.lost]
         return records
@@ -59,11 +59,11 @@ class Batch:
 
 KEPT_OUTCOME = Outcome()
 AfterStage = Callable[[int, list[Record], dict[int, Outcome]], None]
-"""A function that receives the index of a stage, the records that are left after the stage, and the lost records by
-position.
+"""A function that receives three arguments: the index of a stage, the records that are left after the stage, and the
+results of all dropped or failed records by position.
 """
 NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
-"""The result for a message without a row. The converter drops such a message, not a stage."""
+"""The result for a message that contains no row. It is the converter that drops such a message, not a stage."""
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 
 
@@ -75,10 +75,11 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """Returns the sides (key or value) of ``written`` whose schemas are registered in subjects of the target topic.
+    """Returns the sides (key or value) whose schemas in ``written`` are registered in subjects that depend on the
+    target topic.
 
-    If a record moves to another topic, these sides are written even if no stage has changed them, as by Connect's
-    converters. Readers of that topic look for the schemas in the topic's subjects.
+    If a record moves to another topic, these sides are encoded again even if no stage has changed them, as in Connect's
+    converters. Readers of the new topic look for the schemas in that topic's subjects.
     """
     forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
     bits = 0
@@ -100,8 +101,8 @@ field value.
 
 
 def _router(chain: Chain) -> int:
-    """Returns the index of the last stage of ``chain`` that has a topic in its ledger. Without such a stage, returns
-    the index of the last stage.
+    """Returns the index of the last stage of ``chain`` that can change the topic, according to the ledger. If no stage
+    can, returns the index of the last stage.
     """
     routers = []
     for n, s in enumerate(chain.stages):
@@ -115,8 +116,8 @@ def _router(chain: Chain) -> int:
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:
-    """Returns True if the evaluator decodes keys for ``chain``. As in Connect, strings and bytes that no stage reads
-    are not decoded.
+    """Returns True if the evaluator decodes keys for ``chain``. As in Connect, a key that is a string or bytes is not
+    decoded if no stage reads it.
     """
     stages_read = chain.reads_key or any("value" in s.transform.reads for s in chain.stages)
     return stages_read or key.kind not in ("string", "bytes")
@@ -128,7 +129,7 @@ class Interpreter:
     Args:
         chain: The chain.
         key, value: The formats in which keys and values are read.
-        written: The formats in which keys and values are written; None for the same formats.
+        written: The formats in which keys and values are written; None for the formats in which they are read.
         classes: The locations of the foreign stages' classes; None to use the settings of the chain.
         join: False to run each foreign stage alone, so that ``run_stepwise`` receives the records after each of these
             stages.
@@ -171,7 +172,7 @@ class Interpreter:
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def run_stepwise(self, records: list[Record], after: AfterStage) -> None:
-        """Runs the stages on ``records``, which have been read. After each stage, calls ``after`` with the records.
+        """Runs the stages on ``records``, which have already been read. Calls ``after`` after each stage.
 
         Args:
             records: The records, whose ``number`` is the position. They are changed in place.
@@ -183,9 +184,9 @@ class Interpreter:
         return replace(problem, place=self.chain.stages[stage].place)
 
     def read(self, record: Record, key: bytes | None, value: bytes | None, *, keys: bool = True) -> Outcome:
-        """Decodes the bytes ``key`` and ``value`` into ``record``, so that it is ready for the first stage.
+        """Decodes the bytes ``key`` and ``value`` into ``record``. The record is then ready for the first stage.
 
-        Without ``keys``, decodes only the value.
+        If ``keys`` is False, decodes only the value.
         """
         record.number, batch = 0, Batch([key] if keys else None, [value])
         self._mark_filled(self._read_all([record], batch), keys)
@@ -193,8 +194,8 @@ class Interpreter:
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def write(self, record: Record, sides: int = KEY_DIRTY | VALUE_DIRTY) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Encodes those sides of ``record`` (key or value) that ``sides`` selects. In the result, a side that is not
-        selected is None.
+        """Encodes the key and value of ``record``, as far as ``sides`` selects them. Returns the result, and the bytes
+        of the key and of the value; the bytes of a side that is not selected are None.
         """
         where, key, value = KEY_CONVERTER, None, None
         try:
@@ -210,7 +211,8 @@ class Interpreter:
     def run_all(self, records: list[Record], keys: list[bytes | None] | None, values: list[bytes | None]) -> Batch:
         """Decodes ``records``, runs the stages, and encodes the results.
 
-        All records go through one step before the next step begins, because this is faster than record by record.
+        All records go through a stage before the first of them goes through the next stage, because this is faster than
+        running the whole chain for one record after the other.
 
         Args:
             records: Records with topic and metadata, whose ``number`` is the position. They are changed in place.
@@ -239,7 +241,9 @@ class Interpreter:
         return takes
 
     def _routed(self, records: list[Record], batch: Batch) -> list[Record]:
-        """Returns those ``records`` whose topic is valid. A router may use any field value as the topic."""
+        """Returns those ``records`` whose topic is valid. The check is needed because a router may use any field value
+        as the topic. Adds the other records to the lost records of ``batch``.
+        """
         takes, wrong = self.takes, []
         for record in records:
             if not takes(record.topic):
@@ -253,8 +257,8 @@ class Interpreter:
     def process(
         self, record: Record, key: bytes | None, value: bytes | None
     ) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Runs the chain on ``record``. Returns the outcome and, if the record is kept, the bytes of its key and
-        value.
+        """Runs the chain on ``record``. Returns the outcome, and the bytes of the key and value if the record is
+        neither dropped nor rejected.
         """
         record.number = 0
         batch = self.run_all([record], [key], [value])
@@ -280,8 +284,8 @@ class Interpreter:
         return batch.left(records)
 
     def _mark_filled(self, records: list[Record], keys: bool) -> None:
-        """Marks those keys and values of ``records`` as changed in which the reader may have replaced a null with a
-        default, so that they are written.
+        """Marks keys and values of ``records`` as changed if the reader may have replaced a null in them with a
+        default. Marked keys and values are then encoded again.
         """
         filled = self.has_defaults
         if keys and self.key.fills_nulls:
@@ -324,7 +328,7 @@ class Interpreter:
         return records
 
     def close(self) -> None:
-        """Closes the foreign stages at the end of a task, as Connect does."""
+        """Closes the foreign stages. Like Connect, the evaluator does so at the end of a task."""
         for run in self.foreign.values():
             run.close()
 
@@ -346,13 +350,13 @@ class Interpreter:
         return records
 
     def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
-        """Applies the stage ``number`` to all ``records`` with one function call, which is faster than a call per
+        """Applies the stage ``number`` to all ``records`` with one function call. That is faster than one call for each
         record.
 
         ``apply_all`` loops over an iterator of the records. If a record is dropped or fails, ``apply_all`` raises an
-        exception in the middle of its loop. The iterator has then consumed exactly the records up to this one.
-        ``length_hint``, which is exact for an iterator of a list, therefore shows how many records remain, and which
-        record has failed. The next call continues with the rest.
+        exception in the middle of its loop. The iterator has then consumed this record and all records before it.
+        ``length_hint``, which is exact for an iterator of a list, shows how many records remain, and thus which record
+        was dropped or failed. The next call continues with the remaining records.
         """
         waiting = iter(records)
         while True:
@@ -363,9 +367,7 @@ class Interpreter:
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._dropped(number, record)
             except Exception as error:
-                if (
-                    length_hint(waiting) == left
-                ):  # the call has read no record, so the next call would not read one either
+                if length_hint(waiting) == left:  # the call has consumed no record, so repeating it would not end
                     raise
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._failed(error, number, record)

@@ -1,8 +1,8 @@
-"""Computes the effects of previewed records on a table with keys. They are the effects that one run over these records
-would have, but Spark is not required.
+"""Computes the effects of previewed records on a table with keys. A run over these records would have the same effects,
+but a preview does not need Spark.
 
-This fold shares no code with the run (``tables.keyed``). A test applies both to the same records and compares the
-results.
+This code and the code of the run (``tables.keyed``) are independent. A test applies both to the same records and
+compares the results.
 """
 
 import base64
@@ -40,10 +40,10 @@ class RowChange:
     """The effect of one record on a table with keys.
 
     Attributes:
-        action: ``begin`` and ``close`` refer to versions (mode ``scd2``); ``no row``: a deletion of a key without a
-            row.
+        action: The effect in one word. ``begin`` and ``close`` concern versions (mode ``scd2``), and ``no row`` is a
+            deletion of a key that has no row.
         columns: The columns whose values change.
-        incomplete: The columns whose value no event of the key contains.
+        incomplete: The columns of the row for which no event of the key has contained a value.
         note: The reason, if the record changes nothing in the table.
     """
 
@@ -85,8 +85,8 @@ class TableChanges:
     """The effects of records on a table with keys that is empty at first.
 
     Attributes:
-        changes: The effect of each record, one after the other.
-        counts: The counts of one run over all of the records, by topic. A run combines all events of a key into one
+        changes: The effect of each record if the records are applied one after the other.
+        counts: By topic, the counts of a single run over all records. A run combines all events of a key into one
             change.
     """
 
@@ -125,7 +125,7 @@ def table_changes(previewed: Sequence[Previewed], keyed: KeyedRows, *, keeps_key
 
 @dataclass
 class _Event:
-    """An event, which is a record that changes or deletes a row.
+    """An event: a record that changes or deletes the row of its key.
 
     Attributes:
         sample: The record.
@@ -147,7 +147,9 @@ class _Event:
 
     @property
     def order(self) -> Order:
-        """The position of the event in the order of its key's events. An event without a sequence comes first."""
+        """The position of the event among the events of its key. An event without a sequence precedes all events with
+        one.
+        """
         rank: tuple[int, Any] = (0, 0)
         if isinstance(self.sequence, str):
             rank = (2, self.sequence)
@@ -164,8 +166,8 @@ class _EventReader:
     keeps_key: bool
 
     def event(self, previewed: Previewed) -> _Event | RowChange:
-        """Returns the event of ``previewed``. If the record changes nothing in the table, returns the reason
-        instead.
+        """Returns the event of ``previewed``. If the record changes nothing in the table, returns a ``RowChange`` with
+        the reason instead.
         """
         last = previewed.last
         if last.record is None:
@@ -176,7 +178,7 @@ class _EventReader:
         record_key = _decoded(previewed.key) if self.keeps_key else None
         flag = value.pop(self.keyed.delete_flag, None) if value is not None else None
         is_deletion = value is None or str(flag).lower() == "true"
-        # the flag is removed from the value first, because it is not a column of the table
+        # the flag for deletions has already been removed from the value, because it is not a column of the table
         columns = self._key_columns(record_key, value or {})
         ignores = is_deletion and self.keyed.deletes == "ignore"
         if not columns or None in columns.values():
@@ -191,11 +193,11 @@ class _EventReader:
         return _Event(previewed.sample, tuple(map(_key_text, columns.values())), row, sequence, unchanged)
 
     def _key_columns(self, record_key: Any, value: Row) -> Row:
-        """Returns the key columns of a record. A column comes from ``record_key``, or from ``value`` if the key lacks
-        the column.
+        """Returns the key columns of a record. Each column comes from ``record_key``, or from ``value`` if the key does
+        not contain the column.
 
-        If the key is not a struct, it has no field of this name, and the value's column comes first. Tombstones only
-        have the key.
+        If the key is not a struct, it is itself the only key column. The column of the same name in the value then
+        takes precedence. A tombstone has only the key.
         """
         fields = record_key if isinstance(record_key, dict) else {}
         columns: Row = {}
@@ -207,8 +209,8 @@ class _EventReader:
         return columns
 
     def _is_unchanged(self, row: Row | None, name: str) -> bool:
-        """Returns True if the column ``name`` contains Debezium's placeholder in one of its forms
-        (``tables.keyed.unavailable``).
+        """Returns True if the column ``name`` of ``row`` contains Debezium's placeholder for a value that an update
+        left unchanged. The placeholder has several forms (``tables.keyed.unavailable``).
         """
         text = self.keyed.unavailable_value
         if not text or row is None:
@@ -224,7 +226,7 @@ class _EventReader:
 
 @dataclass
 class _KeyState:
-    """The row of a key while the events of the key are processed in order.
+    """The row of a key. It changes while the events of the key are processed in their order.
 
     Attributes:
         keyed: The options of the table.
@@ -263,7 +265,7 @@ class _KeyState:
         before, was_deleted = self.row, self.is_deleted
         known = before or {}
         self.row = {name: known.get(name) if name in event.unchanged else row[name] for name in row}
-        # a row without columns comes from a deletion that came first
+        # a row without columns exists if the first event of the key was a deletion
         self.missing = event.unchanged & self.missing if known else event.unchanged
         self.is_deleted = False
         incomplete = tuple(sorted(self.missing))
@@ -307,7 +309,9 @@ def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
 
 
 def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _Total]) -> None:
-    """Adds the rows of one key to ``totals``. They are its row after all events, or each of its versions."""
+    """Adds the rows of one key to ``totals``. The key has the row that results from all ``events``, or a row for each
+    version.
+    """
     state, change, versions = _KeyState(keyed), RowChange("no row"), 0
     counts = totals[events[-1].sample.topic].counts
     for event in events:
@@ -325,8 +329,8 @@ def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _T
 
 
 def _set_sequences(events: Iterable[_Event]) -> None:
-    """Sets the sequence of the tombstones among ``events`` to that of the previous event in their partition, because a
-    tombstone has no value.
+    """Sets the sequence of each tombstone in ``events``, because a tombstone has no value. It gets the sequence of the
+    previous event with the same key in the same topic-partition.
     """
     last: dict[tuple[Key, tuple[str, int]], Any] = {}
     for event in sorted(events, key=lambda event: (event.partition, event.sample.offset)):
@@ -358,8 +362,8 @@ def _decoded(side: bytes | None) -> Any:
 
 
 def _exact(text: str) -> Decimal | str:
-    """Returns the exact value of ``text``, a number in JSON. If no ``Decimal`` can express its exponent, returns the
-    string itself.
+    """Returns the exact value of the JSON number ``text``. If its exponent is too large for a ``Decimal``, returns
+    ``text`` itself.
     """
     try:
         return Decimal(text)
@@ -368,8 +372,8 @@ def _exact(text: str) -> Decimal | str:
 
 
 def _key_text(value: Any) -> str:
-    """Returns ``value``, the value of a key column, as a string. With strings, ``"7"`` in a key and ``7`` in a value
-    are the same key.
+    """Returns ``value``, the value of a key column, as a string. As strings, ``"7"`` in a key and ``7`` in a value are
+    the same key.
     """
     if isinstance(value, str):
         return value

@@ -12,17 +12,16 @@ from dagster_smt.model.schema_size import MAX_LEVELS
 
 
 class Number(str):
-    """A number as JSON spells it."""
+    """A number, stored as it is written in JSON."""
 
     __slots__ = ()
 
 
 def leaves(record: RecordSnapshot) -> dict[str, Any]:
-    """Maps the paths in ``record`` to their values: strings, ``Number``s, booleans, None, and in some cases objects and
-    arrays.
+    """Maps the paths in ``record`` to their values. A value is a string, a ``Number``, a boolean or None.
 
-    An object or array is a value itself if it is empty or nested more than ``MAX_LEVELS`` levels deep. Paths are
-    ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.
+    An object or array is itself a value if it is empty, or nested more than ``MAX_LEVELS`` levels deep. Examples of
+    paths are ``topic``, ``header[0] name``, ``key`` and ``value.items[3].id``.
     """
     values: dict[str, Any] = {"topic": record.topic}
     for number, (name, value) in enumerate(record.headers):
@@ -34,10 +33,11 @@ def leaves(record: RecordSnapshot) -> dict[str, Any]:
 
 
 def parsed(text: str) -> Any:
-    """Returns ``text`` as parsed JSON, with numbers as written. If ``text`` is not JSON, returns it unchanged.
+    """Returns ``text`` as parsed JSON, in which numbers stay as they are written. If ``text`` is not JSON, returns it
+    unchanged.
 
-    Brackets that are nested more deeply than Python can parse are also treated as a string, because any record may
-    contain them.
+    A text whose brackets are nested more deeply than Python can parse is also returned unchanged. Any record may
+    contain such a text.
     """
     try:
         return json.loads(text, parse_float=Number, parse_int=Number)

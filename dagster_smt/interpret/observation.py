@@ -25,8 +25,8 @@ GROUPS: Mapping[str, str] = {
     "object": "objects",
     "array": "arrays",
 }
-"""Maps kinds of values to their groups in JSON. A column can read the values of one group. It can also read numbers if
-some of them are written as strings.
+"""Maps each kind of values to its group. One column can read only the values of one group. A column of numbers can also
+read numbers that are written as strings.
 """
 _MOST_DIGITS = 38
 _LONG = 2**63
@@ -42,7 +42,8 @@ class Observation:
         kinds: The number of values of each kind, including ``null``.
         fields: For objects: the counts of each field.
         items: For arrays: the counts of all items.
-        digits: For fractions, and for strings with decimals: the number of values by their number of decimal places.
+        digits: For fractions, and for strings with decimals: maps each number of decimal places to the number of values
+            that have it.
         millis: The number of whole numbers that are recent timestamps in milliseconds.
         zoned: The number of timestamps with a zone.
     """
@@ -175,9 +176,9 @@ BROKEN = object()
 
 
 def parsed(value: bytes) -> Any:
-    """Returns ``value`` as parsed JSON with exact numbers. If it is not JSON, returns ``BROKEN``.
+    """Returns ``value`` as parsed JSON with exact numbers, or ``BROKEN`` if it is not JSON.
 
-    A value with more than ``MAX_LEVELS`` levels is treated as broken, because no column can contain it.
+    A value with more than ``MAX_LEVELS`` levels also results in ``BROKEN``, because no column can contain it.
     """
     try:
         data = json.loads(value, parse_float=Decimal, parse_constant=_no_json)

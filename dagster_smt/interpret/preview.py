@@ -53,7 +53,7 @@ class StageResult:
     Attributes:
         stage: The stage's alias; ``input`` before the first stage.
         record: The record after the stage; None if the stage skipped, dropped or rejected the record.
-        note: The reason if ``record`` is None: the predicate, a drop, or a problem.
+        note: The reason why ``record`` is None: the predicate, a drop, or a problem.
         failed: True if the note is a problem.
     """
 
@@ -75,8 +75,8 @@ class Previewed:
     Attributes:
         sample: The record as stored.
         steps: The record after each stage.
-        key, value: The output key and value, as JSON without a schema. None if the key or value is null, or if the
-            chain has not kept the record.
+        key, value: The key and value after the chain, as JSON without a schema. None if they are null, or if the chain
+            dropped or rejected the record.
     """
 
     sample: Sample
@@ -86,7 +86,7 @@ class Previewed:
 
     @property
     def last(self) -> StageResult:
-        """The last step that has run. Stages whose predicate is false are skipped."""
+        """The last step that acted on the record. Steps of stages whose predicate is false are skipped."""
         return next(step for step in reversed(self.steps) if not step.is_skip)
 
 
@@ -95,7 +95,7 @@ def preview(
 ) -> Iterator[tuple[Sample, list[StageResult]]]:
     """Yields each of ``samples`` with its state after each stage. Keys and values in binary formats are shown as JSON.
 
-    If arrays are rows, a record appears once for each of its elements.
+    If the format ``value`` turns arrays into rows, a record is yielded once for each element of its array.
     """
     for previewed in previewed_records(chain, samples, key, value):
         yield previewed.sample, previewed.steps
@@ -104,7 +104,7 @@ def preview(
 def previewed_records(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[Previewed]:
-    """Yields the same states as ``preview``, together with the output key and value of each record."""
+    """Yields the same states as ``preview``, and in addition the key and value of each record after the chain."""
     key, value = key or Format("string"), value or Format()
     shown = Formats(_readable(key), _readable(value))
     interpreter = Interpreter(chain, key, value, shown)
@@ -126,8 +126,8 @@ class _Preview:
     Attributes:
         interpreter: The chain.
         reads_keys: True if the chain decodes keys.
-        as_read: The sides (key or value) with the same format on input and output. They keep their bytes unless a stage
-            changes them.
+        as_read: The sides (key or value) whose format is the same before and after the chain. They keep their bytes
+            unless a stage changes them.
     """
 
     interpreter: Interpreter
@@ -178,8 +178,8 @@ def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Stage
 
 
 def _as_read(shown: StageResult, sample: Sample, sides: int) -> StageResult:
-    """Returns the state ``shown`` with the original bytes of each key or value that no stage has changed. A run writes
-    the same original bytes.
+    """Returns the state ``shown`` with the original bytes of ``sample`` for each key or value that no stage has
+    changed, because a run also writes the original bytes.
     """
     if shown.record is None:
         return shown
@@ -217,8 +217,8 @@ def _stages(preview_: _Preview, record: Record) -> Iterator[StageResult]:
 
 
 def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> StageResult:
-    """Returns ``record`` as the result of the stage ``stage``. If the record cannot be written, it fails only after the
-    last stage.
+    """Returns ``record`` as the result of the stage ``stage``. A record that cannot be encoded is shown as failed only
+    if this is the ``last`` stage.
     """
     sides = {}
     for side in (KEY_DIRTY, VALUE_DIRTY):

@@ -1,6 +1,6 @@
-"""Finds masked values that survive elsewhere in the output. The result names fields, but never contains values.
+"""Finds masked values that survive elsewhere in the output. The result contains names of fields, but never values.
 
-The search looks for each masked value, as a whole word, in all other fields of the same output record, and in the
+Each masked value is searched for as a whole word. The search covers all other fields of the same output record, and the
 record's key, headers and topic. Short strings and small numbers are not searched for, because they occur everywhere.
 """
 
@@ -25,8 +25,8 @@ def _no_data(name: str) -> bool:
 
 
 Survivors = Counter[tuple[str, str]]
-"""The number of records in which the value of a masked field is also in another field. The keys are pairs of the masked
-and the other field, without array indexes.
+"""Counts records in which the value of a masked field is also in another field. A key of the counter is a pair of the
+masked field and the other field, both without array indexes.
 """
 
 
@@ -39,8 +39,8 @@ def residue(
         chain: The chain.
         samples: The records.
         key, value: The formats of keys and values.
-        is_data: Returns True if a field name is data, such as an e-mail address as a key. The result has ``[*]`` in
-            place of such a name.
+        is_data: Returns True if a name in a path is data, such as an e-mail address that is the key of an object. The
+            result contains ``[*]`` in place of such a name.
     """
     survivors: Survivors = Counter()
     masks = set()
@@ -62,8 +62,8 @@ def residue(
 
 
 def _last(steps: list[StageResult]) -> RecordSnapshot | None:
-    """Returns the output record of the chain, which is the record in the last of ``steps``. Returns None if the record
-    was dropped or failed.
+    """Returns the record after the chain, which is the record in the last of ``steps``. Returns None if the record was
+    dropped or failed.
     """
     ended = steps[-1].failed or steps[-1].note == "dropped"
     records = []
@@ -76,7 +76,9 @@ def _last(steps: list[StageResult]) -> RecordSnapshot | None:
 
 
 def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
-    """Returns the values that the stages in ``masks`` have removed. The keys are the paths that the values had."""
+    """Returns the values that the stages in ``masks`` have removed, as a mapping from the path of each value before its
+    stage to the value as a word.
+    """
     removed: dict[str, str] = {}
     before: dict[str, Any] = {}
     for step in steps:
@@ -92,7 +94,7 @@ def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
 
 
 def _word(value: Any) -> str:
-    """Returns ``value`` as a word to search for. For a value that is not searched for, returns an empty string."""
+    """Returns ``value`` as a word to search for. Returns an empty string for a value that must not be searched for."""
     if isinstance(value, Number):
         if sum(map(str.isdigit, value)) >= SHORTEST_NUMBER:
             return str(value)

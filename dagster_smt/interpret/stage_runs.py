@@ -1,5 +1,5 @@
-"""Runs one stage on Python records. The stage's plan applies to records with a schema, and its function to records
-without a schema.
+"""Runs one stage on Python records. A record with a schema goes through the stage's plan, and a record without a schema
+through the stage's function.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -24,8 +24,8 @@ from dagster_smt.model.schema import Schema
 
 Apply = Callable[[Record], object]
 ApplyAll = Callable[[Iterator[Record]], None]
-"""A function that applies a stage to records one after the other. If a record fails, the next call continues with the
-remaining records.
+"""A function that applies a stage to records one after the other. It raises an exception at a record that is dropped or
+fails; the next call continues with the remaining records.
 """
 
 
@@ -36,7 +36,7 @@ class Runner:
     Attributes:
         test: Returns True if the stage acts on a record; None if it acts on every record.
         apply: Changes a record, or returns ``DROPPED``.
-        apply_all: ``apply`` for many records, if the transform has a function for it.
+        apply_all: Does the same as ``apply`` for many records; None if the transform has no function for this.
     """
 
     stage: Stage
@@ -46,8 +46,8 @@ class Runner:
 
 
 def runners(chain: Chain) -> tuple[Runner, ...]:
-    """Prepares the stages of ``chain``. A foreign stage runs each record alone here, and ``foreign_runs`` runs
-    batches.
+    """Prepares the stages of ``chain``. With these runners, a foreign stage processes each record separately;
+    ``foreign_runs`` processes batches.
     """
     results = []
     firsts = first_entries(chain)
@@ -63,9 +63,10 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
 
 
 def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
-    """Returns two functions of a stage of ``chain``: that of its predicate, or None, and that of its transform.
+    """Returns two functions for the stage ``index`` of ``chain``: one tests its predicate (None if there is nothing to
+    test in Python), and the other applies its transform.
 
-    The function of a foreign class must not be called.
+    The second function must not be called for a foreign transform.
     """
     stage = chain.stages[index]
     test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
@@ -90,8 +91,8 @@ def _test(stage: Stage) -> Callable[[Record], bool] | None:
 def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
     """Returns a function that tests ``predicate`` on a record.
 
-    A predicate that reads the key or value is planned for each schema. The predicate is false if that key or value is
-    null.
+    If the predicate reads the key or value, it is planned for each schema. It is false for a record in which this key
+    or value is null.
     """
     if not predicate.reads & {"key", "value"}:
         return _answer(plan_test(predicate, input_record(None, None)))
@@ -108,7 +109,8 @@ def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
         if plan is None:
             key, other = (None, schema) if value else (schema, None)
             answer = plan_test(predicate, input_record(key, other, kind=record.kind, nullable=True))
-            plan = plans[id(schema), record.kind] = (_answer(answer), schema)  # the schema keeps its id valid
+            # the entry contains the schema, so that no other object gets the same id
+            plan = plans[id(schema), record.kind] = (_answer(answer), schema)
         return plan[0](record)
 
     return test
@@ -129,9 +131,9 @@ def _answer(answer: Expr | bool) -> Callable[[Record], bool]:
 
 
 class _StageFunction:
-    """The function of one stage, with a cache of compiled plans by the form of records.
+    """The function of one stage. It caches one compiled plan for each form of records.
 
-    A form is everything that a plan depends on: the schemas of key and value, whether the key or value is schemaless,
+    A form is everything on which a plan depends: the schemas of key and value, whether the key or value is schemaless,
     and the transform's variant. The cache key contains the ``id`` of the schemas, because hashing a schema walks
     through all its fields. Each entry of the cache keeps its schemas alive, so that no other schema gets their ids.
     """
@@ -167,8 +169,8 @@ class _StageFunction:
         return self._on_value(self.schemaless)
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
-        """Returns a function that applies the stage to many records. It calls ``apply`` for records that are not
-        objects without a schema.
+        """Returns a function that applies the stage to many records; None if the transform has no such function. It
+        processes objects without a schema together, and calls ``apply`` for every other record.
         """
         change = self.schemaless
         if self.stage.side != "value" or change is None:
@@ -187,7 +189,7 @@ class _StageFunction:
     def _on_metadata(self) -> Apply:
         """Returns the function of a transform that reads neither key nor value. One plan serves records of all schemas.
 
-        The plan is built now, and not with the first record, so that a wrong class fails early.
+        The plan is built now instead of with the first record, so that a wrong class fails early.
         """
         known: dict[str, Apply] = {"sink": self._without_sides("sink")}
 
@@ -234,8 +236,8 @@ class _StageFunction:
         return apply
 
     def _on_record(self, change: SideFunction) -> Apply:
-        """Returns a function that applies ``change``, of a transform without a side, to records, whose key or value it
-        reads.
+        """Returns a function that calls ``change`` with records. The transform of ``change`` has no side, but reads the
+        key or value of the records.
         """
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
         transform = self.stage.transform
@@ -253,8 +255,8 @@ class _StageFunction:
         return apply
 
     def _null(self) -> Callable[[], object] | None:
-        """Returns the function for records whose key or value (the stage's side) is null. Returns None if such records
-        need no special treatment.
+        """Returns the function for records in which the key or value of the stage's side is null. Returns None if such
+        records need no special treatment.
         """
         return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
             self.stage.transform.on_null()
@@ -279,7 +281,9 @@ class _StageFunction:
         return self._function(record, free, variant)(record)
 
     def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
-        """Returns the function for records of the same form as ``record``. Each form is planned only once."""
+        """Returns the function for ``record``. All records of the same form have the same function, and each form is
+        planned only once.
+        """
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         plan_of_form = self.plans.get(known)
         if plan_of_form is None:
@@ -293,8 +297,9 @@ class _StageFunction:
         return plan_of_form[0]
 
     def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
-        """Returns a function that calls ``refuse``, unless the variant of the record needs less of the schema than
-        ``known``.
+        """Returns a function for records whose plan has failed. It plans a record again if the transform has a narrower
+        variant for it, which needs fewer fields than the variant ``known``. Otherwise it calls ``refuse``, which
+        rejects the record.
         """
         narrower = self.narrower
         if narrower is None:
@@ -310,8 +315,8 @@ class _StageFunction:
 
 
 def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
-    """Returns the method ``name`` of ``transform`` if its class overrides the method. Otherwise, and for transforms
-    that are not implemented in code, returns None.
+    """Returns the method ``name`` of ``transform`` if the transform's class overrides the method. Otherwise, and for a
+    transform that is not implemented in code, returns None.
     """
     if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
         return None
@@ -380,7 +385,9 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
 
 
 def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
-    """Returns a function that calls ``apply``, and then sets the separate schema of keys or values that are null."""
+    """Returns a function that calls ``apply``, and then sets the schema of a key or value that is null. The plan
+    ``after`` gives a null key or value a schema of its own.
+    """
     key_schema, value_schema = after.null_key, after.null_value
 
     def apply_with_nulls(record: Record) -> None:
@@ -394,7 +401,9 @@ def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
 
 
 def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:
-    """Returns the function of a plan that changes only the topic, by ``route``. Such plans are frequent."""
+    """Returns the function of a plan that changes only the topic. ``route`` computes the new topic. There is a separate
+    function because such plans are frequent.
+    """
     bit, touched = touches[0] if touches else (0, route)
 
     def apply(record: Record) -> None:
@@ -407,8 +416,8 @@ def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -
 
 
 def _remembered(route: Apply) -> Apply:
-    """Returns a function like ``route``, the function of a router that reads only the topic. The result for each topic
-    is cached.
+    """Returns a function with the same effect as ``route``, the function of a router that reads only the topic. It
+    caches the result for each topic.
     """
     known: Cache[str | None, tuple[str | None, int]] = Cache()
 
@@ -438,8 +447,8 @@ def _raise(problem: Problem) -> object:
 
 
 def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | None, Function]]:
-    """Returns a triple for each attribute of a record that differs between ``before`` and ``after``: the attribute, its
-    new schema or None, and the function of the new value.
+    """Returns a triple for each attribute of a record that differs between ``before`` and ``after``: the attribute's
+    name, its new schema or None, and the function that computes the new value.
     """
     changes: list[tuple[str, Schema | None, Function]] = []
     for side in ("key", "value"):

@@ -1,4 +1,4 @@
-"""Names datasets according to OpenLineage's specification. Each name consists of a namespace and a name."""
+"""Names datasets as OpenLineage's specification requires. The name of a dataset consists of a namespace and a name."""
 
 import re
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ _STORE = re.compile(r"(s3|s3a|s3n|gs|abfs|abfss|wasb|wasbs|hdfs|dbfs)://([^/]+)/
 
 @dataclass(frozen=True, slots=True)
 class DatasetName:
-    """The name of a dataset in two parts, such as ``kafka://host:9092`` and ``orders``, or ``s3://bucket`` and
-    ``lake/orders``.
+    """The name of a dataset, which consists of a namespace and a name. Examples are ``kafka://host:9092`` with
+    ``orders``, and ``s3://bucket`` with ``lake/orders``.
     """
 
     namespace: str
@@ -19,7 +19,9 @@ class DatasetName:
 
 
 def topic_dataset(servers: str, topic: str) -> DatasetName:
-    """Returns the dataset name of ``topic`` in the cluster of ``servers``. The first server stands for the cluster."""
+    """Returns the dataset name of ``topic`` in a Kafka cluster. The first server in ``servers`` identifies the
+    cluster.
+    """
     return DatasetName(f"kafka://{servers.split(',')[0].strip()}", topic)
 
 

@@ -14,9 +14,9 @@ from dagster_smt.model.reports.run_report import RunReport
 
 EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "opened", "unknown"]
 WHOLE_VALUE = "value"
-"""The field of an edge whose column may come from any part of the record's value."""
+"""The field of an edge if the column may come from any part of the record's value."""
 Place = tuple[str, str]
-"""The place of a field: a side (key or value), and the path of the field in it."""
+"""The location of a field: its side (key or value), and its path within the side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Edge:
         field: The path of the field in the topic, with its part: ``value.customer.email``.
         kind: ``identity``: the value is the same; ``transformation``: the value depends on the field; ``masking``: a
             stage hides the value; ``partly masked``: a stage hides the value in some records, or a part of it;
-            ``opened``: a stage decrypts the value, or turns a token back, and no later stage hides the value;
+            ``opened``: a stage decrypts the value, or turns a token back into the value, and no later stage hides it;
             ``unknown``: the schema came with the records, or a stage from a jar created the column. In the last case
             ``field`` is ``value``, the whole value.
         stages: The aliases of the stages that changed the value, in order.
@@ -45,9 +45,9 @@ class Edge:
 
 
 def edges_of(plan: Plan) -> tuple[Edge, ...]:
-    """Returns the lineage of ``plan``, which has a schema: the edges of the value's columns.
+    """Returns the edges of the columns of the value in ``plan``. The records of the plan have a schema.
 
-    Each variant has edges of its own if the variants differ.
+    If the variants of the plan differ, each variant contributes its own edges.
 
     Args:
         plan: The plan.
@@ -66,9 +66,9 @@ def edges_of(plan: Plan) -> tuple[Edge, ...]:
 
 
 def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
-    """Yields an edge for each column of ``plan``, whose chain has a class from a jar.
+    """Yields an edge for each column of ``plan``, whose chain contains a class from a jar.
 
-    A class from a jar may fill any column from any field, even a field that it keeps.
+    The class may have filled any column from any field, even if the column has the same name as a field.
     """
     stages = tuple(stage.alias for stage in plan.chain.stages if stage.foreign)
     for path in plan.lineage:
@@ -76,10 +76,10 @@ def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
 
 
 def edges_of_report(report: RunReport, chain: Chain) -> tuple[Edge, ...]:
-    """Returns the lineage of a run whose schemas came with the records. Its edges name no stages.
+    """Returns the lineage of a run whose records carried their own schemas. Its edges name no stages.
 
-    The report does not show which stage masked a column. A mask is therefore certain only if no mask of the chain has a
-    predicate.
+    The report does not show which stage masked a column. A masked column is therefore certain to be masked in all
+    records only if no mask of the chain has a predicate.
 
     Args:
         report: The report of the run.
@@ -108,7 +108,7 @@ def _kind(cell: Cell, stages: Sequence[str], always: frozenset[str]) -> EdgeKind
             masked.add(place)
     if "" in masked and "" not in opened and always.intersection(stages):
         return "masking"
-    # in the elements of a map, the order of masking and opening is unknown
+    # for the elements of a map, it is unknown whether they were masked before or after they were decrypted
     if "" in masked or masked - opened:
         return "partly masked"
     if opened:
@@ -124,7 +124,7 @@ def _masks(stage: Stage) -> bool:
 
 
 def _always_masking(plan: Plan) -> frozenset[str]:
-    """Returns the masking stages of ``plan`` that have no predicate and therefore mask in every record."""
+    """Returns the stages of ``plan`` that mask values in every record, because they have no predicate."""
     conditional = set()
     for step in plan.steps:
         if step.plan.condition is not True:
@@ -140,7 +140,7 @@ Stages = Mapping[Place, tuple[str, ...]]
 
 
 def _ways(plan: Plan) -> dict[int, Stages]:
-    """Returns for each variant of ``plan`` which stages changed each field of its records."""
+    """Maps each variant of ``plan`` to its fields, and each field to the stages that have changed it."""
     ways: dict[int, dict[Place, tuple[str, ...]]] = {0: {}}
     for index, _ in enumerate(plan.chain.stages):
         following: dict[int, dict[Place, tuple[str, ...]]] = {}
@@ -152,8 +152,8 @@ def _ways(plan: Plan) -> dict[int, Stages]:
 
 
 def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[str, ...]]]) -> None:
-    """Adds the results of ``step`` to ``following``: for each variant after the step, the stages that changed each
-    field.
+    """Adds the results of ``step`` to ``following``, which maps each variant after the step to its fields, and each
+    field to the stages that have changed it. ``before`` contains the stages for the fields before the step.
     """
     if step.skipped is not None:
         _merge(following.setdefault(step.skipped, {}), before)
@@ -163,9 +163,11 @@ def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[s
 
 
 def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) -> Stages:
-    """Returns the stages that changed each field up to and including the stage ``alias``.
+    """Maps each field after the stage ``alias`` to the stages that have changed it so far. ``stages`` contains the same
+    for the fields before the stage.
 
-    A field has the stages of the fields it comes from, and this stage if the stage changed the field.
+    A field inherits the stages of the fields from which it comes. If the stage ``alias`` changed the field, the stage
+    is added.
     """
     cells = list(_cells(before))
     results: dict[Place, tuple[str, ...]] = {}

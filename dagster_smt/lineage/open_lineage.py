@@ -94,7 +94,7 @@ class RunOutput:
 
     Attributes:
         rows, bytes, files: Rows, bytes and files of the commit.
-        read: The records of each topic.
+        read: The number of records that were read from each topic.
         schema: The types of the columns, by path.
         edges: The edges of the column lineage.
         assertions: The results of checks.
@@ -134,7 +134,7 @@ class Emitter:
             self._send("COMPLETE", [self._checked(written.assertions)], [], job=f"{self.run.job}.checks")
 
     def fail(self, codes: Sequence[str], written: RunOutput | None = None) -> None:
-        """Sends FAIL with ``codes``, the codes of the problems, and with what the run had written."""
+        """Sends FAIL with the problem codes ``codes``, and with the output that the run had already written."""
         from openlineage.client.facet_v2 import error_message_run
 
         facet = error_message_run.ErrorMessageRunFacet(", ".join(codes) or "failed", "python")

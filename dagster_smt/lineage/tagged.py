@@ -21,14 +21,15 @@ class TaggedColumn:
     """A column that contains the value of a tagged field, or a tagged field without a column.
 
     Attributes:
-        column: The path of the column; in a table of records, ``value.`` and the path of the field. Empty if no column
-            contains the field, or if the column is unknown.
+        column: The path of the column. In a table of records, it consists of ``value.`` and the path of the field.
+            Empty if no column contains the field, or if the column is unknown.
         field: The path of the field in the topic.
         tags: The tags of the field.
-        state: ``unmasked``: the value as in the topic, or a value that a stage has opened; ``masked``; ``partly
-            masked``: in some records, or in a part of the value; ``transformed``: the chain or the policy changed the
-            value, which may still reveal something; ``unknown``: a stage from a jar may have put the value into any
-            column, or a stage of the chain may have opened the value; or ``not in the table``.
+        state: ``unmasked``: the column has the value of the topic, or a value that a stage has decrypted. ``masked``:
+            the value is masked. ``partly masked``: only some records, or only a part of the value, are masked.
+            ``transformed``: the chain or the policy has changed the value, which may still reveal something.
+            ``unknown``: a stage from a jar may have put the value into any column, or a stage of the chain may have
+            decrypted it. ``not in the table``: no column has the value.
         stages: The stages that changed the value.
     """
 
@@ -46,7 +47,7 @@ class TaggedColumn:
 def tagged_columns(
     policy: AppliedPolicy, edges: Sequence[Edge], *, has_columns: bool, chain: Chain
 ) -> tuple[TaggedColumn, ...]:
-    """Returns a ``TaggedColumn`` for each column that a tagged field of the value reaches, and for each tagged field
+    """Returns a ``TaggedColumn`` for each column that contains the value of a tagged field, and for each tagged field
     without a column.
 
     Args:
@@ -107,7 +108,8 @@ def _of_decision(
     else:
         state = "masked" if "masked" in actions else "transformed"
     column = "" if has_columns else _below_value(decision.path)
-    # a mask of the policy runs before the jar, so the jar receives masked values; all else is unknown
+    # a mask of the policy runs before the class from the jar, which then receives masked values; any other state is
+    # unknown
     if foreign and state != "masked":
         state = "unknown"
     if opening and any(_seals(s) for s in policy.stages if s.alias in stages):
@@ -116,7 +118,7 @@ def _of_decision(
 
 
 def _seals(stage: Stage) -> bool:
-    """Returns True if a key can open the values that ``stage`` has written."""
+    """Returns True if a holder of the key can decrypt the values that ``stage`` has written."""
     for e in stage.transform.effects():
         if isinstance(e, Change) and e.rule.protection == "seals":
             return True
@@ -133,9 +135,10 @@ def _below_value(path: str) -> str:
 
 
 def _steps_of(field: str) -> tuple[Step, ...]:
-    """Returns the path steps of ``field``, a field of the value as lineage names it, such as ``value.items[].sku``.
+    """Returns the path steps of ``field``, a field of the value in the spelling of lineage, such as
+    ``value.items[].sku``.
 
-    For any other field, returns steps that no path of a policy matches.
+    For a field that is not in the value, returns steps that no path of a policy matches.
     """
     if field == "value":
         return ()

@@ -4,11 +4,12 @@ _DOTTED, _DOT = "\u0130", "\u0307"
 
 
 def caseless(name: str) -> str:
-    """Returns a form of ``name`` that is equal for two names if Spark may treat both as the same name.
+    """Returns a form of ``name`` for comparisons. Two names have the same form if Spark may treat them as the same
+    name.
 
-    In some places Spark compares with ``String.equalsIgnoreCase``, letter by letter. In others it compares with
-    ``toLowerCase``, which turns an I with a dot into two letters. Names that are equal under either comparison get the
-    same string.
+    In some places, Spark compares names with ``String.equalsIgnoreCase``, letter by letter. In other places, it
+    compares them with ``toLowerCase``, which turns an I with a dot into two letters. Names that are equal under one of
+    these comparisons have the same form.
     """
     return "".join(map(_folded, name)).replace(f"i{_DOT}", "i")
 
@@ -21,10 +22,8 @@ def _folded(letter: str) -> str:
 
 
 def _single(changed: str, letter: str) -> str:
-    """Returns ``changed``, a letter in a different case, if it is a single letter. Otherwise returns the original
-    letter ``letter``.
-
-    Java's ``Character`` never changes one letter into several.
+    """Returns ``changed``, the letter ``letter`` in a different case, if it is a single letter. Otherwise returns
+    ``letter``.
     """
     if len(changed) == 1:
         return changed

@@ -1,9 +1,5 @@
-"""Symbolic records, which describe what a chain does to a record. They consist of nodes with expressions at their
-leaves.
-
-A node is a value after a stage. A ``Cell`` is one value of any type, described by an expression over the stage's input.
-A ``Group`` is a struct that is split into its fields, because a stage addresses one of them. Expressions are plain data
-that can be printed and pickled. Both evaluators are built from the expressions; this module knows neither evaluator.
+"""Symbolic records, which describe what a chain does to a record. A symbolic record consists of nodes, and each value
+in it is described by an expression.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +25,7 @@ class Rule(Protocol):
 
 
 UNSET = "unset"
-"""The mark of a required field that may be null, and of a struct that may contain such fields."""
+"""The mark of a required field that may nevertheless be null, and of a struct that may contain such fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A selection of the value of one key of a map, for ``Each``."""
+    """Selects the value of one key of a map, for ``Each``."""
 
     name: str
 
@@ -90,8 +86,8 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class AnyItem:
-    """An expression that is true if ``when`` is not null for at least one selected element of an array or map, else
-    null.
+    """An expression that tests the selected elements of an array or map. It is true if ``when`` is not null for at
+    least one of these elements; otherwise it is null.
     """
 
     container: "Expr"
@@ -114,10 +110,11 @@ class Cell:
         sources: The fields of the chain's input that the value depends on, as strings (``value.a.b``, ``topic``).
         copied: True if the value is an unchanged copy of its only source.
         nullable: True if the value can be null although its schema requires a value.
-        marks: The actions of stages on the value, such as ``masked``, or on one of its elements, such as
-            ``masked.key``. ``sealed`` next to ``masked`` means that a holder of the key can decrypt the value;
+        marks: Words for the actions of stages on the value, such as ``masked``, or on one of its elements, such as
+            ``masked.key``. ``sealed`` in addition to ``masked`` means that a holder of the key can decrypt the value.
             ``opened`` means that a stage has decrypted the value.
-        items: The node of every element, if the cell is an array or map and a stage has changed all elements.
+        items: If the cell is an array or map and a stage has changed all its elements: the node that describes each
+            element.
     """
 
     schema: Schema
@@ -200,19 +197,21 @@ def open_struct(node: Node) -> Group:
 
 
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
-    """Returns ``group`` with the new fields ``fields``. Its schema is ``schema`` with the fields of the nodes."""
+    """Returns ``group`` with the new fields ``fields``. The schema of the result is ``schema`` with the schemas of
+    these fields.
+    """
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=schemas_of(nodes)))
 
 
 def schemas_of(fields: Iterable[tuple[str, Node]]) -> tuple[tuple[str, Schema], ...]:
-    """Returns ``fields`` with the schema of each node in place of the node, as the fields of a struct schema."""
+    """Returns ``fields`` as the fields of a struct schema: pairs of each field's name and its node's schema."""
     return tuple((name, node.schema) for name, node in fields)
 
 
 def inner_marks(node: Node, place: str) -> frozenset[str]:
-    """Returns the marks of ``node``, an element, as marks of the surrounding array or map: ``masked`` becomes
-    ``masked.key.field``.
+    """Returns the marks of ``node``, an element, as marks of the array or map that contains it. For the element
+    ``key.field``, ``masked`` becomes ``masked.key.field``.
     """
     if isinstance(node, Group):
         marks_of_fields = []
@@ -229,7 +228,9 @@ def inner_marks(node: Node, place: str) -> frozenset[str]:
 
 
 def split_mark(mark: str) -> tuple[str, str]:
-    """Splits ``mark`` into its word and its path inside the cell. For the cell itself, the path is empty."""
+    """Splits ``mark`` into its word and the path inside the cell. The path is empty if the mark applies to the whole
+    cell.
+    """
     word = mark.partition("[")[0].partition(".")[0]
     return word, mark[len(word) :]
 
@@ -244,8 +245,8 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
-    """Returns ``node``, a key or value, as the input of the next stage. The tree and the sources stay the same, and the
-    expressions become references.
+    """Returns ``node``, a key or value after a stage, as the input of the next stage. The structure and the sources
+    stay the same, but each expression is replaced with a reference.
     """
     if node is None:
         return None

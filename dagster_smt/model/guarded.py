@@ -1,15 +1,16 @@
 """Symbolic records with hidden sides (key or value). Reading a hidden side raises an error.
 
-A transform without sides is planned once for records of all schemas, unless it declares that it reads a side. The plan
-has no node for a side that the transform does not declare. ``None`` instead of a node would mean that the side is null
-in every record. A transform that reads such a side would then be planned wrongly, without an error.
+A transform without sides is planned once for records of all schemas, unless it declares that it reads the key or value.
+The plan has no node for a side that the transform does not declare. ``None`` instead of a node would mean that the side
+is null in every record. A transform that reads such a side would then be planned wrongly, without an error.
 
 How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` with properties. A
 property reads the slot behind it (``_STORED``) and raises an error if the slot contains a ``_Hidden``. Transforms
-change records with ``dataclasses.replace``, which copies every field of ``__dataclass_fields__`` and would therefore
-also read hidden sides. For this reason the two sides are missing in ``__dataclass_fields__``, and each record has a
-class of its own, whose ``__init__`` has the record's sides as defaults. ``replace`` without a side then keeps the side
-without reading it. If ``replace`` sets a new side, the copy gets a new class, whose defaults are the new sides.
+change records with ``dataclasses.replace``, which copies every field in ``__dataclass_fields__`` and would therefore
+also read hidden sides. For this reason ``__dataclass_fields__`` does not contain the two sides, and each record has its
+own class, whose ``__init__`` has the sides of this record as defaults. If ``replace`` is called without a side, the new
+record keeps the side, although nothing has read it. If ``replace`` sets a new side, the new record gets a new class,
+whose defaults include the new side.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +44,7 @@ def _guard(side: Side) -> Any:
 class GuardedRecord(PlanRecord):
     """A record with hidden sides (key or value). Reading a hidden side raises an error.
 
-    ``replace`` leaves a hidden key or value hidden, unless it gets a new node.
+    A hidden side stays hidden in the result of ``replace``, unless ``replace`` sets it.
     """
 
     __slots__ = ()
@@ -56,7 +57,9 @@ class GuardedRecord(PlanRecord):
 
 
 def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) -> PlanRecord:
-    """Returns ``record`` with the sides (key or value) in ``errors`` hidden. Reading a hidden side raises its error."""
+    """Returns ``record`` with hidden sides (key or value). The keys of ``errors`` are the hidden sides; reading one of
+    them raises its error.
+    """
     if not errors:
         return record
     sides = {}
@@ -83,9 +86,10 @@ def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
 
 
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
-    """Returns ``after``, a stage's result for a ``hidden`` record, as a plain record.
+    """Returns ``after`` as a plain record. ``after`` is the result of a stage for ``before`` with hidden sides (key or
+    value).
 
-    Sides that are still hidden are taken from ``before``.
+    Sides that are still hidden in ``after`` are taken from ``before``.
     """
     if not isinstance(after, GuardedRecord):
         return after

@@ -1,14 +1,14 @@
-"""Conditions that describe, as data, which records a stage keeps. With these conditions, a source can skip records that
-the first stages drop in any case.
+"""Conditions, as data, that state which records a stage keeps. With them, a source can skip records that the first
+stages drop in any case.
 
-For example, ``Filter`` with the predicate ``TopicNameMatches`` keeps a record if a ``TopicTest`` is true. A source need
-not read topics that fail the test at all.
+For example, ``Filter`` with the predicate ``TopicNameMatches`` keeps a record if a ``TopicTest`` is true. The source
+then does not read topics for which the test is false.
 
-A condition has three possible results. Before the source reads a record, push-down knows some of its properties: topic,
-partition, offset, and bounds of the timestamp. With these properties, a condition is true, false, or not known.
-``Unknown`` is a condition that depends on the rest of the record. Its result is not known beforehand, and neither is
-the result of its negation, so such records are always read. For this reason a condition is data and not a function:
-``tables.push_down`` determines where the condition can *possibly* be true.
+A condition has three possible results. Before a source reads a record, it knows only some properties of the record: the
+topic, the partition, the offset, and bounds of the timestamp. Given these properties, a condition is true, false, or
+not known. ``Unknown`` is a condition that depends on the rest of the record. Neither its result nor the result of its
+negation is known in advance, so the source reads the record. A condition is data instead of a function, so that
+``tables.push_down`` can determine where the condition may be true.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ from typing import Any
 from dagster_smt.model.schema import Schema
 
 Test = Callable[[Schema | None, Any], bool]
-"""A function that tests a value and its schema (None for no schema). It is a frozen object, and the stage itself also
-runs the test.
+"""A function that tests a value and its schema (None for no schema). It is an immutable object, and the stage uses the
+same object to test records.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FieldTest:
-    """A condition that is true if a top-level field of the value passes a test. The value is not null.
+    """A condition that is true if a top-level field of the value passes a test. It is false if the value is null.
 
     Attributes:
         name: The field.

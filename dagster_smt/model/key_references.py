@@ -1,9 +1,9 @@
-"""Handles the keys of transforms. Keys travel between processes as references, and never as bytes.
+"""Handles the keys of transforms. Processes send references to keys to one another, and never the bytes of a key.
 
-A chain names keys by references such as ``k1=${env:PII_KEY}``. Each process that needs a key looks up the key itself:
-the driver, the Python workers, and the JVM lane. A reference that is sent to another process carries the *check value*
-of the key in the sending process. The receiving process compares it with the check value of its own key. If the same
-reference leads to different keys, the result is an error instead of wrong values.
+A chain names keys by references such as ``k1=${env:PII_KEY}``. Each process that needs a key looks it up: the driver,
+the Python workers, and the JVM lane. A reference that is sent to another process contains the *check value* of the key
+in the sending process. The receiving process compares this value with the check value of the key that it has found. If
+the two processes have different keys under the same reference, the result is an error instead of wrong values.
 """
 
 import base64
@@ -47,7 +47,7 @@ class SecretKey:
         raise TypeError("a key does not leave its process")
 
     def prepared(self, name: Hashable, make: Callable[[bytes], Any]) -> Any:
-        """Calls ``make`` with the key's bytes, and returns the result, such as a cipher. The result is cached under
+        """Returns the result of ``make`` for the bytes of the key, such as a cipher. The result is cached under
         ``name``.
         """
         if name not in self._prepared:
@@ -65,13 +65,13 @@ def check_value(data: bytes) -> str:
 
 
 _keys: dict[tuple[str, str, str, str], SecretKey] = {}
-"""Caches the keys of this process. An entry is found by four values: the reference, the encoding, the use, and the
-check value that the key must have.
+"""Caches the keys of this process. The key of an entry consists of the reference, the encoding, the use, and the check
+value that the secret key must have.
 """
 
 
 def forget_keys() -> None:
-    """Clears the cache of this process's keys, so that the next use looks them up again."""
+    """Empties the cache of keys in this process. Each key is then looked up again at its next use."""
     _keys.clear()
 
 
@@ -140,8 +140,8 @@ class KeyReference:
         return EngineError(Problem("SMT741", f"Spark's executors, the key {self.id}", statement, hint))
 
     def sent(self) -> "KeyReference":
-        """Returns the reference with the check value that the key has in this process. Without a key, returns the
-        reference unchanged.
+        """Returns the reference for another process: with the check value that the key has in this process. If this
+        process has no such key, returns the reference unchanged.
         """
         if self.check:
             return self
@@ -156,7 +156,7 @@ class KeyReference:
         return KeyReference, (sent.id, sent.text, sent.encoding, sent.use, sent.check)
 
     def program(self) -> dict[str, str]:
-        """Returns the reference as the JVM lane reads it."""
+        """Returns the reference in the form that the JVM lane reads."""
         sent = self.sent()
         return {"id": sent.id, "reference": sent.text, "encoding": sent.encoding, "use": sent.use, "check": sent.check}
 
@@ -166,8 +166,8 @@ class KeyRing:
     """The keys of a stage.
 
     Attributes:
-        keys: The keys. Each of these keys can decrypt values.
-        writes: The id of the key to write with.
+        keys: The keys. All of them are used for decryption.
+        writes: The id of the key that is used for encryption.
     """
 
     keys: tuple[KeyReference, ...]
@@ -175,7 +175,7 @@ class KeyRing:
 
     @property
     def writer(self) -> KeyReference:
-        """The key to write with."""
+        """The key that is used for encryption."""
         return next(key for key in self.keys if key.id == self.writes)
 
     def by_id(self, key_id: str) -> KeyReference | None:

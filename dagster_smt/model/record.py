@@ -12,7 +12,7 @@ Side = Literal["key", "value"]
 
 
 class DropRecord(Exception):
-    """Raised by the function of a transform for values without a schema, to drop a record."""
+    """Raised to drop a record, by a function that transforms values without a schema."""
 
 
 @dataclass(slots=True)
@@ -42,14 +42,15 @@ class Record:
     Attributes:
         timestamp: In milliseconds.
         kind: ``sink`` (read from Kafka) or ``source``.
-        touched: One bit per ledger entry of the chain.
+        touched: A number with one bit per ledger entry of the chain. The bit is set if the entry's stage touched the
+            record.
         dirty: Whether a stage has changed the key or value (``KEY_DIRTY``, ``VALUE_DIRTY``).
         number: The position of the record in its batch.
         headers_read: The headers before the first stage.
         target_partition: The partition that a stage has chosen in the topic to which the record is written.
         leader_epoch: The epoch of the leader that wrote the record, if a stage reads the epoch.
-        changes: The changes that foreign stages made: a line for each field, with a JSON list of stage, action, side
-            and path.
+        changes: The changes that foreign stages made, as one line for each changed field. A line is a JSON list of
+            stage, action, side and path.
     """
 
     topic: str | None
@@ -78,8 +79,8 @@ NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A ledger entry that a stage touches. It is touched in the records in which ``when`` is not null. If ``when`` is
-    None, it is touched in all records.
+    """A ledger entry that a stage touches, and the records in which it does. These are the records in which ``when`` is
+    not null; if ``when`` is None, all records.
     """
 
     entry: int
@@ -94,9 +95,9 @@ class PlanRecord:
 
     Attributes:
         touched: The ledger entries that the current stage touches.
-        dropped: The condition under which the current stage drops the record, as an expression if it depends on the
-            record. True drops the record; false and null keep it. A dropped record touches no ledger entry of the
-            stage, and no other part of the stage can fail for it.
+        dropped: True or False if the current stage drops all records or none. Otherwise an expression, which is true
+            for a dropped record, and false or null for other records. If a record is dropped, the stage touches none of
+            its fields, and cannot fail for it.
         null_key, null_value: The schema of keys and values
             that are null after the stage (None: no schema), if it differs from the schema of the other records; else
             False.

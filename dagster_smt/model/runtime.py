@@ -1,8 +1,5 @@
-"""Java's run-time types of values without a schema. Stages and converters need these types to distinguish values as
-Connect does.
-
-JSON yields ``int`` (Long), ``float`` (Double), ``str``, ``bool``, ``None``, lists and objects. A stage can also yield
-the narrower number types below, and ``JavaDate``.
+"""Defines Java's run-time types for values without a schema. With these types, stages and converters distinguish values
+as Connect does.
 """
 
 import math
@@ -32,7 +29,7 @@ class JavaInteger(int):
 
 
 class JavaFloat(float):
-    """A ``java.lang.Float``, which is rounded to 32 bits."""
+    """A ``java.lang.Float``, rounded to 32 bits."""
 
     __slots__ = ()
 
@@ -62,7 +59,8 @@ class KeyList(list[Any]):
 
 
 class OwnStruct(dict[str, Any]):
-    """The struct of a header that a foreign stage has set, if the struct's own schema differs from the header's schema.
+    """The value of a header that a foreign stage has set, if it is a struct whose own schema differs from the header's
+    schema.
 
     Debezium's ``ExtractNewRecordState`` creates a header whose schema is a struct without fields, and whose value has
     fields. Connect's ``SimpleHeaderConverter`` writes the value according to the value's own schema.
@@ -79,7 +77,9 @@ class OwnStruct(dict[str, Any]):
 
 
 def as_key(value: Any) -> Any:
-    """Returns ``value`` in a form that can be the key of a map. In Java, structs, arrays and maps can also be keys."""
+    """Returns ``value`` in a form that can be the key of a dictionary, because in Java a struct, an array or a map can
+    be the key of a map.
+    """
     if isinstance(value, dict):
         entries = {}
         for k, v in value.items():
@@ -97,7 +97,7 @@ _BOXES: dict[Type, Any] = {
     Type.FLOAT32: JavaFloat,
 }
 BOXED = frozenset({*_BOXES, Type.FLOAT64})
-"""Types of which some values need a separate class."""
+"""The types for which some values need a separate Python class."""
 _KINDS: dict[type, str] = {
     int: "int64",
     float: "double",
@@ -135,7 +135,7 @@ _JAVA_CLASSES = {
 
 
 def box(value: Any, type: Type) -> Any:
-    """Returns ``value``, which has no schema, with the run-time type that the Connect type ``type`` has in Java."""
+    """Returns ``value``, which has no schema, as an object of the class that represents ``type`` in Java."""
     return boxer(type)(value)
 
 
@@ -162,12 +162,12 @@ def kind_of_schema(schema: Schema) -> str:
 
 
 def java_class(value: Any) -> str:
-    """Returns the name of the Java class that Connect's messages have for ``value``, which has no schema."""
+    """Returns the name of the Java class of ``value``, which has no schema, as Connect's messages spell it."""
     if value is None:
         return "null"
     return java_class_of(kind_of(value))
 
 
 def java_class_of(kind: str) -> str:
-    """Returns the name of the Java class for values of the kind ``kind`` that have no schema."""
+    """Returns the name of the Java class of a value of the kind ``kind`` without a schema."""
     return _JAVA_CLASSES[kind]

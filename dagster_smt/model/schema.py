@@ -94,7 +94,9 @@ class Schema:
 
     @cached_property
     def logical(self) -> str | None:
-        """``Decimal``, ``Date``, ``Time`` or ``Timestamp`` if this is one of Connect's logical types, else None."""
+        """The name of the logical type, ``Decimal``, ``Date``, ``Time`` or ``Timestamp``; None if the schema is not one
+        of Connect's logical types.
+        """
         name = self.name or ""
         if _LOGICAL.get(name) is self.type:
             return name.removeprefix(_DATA)
@@ -112,8 +114,8 @@ class Schema:
 
     @property
     def precision(self) -> int | None:
-        """The number of digits of a Decimal, from a parameter of Debezium and Avro. None if it is missing, or if a
-        table cannot hold as many digits.
+        """The number of digits of a Decimal, from a parameter that Debezium and Avro set. None if the parameter is
+        missing, or if a table cannot store that many digits.
         """
         text = dict(self.parameters).get(DECIMAL_PRECISION, "")
         if not (text.isdecimal() and len(text) < 3):  # a producer may write any string here
@@ -171,15 +173,13 @@ class Schema:
 
     @cached_property
     def width(self) -> int:
-        """The number of values in one value of this schema. Elements of arrays and maps are not counted."""
+        """The number of values in one value of this schema, without the elements of arrays and maps."""
         return 1 + sum(child.width for _, child in self.fields)
 
     @cached_property
     def internal_names(self) -> tuple[str, ...]:
-        """Field names for Spark (STRUCT only). They are the original names, or numbered names if Spark would confuse
-        the original names.
-
-        Spark confuses names that differ only in case, and reads ``${`` as the beginning of a session variable.
+        """The names of the fields (STRUCT only) in Spark. These are the original names, or numbered names if Spark
+        would confuse the original names.
         """
         names = self.field_names
         if len(set(map(caseless, names))) == len(names) and not any("${" in n for n in names):

@@ -52,7 +52,7 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 
 
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """Returns the value of ``node`` if the reference ``base`` has the value ``value``."""
+    """Returns the value of ``node``, given that the reference ``base`` has the value ``value``."""
     if isinstance(node, Group):
         members = {}
         for name, child in node.fields:

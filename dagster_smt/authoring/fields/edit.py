@@ -43,9 +43,9 @@ class Target:
     Attributes:
         number: The number of the path.
         name: The name of the field; empty for an element or map value.
-        node: The value, already copied.
+        node: A copy of the value.
         parent: An expression that is null if the struct around the value is null; None if the struct is never null.
-        at: Collects the ledger entries that are touched.
+        at: The planning, which collects the touched ledger entries.
         whole: True if the target is the whole key or value.
     """
 
@@ -104,25 +104,25 @@ def edited(
         change: The edit of each target.
         replace_nulls: True if copied nulls become defaults.
         at: Collects matches, missing paths and touches.
-        strict: As in ``resolve``.
+        strict: True if a path may not select the key of a map by a plain name, as in Kafka.
     """
     return edited_branch(group, resolve(group.schema, paths, at, strict), change, replace_nulls, at)
 
 
 def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: bool | None, at: Planning) -> Group:
-    """Rebuilds the struct ``group`` as ``edited`` does, for paths that are already resolved to ``branch``.
+    """Rebuilds the struct ``group`` as ``edited`` does, for paths that have already been resolved to ``branch``.
 
-    With ``replace_nulls=None``, a later pass copies the fields.
+    With ``replace_nulls=None``, the fields are not copied here, because a later pass copies them.
     """
     return _Editor(change, replace_nulls, at).struct(group, branch)
 
 
 def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> Group:
-    """Rebuilds ``group`` with only the fields at the ends of the routes in ``branch``, and the structs around these
-    fields. No field is copied.
+    """Rebuilds ``group`` with only two kinds of fields: the fields at the ends of the routes in ``branch``, and the
+    structs around them. No field is copied.
 
-    ``dropped`` is called for each dropped field. Its arguments are an expression that is null if the struct around the
-    field is null (None if the struct is never null), and the planning that collects touches.
+    Calls ``dropped`` for each dropped field, with two arguments. The first is an expression that is null if the struct
+    around the field is null (None if the struct is never null). The second is the planning that collects touches.
     """
     return _Editor(lambda target: target.node, None, at, dropped=dropped).struct(group, branch)
 
@@ -131,8 +131,8 @@ def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> G
 class _Editor:
     """An editor that rebuilds one struct with the edited or remaining fields.
 
-    ``level`` is the number of arrays and maps around the struct; each of them needs a name of its own for its items.
-    With ``dropped``, fields without routes are dropped, and fields at the ends of routes stay as they are.
+    ``level`` is the number of arrays and maps around the struct; the items of each array or map get a name of their
+    own. With ``dropped``, fields without routes are dropped, and fields at the ends of routes stay as they are.
     """
 
     change: Edit
@@ -194,7 +194,7 @@ class _Editor:
         return node
 
     def _ends(self, name: str, node: Node, branch: Branch, parent: Expr | None) -> EditResult:
-        """Applies the edits of the paths that end at ``node``, in the order of the paths, and returns the result."""
+        """Applies the edits of all paths that end at ``node``, in the order of the paths. Returns the result."""
         new: NewName | None = None
         for number in branch.ends:
             after = self.change(Target(number, name, node, parent, self.at))
@@ -278,7 +278,7 @@ def clash(name: str) -> PlanError:
 
 
 def all_sources(node: Node) -> frozenset[str]:
-    """Returns the input fields that ``node`` depends on."""
+    """Returns the input fields from which the value of ``node`` is derived."""
     if isinstance(node, Cell):
         return node.sources
     return node.sources.union(*(all_sources(child) for _, child in node.fields))
@@ -316,8 +316,8 @@ def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schem
 
 
 def under(group: Group, rebuilt: Group) -> Group:
-    """Returns ``rebuilt``, which is null wherever the original struct ``group`` is null, even if its schema became
-    required.
+    """Returns ``rebuilt``, the changed struct, so that it is null wherever the original struct ``group`` is null. The
+    result is null there even if its schema has become required.
     """
     if "" in rebuilt.by_name and "" not in group.by_name:
         raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)

@@ -19,13 +19,14 @@ def read_field(
 ) -> tuple[Node, Expr | None]:
     """Returns the field at ``path`` in ``node``, and an expression that is null if the struct around the field is null.
 
-    The expression is None if the struct is never null. Structs on the path are read with their defaults, the field
-    itself as it is. The value under a map key and the element of an array may be missing, and are therefore optional.
+    The expression is None if the struct is never null. A null struct on the path is replaced with its default; the
+    field itself is not. The value under a map key and the element of an array may be missing, and are therefore
+    optional.
 
     Args:
         node: A struct.
         path: A path to at most one field.
-        strict: True to reject a name step into a map, as Kafka does.
+        strict: True to reject a path that selects the key of a map by a plain name, as Kafka does.
         missing_class: The exception class that Connect raises for a missing field.
 
     Raises:

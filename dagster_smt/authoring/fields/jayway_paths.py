@@ -55,11 +55,8 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
 
 
 def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
-    """Returns an expression for the answer of ``path`` on the struct ``group`` (``values.json_path.answer``). The
-    expression is null if the struct is null.
-
-    ``at`` collects fields that the schema does not have; the path treats them as missing. A null is read as its
-    default.
+    """Yields the problems of ``text``, the JSONPath in the option ``option``, for ``Options.check``. With ``single``, a
+    path that may match several fields is a problem.
 
     Raises:
         PlanError: SMT458 if the path compares bytes or dates.
@@ -76,10 +73,11 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 
 
 def finding(path: JsonPath) -> Condition:
-    """Returns the condition, as data, under which ``path`` has a result in an object.
+    """Returns an expression for the answer of ``path`` on the struct ``group`` (``values.json_path.answer``). The
+    expression is null if the struct is null.
 
-    A path can begin with filters of the object itself. The condition is exact for these filters, and unknown for all
-    steps after them.
+    ``at`` collects the names in the path that the schema does not have; the path treats such fields as missing. A null
+    field is read as its default.
     """
     conditions: list[Condition] = []
     for step in path.steps:
@@ -103,7 +101,11 @@ def _passing(test: Test) -> Condition:
 
 
 def _places(path: JsonPath) -> Iterator[Names]:
-    """Yields the fields that ``path`` reads, except fields inside arrays."""
+    """Returns a condition, expressed as data, that is true for objects in which ``path`` finds a value.
+
+    If the path begins with filters, the condition is exact for these filters. It is unknown for all steps after the
+    filters.
+    """
     above: Names = ()
     for step in path.steps:
         if isinstance(step, str):

@@ -1,6 +1,8 @@
-"""Resolves configured paths in a schema, during planning: each path becomes its routes.
+"""Resolves configured paths in a schema, during planning. Each path becomes routes: one for each field that the path
+matches.
 
-A route's steps are a field's name (``str``), ``Key`` (a map's key), ``Every``, ``Index``, or ``Match`` (keys of a map).
+A step of a route is a field's name (``str``), ``Key`` (a map's key), ``Every`` (all elements), ``Index``, or ``Match``
+(keys of a map).
 """
 
 import re
@@ -65,9 +67,9 @@ def resolve(
         schema: The schema of the struct in which the paths start.
         paths: The paths, numbered by their position.
         at: Collects the fields that pattern paths match, and the paths without a match.
-        strict: True to reject a name step into a map, as Kafka does.
+        strict: True to reject a path that selects the key of a map by a plain name, as Kafka does.
         first: The number of the first path's effect in the transform's ledger.
-        together: True if all paths belong to this one effect.
+        together: True if all paths belong to the effect with the number ``first``.
     """
     root = Branch()
     for number, path in enumerate(paths):
@@ -116,7 +118,9 @@ def _children(schema: Schema) -> Iterator[tuple[RouteStep, Schema]]:
 
 
 def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
-    """Yields the route steps that ``step`` of a path matches in ``schema``, each with the schema it leads to."""
+    """Yields the steps of routes that ``step``, a step of a path, matches in ``schema``. Each comes with the schema of
+    the matched value.
+    """
     values, keyed = schema.values, has_text_keys(schema)
     if isinstance(step, str | Match):
         matches = _matches(step)
@@ -153,8 +157,8 @@ def _is_of(schema: Schema, step: Step) -> bool:
 
 
 def _known(schema: Schema, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], str]:
-    """Returns the names that ``schema`` has where the path ``steps`` has no match, and the name that the path expects
-    there.
+    """Follows the path ``steps`` in ``schema`` up to the step that has no unique match. Returns the names that the
+    schema has at that point, and the name that the path expects there.
     """
     for number, step in enumerate(steps):
         following = [] if isinstance(step, Deep) else list(matching(schema, step))

@@ -64,8 +64,9 @@ def value_visitor(
     """Returns a visitor that applies ``acts`` to the matches of ``paths``. The acts may only replace values, so the
     visitor can run deep scans on the bytes, without decoding.
 
-    A missing top-level field that a path of one name refers to becomes null, as in Connect. If an act replaces all
-    strings with the same string, ``texts`` contains this string at the position of the act.
+    If a path consists of one name and the object has no such field, the field is added with the value null, as in
+    Connect. If an act replaces all strings with the same string, ``texts`` contains this string at the position of the
+    act.
     """
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):
@@ -105,7 +106,8 @@ def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False
     Args:
         paths: The paths.
         acts: The act of each path.
-        fills: True if a missing top-level field that a path of one name refers to becomes null, as in Connect.
+        fills: True to add a missing top-level field, with the value null, if a path consists of its name, as in
+            Connect.
         once: True if only the last act applies when several paths match one value. Otherwise all acts run, in their
             order.
     """
@@ -175,7 +177,8 @@ def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
         for number, find in enumerate(finders):
             for location in find(value):
                 targets.append((number, location))
-        # With `once`, the first part of the key is True for all paths, so the last path replaces the earlier ones.
+        # With `once`, the first part of the key is True for all paths, so the entry of the last path replaces earlier
+        # entries.
         distinct = {(once or number, id(place[0]), place[1]): (number, place) for number, place in targets}
         return [(number, place[0], place[1]) for number, place in sorted(distinct.values(), key=_order)]
 

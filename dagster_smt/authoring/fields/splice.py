@@ -38,8 +38,8 @@ class TextReplacement:
 
 
 def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> Callable[[Any, Record], None] | None:
-    """Returns a function that applies ``act`` to all matches of ``path``. Returns None if the path has any other shape
-    than names, ``**``, and a name or pattern.
+    """Returns a function that applies ``act`` to all matches of ``path``. Returns None unless the path consists of
+    names, ``**``, and a name or pattern.
 
     Args:
         path: Names, then ``**``, then a name or pattern.

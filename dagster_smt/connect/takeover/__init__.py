@@ -1,3 +1,3 @@
-"""Implements takeovers. Runs of this package continue the table of a connector, and later the connector can continue
-after the runs.
+"""Implements takeovers: runs of this package continue the table of a connector. Later, the connector can continue where
+the runs ended.
 """

@@ -1,5 +1,5 @@
-"""Writes the record of a takeover as JSON and Markdown, next to the component. It is written before the first step and
-after the last step.
+"""Writes the record of a takeover as JSON and Markdown, next to the component. The record is written before the first
+step and again after the last step.
 """
 
 import getpass

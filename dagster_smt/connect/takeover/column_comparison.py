@@ -21,8 +21,8 @@ from dagster_smt.tables.window_request import WindowRequest
 
 
 def scratch_sink(sink: TableSink, folder: str) -> TableSink:
-    """Returns a sink of the same kind as ``sink`` for a scratch table. It is a new table under ``folder``, without a
-    layout.
+    """Returns a sink for a scratch table of the same kind as the table of ``sink``. The scratch table is a new table
+    under ``folder``, without a layout.
     """
     kind = IcebergSink if isinstance(sink, IcebergSink) else DeltaSink
     path = f"{folder.rstrip('/')}/smt_scratch_{secrets.token_hex(6)}"
@@ -31,16 +31,16 @@ def scratch_sink(sink: TableSink, folder: str) -> TableSink:
 
 
 def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
-    """Returns a run that writes the records in ``window`` into the scratch table ``sink``. Records that fail are left
-    out.
+    """Returns the run ``spec`` with two changes: it reads the records in ``window`` and writes the scratch table
+    ``sink``. Records that fail are left out.
     """
     request = WindowRequest(explicit=window)
     return replace(spec, sink=sink, window=request, errors_tolerance="all", dead_letter_topic="", key="")
 
 
 def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
-    """Returns a window with the last records of each partition before its offset in ``ends``. Without such records, it
-    contains the first records after these offsets.
+    """Returns a window with the last records of each partition before its offset in ``ends``. If there are no such
+    records, the window contains the first records after these offsets.
     """
     each = max(1, most // max(1, len(ranges)))
     results = []
@@ -78,7 +78,7 @@ def column_differences(sink: TableSink, table: StructType, chain: StructType) ->
     Args:
         sink: The sink of the component. Its ``schema_evolution`` determines which types fit.
         table: The columns of the table.
-        chain: The columns of the chain's rows.
+        chain: The columns of the rows that the chain produces.
     """
     own = {name.lower() for name in sink.source_columns.names} if sink.source_columns is not None else set()
     there, ours = _without(table, own), _without(chain, own)

@@ -1,4 +1,4 @@
-"""Compares two tables cell by cell, including types, nulls and nested values. The order of rows has no effect, and no
+"""Compares two tables cell by cell, including types, nulls and nested values. The order of rows is ignored, and no
 result contains a value.
 """
 
@@ -17,7 +17,7 @@ from dagster_smt.tables.sink_options import SourceColumns
 SHOWN = 20
 """The largest number of rows whose differences are listed."""
 _CANDIDATES = 500
-"""The number of rows of the other table that are searched for the most similar row."""
+"""The number of rows of the connector's table that are searched for the row most similar to a row of the chain."""
 _NUMBER, _PLACE = "__smt_number", "__smt_place"
 
 
@@ -42,8 +42,8 @@ class RowComparison:
 
     Attributes:
         columns: The compared columns, with their types.
-        ours: The number of rows of the chain.
-        of_connector: The number of rows of the connector.
+        ours: The number of rows that the chain produces.
+        of_connector: The number of rows that the connector has written.
         only_ours: The number of rows that only the chain produces.
         only_connectors: The number of rows that only the connector's table contains.
         first: The first differences.
@@ -71,7 +71,8 @@ def compared_rows(
         ours: The rows of the chain, with the source columns.
         of_connector: The rows of the connector.
         source: The names of the source columns.
-        keys: The columns that identify the row to compare with. If empty, the most similar row is used.
+        keys: The columns that identify a row. Rows with the same values in these columns are compared. If empty, a row
+            is compared with the most similar row.
     """
     own = set(source.names)
     there = types_by_name(of_connector.schema)

@@ -1,4 +1,4 @@
-"""Stops a connector, and proves that it has no data in flight."""
+"""Stops a connector, and proves that all records before its offsets have been committed to the table."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +24,7 @@ class StoppedConnector:
     """A connector that has been stopped and has no data in flight.
 
     Attributes:
-        offsets: The committed offsets of the connector. The tables contain all records before these offsets, and no
-            others.
+        offsets: The committed offsets of the connector. The tables contain exactly the records before these offsets.
         heads: The versions of the tables.
         texts: A description of the proof for each table.
     """
@@ -59,8 +58,8 @@ class Settling:
         self.client = KafkaClient(source)
 
     def settle(self, *, may_run: bool = True) -> StoppedConnector:
-        """Stops the connector, and returns the proof that nothing is in flight. If data files wait for a commit, the
-        connector runs until it has committed them, and is stopped again.
+        """Stops the connector, and returns the proof that no data is in flight. If data files still wait for a commit,
+        resumes the connector until it has committed them, and then stops it again.
 
         Args:
             may_run: False if the connector must not run again, because runs have already continued one of its tables.
@@ -89,7 +88,7 @@ class Settling:
                 self._drain(heads, end)
 
     def stop(self) -> None:
-        """Stops the connector, and waits until it has no task, and its groups have no member."""
+        """Stops the connector, and waits until it has no task and its consumer groups have no member."""
         state = self.rest.state()
         if not state.is_stopped:
             self.say(f"stopping {self.plan.name}: {state.text}")
@@ -126,7 +125,7 @@ class Settling:
         return tuple(table.head() for table in self.tables)
 
     def flight(self, heads: Heads) -> InFlight:
-        """Returns the data in flight, relative to ``heads``, the versions of the tables."""
+        """Returns the data that is in flight: the files that the tables do not contain in their versions ``heads``."""
         result = InFlight()
         if not self.plan.control:
             return result
@@ -140,8 +139,8 @@ class Settling:
         return CommittedOffsets(self.plan.group, self._committed(self.plan.group))
 
     def set_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Sets ``offsets`` of the stopped connector in the worker. If the connector has its own consumer group, sets
-        them there as well.
+        """Sets the offsets of the stopped connector in the worker to ``offsets``. If the connector has a consumer group
+        other than the worker's, also sets the offsets of that group.
         """
         self.rest.set_offsets(offsets)
         if self.plan.group != self.plan.worker_group:
@@ -157,8 +156,8 @@ class Settling:
         return offsets
 
     def _settled(self, heads: Heads, flight: InFlight) -> StoppedConnector | None:
-        """Returns the stopped connector with its offsets. Returns None if the tables no longer have the versions
-        ``heads`` after the offsets were read.
+        """Returns the stopped connector with its offsets. Reads the offsets first. Returns None if one of the tables
+        then has a version other than in ``heads``, because the connector has committed in the meantime.
         """
         offsets = self.offsets()
         answer = self.rest.offsets()
@@ -190,7 +189,9 @@ class Settling:
         return TableError(Problem("SMT796", self.plan.name, statement, hint))
 
     def _drain(self, heads: Heads, end: float) -> None:
-        """Resumes the connector until one of its commits leaves nothing in flight. ``end`` is the time limit."""
+        """Resumes the connector until it has committed all data in flight. ``heads`` are the versions of the tables
+        before that, and ``end`` is the time limit.
+        """
         self.rest.resume()
         while time.monotonic() < end:
             time.sleep(_PAUSE)

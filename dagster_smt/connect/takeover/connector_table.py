@@ -31,7 +31,9 @@ from dagster_smt.visible import without_partitions
 _OFFSETS = "kafka.connect.offsets."
 _VALID_THROUGH = ("kafka.connect.valid-through-ts", "kafka.connect.vtts")
 _LONGEST_WAY = 1_000
-"""The largest number of snapshots between the newest snapshot and the connector's newest snapshot."""
+"""The largest number of snapshots that are searched for the newest snapshot of the connector, from the newest snapshot
+backwards.
+"""
 
 
 class TakeOverTable:
@@ -72,8 +74,8 @@ class TakeOverTable:
         return self.table.state()
 
     def columns(self) -> StructType | None:
-        """Returns the columns of the table, or of the Parquet files that will become the table. Returns None if there
-        are none.
+        """Returns the columns of the table. Before a conversion, returns the columns of the Parquet files. Returns None
+        if there is neither a table nor a file.
         """
         schema = self.table.schema()
         if schema is None and self.files is not None:
@@ -83,8 +85,8 @@ class TakeOverTable:
     # --- files ---
 
     def prove_files(self, offsets: CommittedOffsets, count: CountRows) -> str:
-        """Proves that the Parquet files contain exactly the records before ``offsets``. Returns the proof as text,
-        which is empty for other tables.
+        """Proves that the Parquet files contain exactly the records before ``offsets``. Returns the proof as text. For
+        a table without such files, the text is empty.
 
         Raises:
             TableError: SMT797, the files contain different records; SMT798, files were added after the conversion.
@@ -109,14 +111,16 @@ class TakeOverTable:
         return check_files(files, offsets.offsets, begins, count)
 
     def convert_files(self) -> None:
-        """Converts the Parquet files into a Delta table. If they have been converted, or for other tables, does
-        nothing.
+        """Converts the Parquet files into a Delta table. Does nothing if they have been converted, or if the connector
+        writes no files.
         """
         if self.files is not None and self.table.schema() is None:
             self.files.convert()
 
     def files_before(self, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows of the files that begin before ``offsets``. The connector may be writing further files."""
+        """Returns the rows of the files that begin before ``offsets``. The connector may still be writing later
+        files.
+        """
         assert self.files is not None
         paths = []
         for file in self.files.files(self.files.paths(), self.spec.table.topics):
@@ -127,7 +131,9 @@ class TakeOverTable:
     # --- versions ---
 
     def head(self) -> TableHead:
-        """Returns the current version of the table. For an Iceberg sink, it includes the newest offsets."""
+        """Returns the current version of the table. For an Iceberg sink, the version includes the newest offsets of the
+        control topic.
+        """
         if not isinstance(self.table, IcebergTable):
             return self._delta_head()
         self.table._properties()
@@ -172,7 +178,7 @@ class TakeOverTable:
     # --- offsets ---
 
     def measured(self) -> tuple[TopicEnds, dict[str, str]]:
-        """Returns the offsets that the topics hold now, and the identities of the topics."""
+        """Returns two items: the offsets that the topics contain now, and the identities of the topics."""
         source = open_source(self.spec.table.source, self.session)
         topics = choose_topics(self.spec.table, self.spec.window, source.topics())
         return source.measure(topics), source.identities(topics)
@@ -185,7 +191,7 @@ class TakeOverTable:
             TableError: SMT789, the offsets cannot belong to the topics.
         """
         ends = ends_of(measured.ranges)
-        for waiting in measured.waiting:  # the connector may read records of open transactions
+        for waiting in measured.waiting:  # the connector may read records of transactions that are still open
             ends[waiting.topic, waiting.partition] += waiting.offsets
         ranges, problems = [], []
         for place, offset in sorted(committed.offsets.items()):
@@ -207,8 +213,8 @@ class TakeOverTable:
     # --- the note ---
 
     def take(self, covered: OffsetSet, measured: TopicEnds, identities: Mapping[str, str], rows: int) -> TableState:
-        """Commits the note of a takeover with the offsets ``covered`` to the table, and adds the source columns.
-        Returns the new state.
+        """Commits the note of a takeover to the table, with the offsets ``covered``, and adds the source columns.
+        Returns the new state of the table.
         """
         before = self.state()
         first = before or TableState(0, "", self.sink.holds)
@@ -238,10 +244,10 @@ class TakeOverTable:
         return state
 
     def give_back(self, state: TableState) -> TableState:
-        """Commits the note that the table has been given back to the connector. Returns the state that follows
-        ``state``.
+        """Commits the note that the table has been given back to the connector. ``state`` is the state before the
+        commit; returns the state after it.
 
-        Runs that have begun can then no longer commit, and later runs fail.
+        Runs that began before this commit can no longer commit, and later runs fail.
         """
         assert state.taken_over is not None
         note = replace(state.taken_over, back=True, millis=_now())

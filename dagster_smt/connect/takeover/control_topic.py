@@ -2,9 +2,10 @@
 snapshot contains them yet.
 
 A task writes data files, and then sends their names to the control topic in one transaction with the offsets of its
-consumer group. The coordinator reads the names and adds the files to the table. Each snapshot stores the offset of the
-control topic up to which the coordinator has read: ``kafka.connect.offsets.TOPIC.GROUP``. A name at a later offset is
-in flight: the group's offsets are already after the records of the file, but the table does not contain them yet.
+consumer group. The coordinator reads these names and adds the files to the table. Each snapshot stores the offset of
+the control topic up to which the coordinator has read: ``kafka.connect.offsets.TOPIC.GROUP``. A file whose name is at a
+later offset is in flight: the offsets of the consumer group are already after its records, but the table does not
+contain the records yet.
 
 Source of the format: ``org.apache.iceberg.connect.events`` (Iceberg 1.10), and ``AvroUtil``: two bytes, the schema as
 ``DataOutput.writeUTF`` writes it, and the event.
@@ -48,7 +49,7 @@ class InFlight:
     read_to: dict[int, int] = field(default_factory=dict)
 
     def and_(self, other: "InFlight") -> "InFlight":
-        """Adds the data in flight in ``other``, for a second table that uses the same control topic."""
+        """Returns the data in flight of two tables that use the same control topic: ``self`` and ``other``."""
         return InFlight(
             self.files + other.files,
             self.records + other.records,
@@ -181,8 +182,8 @@ def event_of(value: bytes) -> dict[str, Any]:
 def _with_space(schema: Any) -> Any:
     """Returns ``schema`` with a namespace for every type.
 
-    Iceberg writes ``"namespace": ""`` for a type without a namespace, and its bare name where the type is used again.
-    By Avro's rules, that name would be resolved in the enclosing namespace.
+    For a type without a namespace, Iceberg writes ``"namespace": ""`` and, at further uses, the bare name of the type.
+    By Avro's rules, a reader would search for the bare name in the enclosing namespace.
     """
     names: set[str] = set()
     _collect(schema, names)

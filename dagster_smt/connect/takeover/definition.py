@@ -1,4 +1,6 @@
-"""The definition that takes over a table. It is the component of an import, read from its folder without Dagster."""
+"""Reads the definition of the asset that takes over a table. It is the component that an import has written, read from
+its folder without Dagster.
+"""
 
 import os
 from collections.abc import Mapping

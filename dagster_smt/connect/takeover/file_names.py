@@ -44,16 +44,16 @@ class FileNaming:
     """The form of the names that a connector gives to its files.
 
     Attributes:
-        pattern: A pattern for a name, or for the end of a path.
-        text: The form of a name, for messages.
+        pattern: A regular expression for a name, or for the end of a path.
+        text: The form of a name in messages, such as ``TOPIC+PARTITION+OFFSET.parquet``.
     """
 
     pattern: re.Pattern[str]
     text: str
 
     def read(self, path: str) -> FileName | None:
-        """Returns the information in ``path``, the path of a file. Returns None if the connector writes no files with
-        such names.
+        """Returns the information in ``path``, the path of a file. Returns None if the path does not have the form of
+        this connector's names.
         """
         match = self.pattern.search(path)
         if match is None:
@@ -87,7 +87,9 @@ def file_naming(connector: Connector) -> FileNaming | None:
 
 
 def _in_a_name(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """Returns ``pattern`` with a topic that contains no slash, so that the topic is a part of the file's name."""
+    """Returns ``pattern`` with the restriction that the topic contains no slash, and is therefore a part of the file's
+    name.
+    """
     return re.compile(pattern.pattern.replace("(?P<topic>.+?)", "(?P<topic>[^/]+?)"))
 
 

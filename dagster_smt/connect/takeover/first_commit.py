@@ -1,8 +1,8 @@
 """The first commit of a Delta table that is created from Parquet files. It lists the files without changing them.
 
-``CONVERT TO DELTA`` would write the same commit. But Delta 4.0 fails on PySpark 4.0.2 and later, where the Parquet
-reader has a different constructor. So this module writes the commit. Delta's own log store creates the commit file, so
-the file appears as a whole or not at all, and only if no other process has created one.
+``CONVERT TO DELTA`` would write the same commit, but in Delta 4.0 it fails on PySpark 4.0.2 and later, where the
+Parquet reader has a different constructor. This module therefore writes the commit itself. Delta's log store creates
+the commit file. The file thus appears as a whole or not at all, and only if no other process has created it.
 
 Source of the format: Delta's protocol, https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 """
@@ -48,7 +48,7 @@ class DataFile:
 
     @property
     def values(self) -> dict[str, str | None]:
-        """The partition values in the names of the file's folders, such as ``day=2026-01-01``."""
+        """The partition values of the file, which are part of its folders' names: ``day=2026-01-01``."""
         values: dict[str, str | None] = {}
         for part in self.path.split("/")[:-1]:
             name, equals, value = part.partition("=")
@@ -94,7 +94,9 @@ def _names(schema: StructType) -> Iterable[str]:
 
 
 def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequence[str]) -> list[str]:
-    """Returns the lines of the first commit, which add ``files`` to the table."""
+    """Returns the lines of the first commit of a Delta table. They add ``files`` to the table, which has the columns
+    ``schema`` and is partitioned by ``partition_by``.
+    """
     now = round(time.time() * 1000)
     parameters: Mapping[str, str] = {"numFiles": str(len(files)), "partitionedBy": json.dumps([*partition_by])}
     actions: list[dict[str, Any]] = [

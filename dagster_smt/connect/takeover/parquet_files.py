@@ -1,8 +1,9 @@
 """Converts the Parquet files of a connector into a Delta table in the same folder.
 
-A sink writes a file, and its consumer group then commits the offset after the file. If the sink dies in between, it
-writes a file with the same name again. So a file that begins at or after the committed offset is in flight, and the
-files before that offset contain each record once. The conversion adds a Delta log to the folder, and changes no file.
+A sink writes a file, and its consumer group then commits the offset after the file. If the sink dies between these two
+steps, it later writes a file with the same name again. A file that begins at or after the committed offset is therefore
+in flight. The files before that offset contain each record once. The conversion adds a Delta log to the folder, and
+changes no file.
 """
 
 from collections import defaultdict
@@ -47,12 +48,12 @@ class ConnectorFile:
 
     @property
     def end(self) -> int:
-        """The offset after the last record, provided that each record of the range has a row."""
+        """The offset after the last record, if no offset of the file lacks a row."""
         return self.name.start + self.rows if self.name.end is None else self.name.end
 
 
 CountRows = Callable[[Window], int]
-"""A function that returns the number of rows that the chain produces for some records."""
+"""A function that returns the number of rows that the chain produces for the records of a window."""
 
 
 class ParquetFolder:
@@ -121,7 +122,9 @@ class ParquetFolder:
         return files
 
     def convert(self) -> None:
-        """Converts the folder into a Delta table. The columns in folder names become partition columns."""
+        """Converts the folder into a Delta table. A column whose values are in folder names becomes a partition
+        column.
+        """
         schema = self.schema()
         assert schema is not None
         check_columns(self.path, schema)
@@ -142,7 +145,7 @@ class ParquetFolder:
         return path.partition(self.path.rpartition(":")[2].strip("/"))[2].strip("/")
 
     def partition_columns(self) -> list[str]:
-        """Returns the names of the columns in folder names, such as ``day`` in ``day=2026-01-01``."""
+        """Returns the names of the columns whose values are in folder names, such as ``day`` for ``day=2026-01-01``."""
         return [*DataFile(self._below(next(iter(self.paths()), "")), 0, 0, 0).values]
 
 
@@ -166,12 +169,12 @@ def check_files(
     Args:
         files: The files.
         offsets: The committed offsets of the connector.
-        begins: The first offset that each partition still contains.
+        begins: The first offset that each topic-partition still contains.
         count: Counts the rows that the chain produces for a window. The function is needed if the chain drops records,
             or if an offset has no record.
 
     Raises:
-        TableError: SMT797.
+        TableError: SMT797, the files contain other records than those before the offsets.
     """
     by_place: dict[TopicPartition, list[ConnectorFile]] = defaultdict(list)
     for file in files:
@@ -197,7 +200,7 @@ def check_files(
 
 
 def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
-    """Returns a problem if one of ``files`` is in flight, because it begins at or after ``offset``."""
+    """Returns a problem if one of ``files`` is in flight: it begins at or after ``offset``, or ends after it."""
     for file in files:
         beyond = file.name.start >= offset or (file.name.end is not None and file.name.end > offset)
         if beyond:
@@ -223,8 +226,8 @@ def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
 
 
 def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
-    """Returns True if each offset from the first file up to ``offset`` has a row. The file names may also show that
-    nothing is missing.
+    """Returns True if ``files`` have a row for each offset before ``offset``, beginning with the first file. If the
+    names contain the last offset of a file, the names alone prove this.
     """
     if not files:
         return offset == 0
@@ -236,11 +239,12 @@ def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
 def _counted(
     place: TopicPartition, files: Sequence[ConnectorFile], offset: int, begin: int, count: CountRows
 ) -> Problem | None:
-    """Compares the number of rows in ``files`` with the number of rows that the chain produces. Returns a problem if
-    they differ.
+    """Compares two numbers of rows: those in ``files``, and those that the chain produces for the same offsets. Returns
+    a problem if the numbers differ.
 
-    Counting is necessary because offsets may have no record, and because the chain may drop records. Files in one
-    folder follow each other, so the last file is sufficient. The offsets of files in several folders overlap.
+    Rows must be counted because some offsets may have no record, and because the chain may drop records. If all files
+    are in one folder, each file begins after the previous one ends, so only the last file is counted. The offsets of
+    files in several folders may overlap, so all of them are counted.
     """
     where = f"{place[0]}-{place[1]}"
     start = begin

@@ -1,4 +1,4 @@
-"""The plan of a takeover. It combines the connector of a worker with the component that continues the connector's
+"""Plans a takeover. The plan combines the connector of a worker with the component that continues the connector's
 table.
 """
 
@@ -22,13 +22,13 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
     """Returns the plan for the takeover of a connector's table.
 
     Args:
-        connector: The connector; or, if it has several tables, its part for one table.
+        connector: The connector. If it writes several tables, its part for one of them.
         url: The address of a worker.
         definition: The component.
 
     Raises:
-        UnsupportedError: SMT784, tables of this connector do not support a takeover; SMT795, its tables are not listed
-            anywhere; SMT797, its files are not Parquet.
+        UnsupportedError: SMT784, tables of this connector do not support a takeover; SMT795, the configuration does not
+            list the tables; SMT797, its files are not Parquet.
         ConfigError: SMT792, the component and the connector read different topics.
     """
     family = family_of(connector)
@@ -68,8 +68,8 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
 
 
 def check_iceberg(connector: Connector) -> None:
-    """Raises an error if the tables of ``connector``, an Iceberg sink, cannot become components. This check comes
-    before an import reports the options.
+    """Raises an error if the tables of ``connector``, an Iceberg sink, cannot become components. An import makes this
+    check before it reports on the options.
 
     Raises:
         UnsupportedError: SMT784, the class is unknown; SMT795, the tables are not listed anywhere.
@@ -92,8 +92,8 @@ def check_iceberg(connector: Connector) -> None:
 
 
 def catalog_of(plan: TakeOverPlan) -> str:
-    """Returns the catalog that the component's table names: ``iceberg_2`` of ``iceberg_2.shop.orders``; empty if the
-    name begins with the connector's namespace.
+    """Returns the catalog in the table name of the component: ``iceberg_2`` for ``iceberg_2.shop.orders``. Returns an
+    empty string if the table name begins with the connector's namespace.
     """
     table = getattr(plan.spec.sink, "table", "")
     catalog, _, rest = table.partition(".")

@@ -1,4 +1,6 @@
-"""The part of a Connect worker's REST API that a takeover needs: configuration, state, offsets, stop and resume."""
+"""Calls the part of a Connect worker's REST API that a takeover needs: configuration, state, offsets, stop and
+resume.
+"""
 
 import time
 import urllib.error
@@ -21,8 +23,8 @@ _SECONDS_TO_LEARN = 5
 yet.
 """
 _NO_METHOD = (404, 405)
-"""The HTTP status codes of a worker that cannot stop connectors. Workers before Kafka 3.5 respond with them to
-``PUT /connectors/NAME/stop``.
+"""The HTTP status codes with which workers before Kafka 3.5 respond to ``PUT /connectors/NAME/stop``. Such workers
+cannot stop connectors.
 """
 
 
@@ -91,7 +93,7 @@ class ConnectRest:
         self._ask("PATCH", "/offsets", {"offsets": items})
 
     def until(self, holds: Callable[[ConnectorState], bool], seconds: float) -> ConnectorState:
-        """Waits until ``holds`` is true for the connector's state, or until ``seconds`` have passed. Returns the last
+        """Waits until ``holds`` returns True for the connector's state, but at most ``seconds``. Returns the last
         state.
         """
         end = time.monotonic() + seconds

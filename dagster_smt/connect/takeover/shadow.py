@@ -1,4 +1,6 @@
-"""A shadow run: sends a connector's records through the chain into a scratch table, and compares the rows."""
+"""Implements shadow runs. A shadow run sends a connector's records through the chain into a scratch table, and compares
+the rows with those of the connector.
+"""
 
 import json
 import time
@@ -41,9 +43,9 @@ class ShadowOptions:
     Attributes:
         scratch: The folder or URI for the scratch table.
         wait: The seconds to wait until no data is in flight.
-        start: The first offset of each ``topic-partition``. An empty key applies to all of them.
-        end: The offset after the last record, in the same form.
-        keys: The columns that identify the row to compare with.
+        start: The first offset to compare, by ``topic-partition``. The key "" applies to all topic-partitions.
+        end: The offset after the last record to compare, in the same form.
+        keys: The columns that identify a row. Rows with the same values in these columns are compared.
         by: The person who compares; empty for the user of the process.
     """
 
@@ -146,8 +148,8 @@ class Shadow:
         return report
 
     def _moment(self) -> tuple[CommittedOffsets, TableHead]:
-        """Returns the committed offsets and a version of the table that belong together: the version contains all
-        records before the offsets.
+        """Returns two items that belong together: committed offsets, and a version of the table that contains all
+        records before these offsets.
         """
         end = time.monotonic() + self.options.wait
         while time.monotonic() < end:
@@ -178,8 +180,8 @@ class Shadow:
         return Window(tuple(ranges)), whole
 
     def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows that the connector wrote to version ``head`` of the table. Rows with source columns are left
-        out, because our own runs wrote them.
+        """Returns the rows that the connector has written, as of version ``head`` of the table. Rows with source
+        columns are left out, because runs of this package wrote them.
         """
         if self.table.files is not None and self.table.table.schema() is None:
             return self.table.files_before(offsets)
@@ -222,7 +224,9 @@ def _write(report: ShadowReport, rows: RowComparison, folder: Path) -> None:
 
 
 def facts_of(report: ShadowReport) -> list[tuple[str, str]]:
-    """Returns the facts that a page shows of ``report``: the compared tables and offsets, and the numbers of rows."""
+    """Returns the facts about ``report`` that a page shows: the compared tables and offsets, and the numbers of
+    rows.
+    """
     rows = report.rows
     return [
         ("connector", report.connector),

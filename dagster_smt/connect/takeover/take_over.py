@@ -92,10 +92,10 @@ class TakeOver:
         return self._with_records(records, "taken over", lambda: self._take(records, states), self._resume_if_it_ran)
 
     def _have_all(self, states: Iterable[TableState]) -> bool:
-        """Returns True if the offsets recorded in every table of ``states`` equal the connector's offsets.
+        """Returns True if each table in ``states`` has the offsets that the connector has committed.
 
-        The offsets can differ after an attempt that was killed: a worker without a connection to its cluster may have
-        committed between the proof and the entry of that attempt.
+        The offsets can differ if an earlier attempt was killed. Between that attempt's proof and its note in the table,
+        a worker that was disconnected from its cluster may have committed.
 
         Raises:
             TableError: SMT791, runs have committed since then, so rows may be in the table twice.
@@ -158,7 +158,9 @@ class TakeOver:
             table.take(covered, measured, identities, record.rows)
 
     def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: StoppedConnector) -> bool:
-        """Returns True if the connector wrote nothing to the tables between the proof and the entries."""
+        """Returns True if the connector has committed nothing to the tables since the proof in ``settled``. Adds the
+        current versions of the tables to ``records``.
+        """
         heads = self.settling.heads()
         for record, head in zip(records, heads, strict=True):
             record.head_after = head.to_json()
@@ -170,8 +172,8 @@ class TakeOver:
         return True
 
     def _taken_before(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of the takeover whose entry is already committed in ``table``. Writes the record if an
-        attempt was killed before it could do so.
+        """Returns the record of the takeover whose note is already in ``table``. If an attempt was killed before it
+        wrote this record, writes the record now.
         """
         record = read_record(table.plan.folder)
         self.say("the table is taken over already")
@@ -243,8 +245,8 @@ class TakeOver:
         """Gives the tables back to the connector, which continues at the end of the runs' progress.
 
         Raises:
-            SmtError: The tables were not given back. If a table already has the entry, only a second attempt can
-                continue.
+            SmtError: The tables were not given back. If one of them already has the note of the return, neither runs
+                nor the connector continue until a second attempt succeeds.
         """
         states = []
         for table in self.tables:
@@ -291,8 +293,8 @@ class TakeOver:
         self.say(f"given back: {self.plan.name} continues after the runs")
 
     def _set_offsets(self, ends: Mapping[TopicPartition, int], running: bool) -> None:
-        """Moves the connector's offsets forward to ``ends``, where the runs ended. Offsets never move back, and move
-        only while the connector is stopped.
+        """Moves the connector's offsets forward to ``ends``, the offsets up to which runs have read. Offsets never move
+        back. They move only while the connector is stopped: raises an error if it is ``running``.
         """
         committed = self._committed()
         behind = {}
@@ -315,10 +317,10 @@ class TakeOver:
         return dict(self.settling.offsets().offsets)
 
     def _refuse_other_ends(self, states: Sequence[TableState]) -> None:
-        """Raises an error if the tables of ``states`` end at different offsets, because a connector has one offset per
-        partition for all tables.
+        """Raises an error if runs have read the tables in ``states`` up to different offsets. A connector has only one
+        offset per topic-partition for all its tables.
 
-        A table that has been given back has no more runs, so its end does not change until all tables have been given
+        A table that has been given back has no more runs, so it keeps its end until the other tables have been given
         back.
 
         Raises:
@@ -358,7 +360,7 @@ class TakeOver:
         return TableError(Problem("SMT791", self.plan.name, statement, hint))
 
     def _begun(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of this attempt for ``table``. After an attempt that was killed, the record continues the
+        """Returns the record of this attempt for ``table``. If an earlier attempt was killed, the result continues the
         record of that attempt.
         """
         plan = table.plan
@@ -412,8 +414,8 @@ class TakeOver:
                 write_record(record, table.plan.folder)
 
     def _resume_if_it_ran(self) -> None:
-        """Starts the connector again if this command has stopped it. The connector stays stopped if a table already has
-        the entry of a takeover.
+        """Starts the connector again if it ran before this command stopped it. Leaves the connector stopped if a table
+        already has the note of a takeover.
         """
         if any(_is_taken(table.state()) for table in self.tables):
             return
@@ -432,7 +434,7 @@ def _is_back(state: TableState) -> bool:
 
 
 def _has_runs_since(state: TableState) -> bool:
-    """Returns True if a run has committed to the table after the entry of the takeover."""
+    """Returns True if a run has committed to the table after the note of the takeover."""
     for last_run in state.runs[-1:]:
         if last_run.number > state.number - 1:
             return True
@@ -440,7 +442,8 @@ def _has_runs_since(state: TableState) -> bool:
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
-    """Raises an error if the progress of ``table`` has ranges that one offset per partition cannot express.
+    """Raises an error if ``table`` has holes, or records that wait for the next run. A connector cannot continue such a
+    table, because it has only one offset per topic-partition.
 
     Raises:
         TableError: SMT788.

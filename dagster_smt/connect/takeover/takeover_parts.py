@@ -61,9 +61,9 @@ class TableHead:
 
     Attributes:
         snapshot: The id of the snapshot, or the number of the version; empty if there is none.
-        parent: The previous snapshot; empty if there is none.
-        control_offsets: For an Iceberg sink: the next offset of each partition of the control topic, as stored in the
-            snapshot.
+        parent: The id of the previous snapshot; empty if there is none.
+        control_offsets: For an Iceberg sink: the offset of each partition of the control topic up to which the
+            coordinator has read, as stored in the snapshot.
         valid_through: For an Iceberg sink: the time up to which the sink has written all records, as stored in the
             snapshot.
     """
@@ -106,7 +106,7 @@ class ColumnDifference:
 
 @dataclass(frozen=True)
 class TakeOverPlan:
-    """A connector, and the definition that takes over its table.
+    """A connector, and the component that takes over its table.
 
     Attributes:
         connector: The connector, with its configuration.
@@ -161,16 +161,16 @@ class TakeOverRecord:
         by: The person who started the command.
         begun: The time at which the first attempt began.
         ended: The time of the result.
-        tries: The number of attempts, that is, of executions of the command.
+        tries: The number of times that the command has been executed.
         state_before: The state of the connector before the command.
         state_after: The state of the connector after the command.
         offsets: The committed offsets.
         in_flight: The proof, in words, that no data is in flight.
         head_before: The version of the table to which the proof refers.
         head_after: The version with the entry of the takeover.
-        rows: The number of rows in the table at that time.
-        columns: The differences between columns. Unless the result is a refusal, these differences were accepted.
-        compared: The method of comparing the columns.
+        rows: The number of rows in the table when the takeover was noted.
+        columns: The differences between columns. They were accepted, unless the result is a refusal.
+        compared: A sentence about the comparison of the columns.
         result: The result.
         problems: The codes and texts of the problems that caused a refusal.
     """

@@ -1,5 +1,5 @@
-"""Avro for values without a Connect schema. Its schema, ``AvroData.ANYTHING_SCHEMA``, is a record with one value of any
-type.
+"""Reads and writes values without a Connect schema as Avro. The Avro schema, ``AvroData.ANYTHING_SCHEMA``, is a record
+that contains one value of any type.
 
 ``AvroConverter`` writes values without a schema in this form, and reads a record with exactly this schema as a value
 without a schema. This module has its own codec, because fastavro does not limit its recursion: deeply nested bytes
@@ -41,7 +41,7 @@ TEXT = json.dumps(_SCHEMA, separators=(",", ":"))
 _DOUBLE, _FLOAT = Struct("<d"), Struct("<f")
 _ABSENT, _PRESENT = b"\0", b"\2"
 _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
-"""Maps each field for whole numbers to its Avro type."""
+"""Maps each field of ``Anything`` that contains whole numbers to its Avro type."""
 
 
 def is_anything(text: str) -> bool:
@@ -72,8 +72,8 @@ _KNOWN = _plain(parse_schema(json.loads(TEXT), named_schemas={}))
 
 
 def read_anything(raw: bytes) -> Any:
-    """Returns the value in ``raw``, the bytes of a record. It is the first field that is set
-    (``AvroData.toConnectData`` without a schema).
+    """Returns the value in ``raw``, the bytes of a record ``Anything``. The value is that of the first field that is
+    set (``AvroData.toConnectData`` without a schema).
 
     Raises:
         DataError: SMT416 if the bytes do not fit the schema, or have more nesting levels than Connect reads in JSON.
@@ -129,7 +129,8 @@ class _AnythingReader:
     def items(self, read: Callable[[int], Any], depth: int) -> list[Any]:
         """Reads the items of an array with ``read``, and returns them.
 
-        A block begins with its number of items; if that is negative, its size follows.
+        Items are stored in blocks. A block begins with its number of items; if the number is negative, the size of the
+        block in bytes follows.
         """
         items: list[Any] = []
         while count := self.long():
@@ -145,7 +146,9 @@ class _AnythingReader:
         return self.data[start : self.at]
 
     def long(self, bits: int = 64) -> int:
-        """Reads an integer of variable length and up to ``bits`` bits in zigzag encoding, and returns it."""
+        """Reads an integer with a variable number of bytes in zigzag encoding, and returns it. The integer has at most
+        ``bits`` bits.
+        """
         value = shift = 0
         while True:
             byte = self.data[self.at]
@@ -164,7 +167,8 @@ def write_anything(value: Any) -> bytes:
     Maps keep their key order.
 
     Raises:
-        DataError: SMT440 if ``AvroData`` has no field for the type: bytes, decimals and dates.
+        DataError: SMT440 if ``AvroData`` has no field for the type of the value, which is the case for bytes, decimals
+            and dates.
     """
     return bytes(with_room(_written, value))
 

@@ -1,6 +1,6 @@
 """Recognizes Avro types whose values take up no bytes.
 
-A few bytes of a record could describe any number of such values.
+Without this check, a few bytes of a record could describe an unlimited number of such values.
 """
 
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _MOST = 16
-"""The largest number of values without bytes in one item of an array or map.
+"""The largest permitted number of values without bytes in one item of an array or map.
 
-A reader may thus read up to this many values per byte of a record.
+A reader therefore creates at most this many values per byte of a record.
 """
 
 
@@ -21,16 +21,17 @@ class Empty:
 
     Attributes:
         names: The named types.
-        known: For named types, the result of ``of``.
+        known: Maps the name of a type to the result of ``of``.
     """
 
     names: Mapping[str, Any]
     known: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def endless(self, items: Any, *, keyed: bool = False) -> bool:
-        """Returns True if a few bytes could describe any number of values of the type ``items``.
+        """Returns True if an array or map with items of the type ``items`` must be rejected, because a few bytes could
+        describe too many values.
 
-        ``keyed`` is true if each item has a key, which takes up at least one byte.
+        ``keyed`` is true for a map: each of its items has a key, which takes up at least one byte.
         """
         count, whole = self.of(items)
         return (whole and not keyed) or count > _MOST
@@ -39,7 +40,7 @@ class Empty:
         """Returns the number of values without bytes inside a value of the type ``avro``. The second item is True if
         the value itself takes up no bytes.
         """
-        if isinstance(avro, list):  # the number of the member takes up a byte
+        if isinstance(avro, list):  # a union takes up at least one byte, for the number of its member
             return max((self.of(member)[0] for member in avro), default=0), False
         if isinstance(avro, str):
             if avro in self.known:

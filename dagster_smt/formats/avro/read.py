@@ -56,7 +56,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "array": (list,), "map": (dict,),
 }  # fmt: skip
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DataError)
-"""The errors that may occur while a default is converted, which may be any JSON."""
+"""The errors that may occur while a default is converted. A default may be any JSON."""
 _SAME = (("int", "long"), ("float", "double"))
 
 
@@ -67,7 +67,7 @@ class Avro:
     Attributes:
         schema: The Connect schema.
         read: A function from bytes to the value; raises ``DataError`` SMT416.
-        source: The Avro schema, of which ``schema`` is the Connect schema.
+        source: The Avro schema to which ``schema`` corresponds.
         names: The named types that the schema uses.
     """
 
@@ -97,7 +97,8 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
     Args:
         text: The schema as JSON.
-        references: The schemas to which ``text`` refers. Each schema follows the schemas to which it refers itself.
+        references: The schemas to which ``text`` refers, in an order in which each schema comes after those to which it
+            refers.
         place: The schema's name in messages.
         declared: True if the schema comes from declared columns. Decimals are then limited to their precision, which
             Connect does not check.
@@ -155,8 +156,8 @@ def with_version(avro: Avro, version: int) -> Schema | None:
     """Returns the Connect schema of ``avro`` with ``version``, its version in a registry. Returns None for a logical
     type with a different version.
 
-    ``connect.version`` takes precedence. A union of null and a type, or of one type, does not give a version to its
-    member.
+    The version in ``connect.version`` takes precedence. A union of null and one type, or of only one type, does not
+    pass the version to this type.
     """
     top = avro.top
     if isinstance(top, list):
@@ -179,7 +180,8 @@ def too_long() -> DataError:
 
 
 def _take(items: int, width: int) -> None:
-    """Counts the values of an array or map with ``items`` items, so that a record cannot have too many values.
+    """Adds the items of an array or map to the number of values in the record, which is limited. Each of the ``items``
+    items consists of ``width`` values.
 
     Raises:
         DataError: SMT459 if there are too many items.
@@ -191,22 +193,22 @@ def _take(items: int, width: int) -> None:
 
 
 def bare(data: Any) -> Any:
-    """Returns the schema ``data`` without logical types. With them, fastavro would return objects that lose
-    information.
+    """Returns the schema ``data`` without logical types. For a logical type, fastavro would return an object that lacks
+    some of the information.
     """
     return _keyed(data, None)
 
 
 def _marked(data: Any) -> Any:
-    """Returns the schema ``data`` with its logical types under a key of this package. Under the usual key, fastavro
-    rejects some of Connect's types.
+    """Returns the schema ``data`` with each logical type under a key of this package instead of ``logicalType``.
+    fastavro rejects some of Connect's types under the usual key.
     """
     return _keyed(data, _LOGICAL)
 
 
 def _keyed(data: Any, logical: str | None) -> Any:
-    """Returns the schema ``data`` with its logical types under the key ``logical``. If the key is None, the logical
-    types are removed.
+    """Returns the schema ``data`` with each logical type under the key ``logical`` instead of ``logicalType``. If
+    ``logical`` is None, removes the logical types.
     """
     if isinstance(data, list):
         return [_keyed(item, logical) for item in data]
@@ -228,9 +230,9 @@ class _ConnectBuilder:
         place: The schema's name in messages.
         declared: True if the digits of decimals are limited.
         names: The named types.
-        open: The names of types that are being built.
+        open: The names of the types that are being built at the moment.
         built: The finished types, by name and by whether they have a default.
-        nothing: Finds values without bytes.
+        nothing: Counts values that take up no bytes.
     """
 
     place: str
@@ -260,7 +262,7 @@ class _ConnectBuilder:
         return (optional(schema) if nullable else schema), _nullable(convert)
 
     def shared(self, kind: str, avro: dict[str, Any], default: Any) -> tuple[Schema, Convert]:
-        """Returns the result of ``build`` for a type, apart from null and default."""
+        """Returns the schema and the converter of a type, without null and default. Named types are built only once."""
         name = avro.get("name")
         if name is not None:
             known = self.built.get((name, default is not None))
@@ -277,7 +279,7 @@ class _ConnectBuilder:
         return schema, convert
 
     def bounded(self, schema: Schema) -> Schema:
-        """Returns ``schema``. Raises an error if it is too large."""
+        """Returns ``schema``, or raises an error if it has too many fields."""
         reason = excess(schema)
         if reason is not None:
             raise self.refused(reason)
@@ -419,8 +421,8 @@ class _ConnectBuilder:
         )
 
     def version(self, schema: Schema, avro: dict[str, Any]) -> int | None:
-        """Returns the version in ``connect.version`` of an Avro schema. Connect's logical types always have version
-        1.
+        """Returns the version in ``connect.version`` of ``avro``. The version of one of Connect's logical types is
+        always 1.
         """
         if "connect.version" not in avro:
             return schema.version
@@ -477,9 +479,9 @@ def _whole(value: Any) -> int | None:
 
 
 def _narrow(kind: Type) -> tuple[Schema, Convert]:
-    """Returns the schema and the converter of ``kind``, an integer of 8 or 16 bits, which Avro stores in 32 bits.
+    """Returns the schema and the converter of ``kind``, an integer with 8 or 16 bits. Avro stores it with 32 bits.
 
-    A larger number is an error. Connect would truncate such a number: 300 would become 44.
+    A number that needs more bits is an error. Connect would truncate it: 300 would become 44.
     """
     limit = 1 << (INTEGER_BITS[kind] - 1)
 
@@ -548,8 +550,8 @@ def _nullable(convert: Convert) -> Convert:
 
 
 def entry_of(array: dict[str, Any], names: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the record in ``array`` if it is the entry of a map whose keys are not strings. Otherwise returns
-    None.
+    """Returns the items' record type in ``array`` if the array represents a map whose keys are not strings. Otherwise
+    returns None.
     """
     items = array["items"]
     record = names.get(items) if isinstance(items, str) else items
@@ -568,8 +570,8 @@ def _kind(member: Any) -> str:
 
 
 def _member(member: Any) -> str:
-    """Returns Connect's name for ``member``, a member of a union. It is the member's name without its namespace, or its
-    type.
+    """Returns the name that Connect gives to ``member``, a member of a union: the name of the type without its
+    namespace, or the type.
     """
     if isinstance(member, dict):
         name = member.get("name")
@@ -583,8 +585,8 @@ def _member(member: Any) -> str:
 
 
 def _test(member: Any) -> Callable[[Any], bool]:
-    """Returns a function that is true for values of ``member``, a member of a union. fastavro returns values of named
-    types together with their names.
+    """Returns a function that is true for values of ``member``, a member of a union. It uses the names of types that
+    fastavro returns together with values.
     """
     kinds = _TYPES.get(_kind(member))
     if kinds is not None:
@@ -594,8 +596,8 @@ def _test(member: Any) -> Callable[[Any], bool]:
 
 
 def _default(schema: Schema, convert: Convert, default: Any) -> Any:
-    """Returns a field's default, converted from ``default``, which is JSON with bytes as ISO 8859-1. As in Connect, a
-    default that does not fit becomes None.
+    """Returns the default of a field, converted from ``default``. This is JSON, with bytes as ISO 8859-1. As in
+    Connect, a default that does not fit ``schema`` becomes None.
     """
     try:
         if schema.type is Type.BYTES and isinstance(default, str):

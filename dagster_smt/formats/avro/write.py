@@ -45,7 +45,7 @@ class AvroOut:
     Attributes:
         text: The Avro schema, with its keys in Avro's order.
         name: The full name of the record; None for other types.
-        write: A function from a value to bytes; raises ``DataError`` SMT440.
+        write: A function from a value to bytes; raises ``DataError`` SMT440 if the value cannot be written.
     """
 
     text: str
@@ -114,8 +114,8 @@ class _AvroBuilder:
     unnamed: int = 0
 
     def build(self, schema: Schema, *, bare: bool = False) -> Any:
-        """Returns the Avro schema of ``schema``, a Connect schema. With ``bare``, the result is not a union with
-        null.
+        """Returns the Avro schema for ``schema``, a Connect schema. With ``bare``, the result does not allow null, even
+        if ``schema`` is optional.
         """
         if schema.name == UNION:
             return [*(["null"] if schema.optional else []), *(self.build(c, bare=True) for _, c in schema.fields)]
@@ -131,7 +131,7 @@ class _AvroBuilder:
         if bare or not schema.optional:
             return avro
         if schema.default is not None:
-            return [avro, "null"]  # in Avro, a default is a value of the first member
+            return [avro, "null"]  # in Avro, the default of a union is a value of its first member
         return ["null", avro]
 
     def described(self, schema: Schema) -> Any:
@@ -206,8 +206,8 @@ class _AvroBuilder:
         return avro
 
     def entry(self, schema: Schema) -> dict[str, Any]:
-        """Returns the record type for the entries of an array. The array represents ``schema``, a map whose keys are
-        not strings.
+        """Returns the record type for an entry of ``schema``, a map whose keys are not strings. Avro represents such a
+        map as an array of entries.
         """
         assert schema.keys is not None and schema.values is not None
         if schema.name is None:
@@ -267,8 +267,8 @@ def _default(schema: Schema, value: Any) -> Any:
 
 
 def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
-    """Returns the schema ``avro`` as Avro prints it. A named type is printed in full at its first use, and by name at
-    later uses.
+    """Returns the schema ``avro`` as Avro prints it: a named type is printed in full where it is first used, and by its
+    name after that.
     """
     if isinstance(avro, list):
         return [_printed(member, space, seen) for member in avro]
@@ -336,7 +336,7 @@ def _logical(schema: Schema) -> Convert:
 def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
     """Returns the unscaled value of ``value`` in two's complement, as ``BigInteger.toByteArray`` does.
 
-    ``size`` is that of a fixed type.
+    If the Avro type is fixed, ``size`` is its size in bytes.
     """
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int) or exponent != -scale:
@@ -367,8 +367,8 @@ def _of_struct(schema: Schema) -> Convert | None:
 
 
 def _of_union(schema: Schema) -> Convert:
-    """Returns a function that converts the struct of a union with ``schema`` into the member that is set, with the name
-    of the member's type. fastavro then need not guess the type.
+    """Returns a function that converts the struct of a union into the pair (type name, value) for the member that is
+    set. With the name, fastavro does not need to guess the type.
     """
     parts = []
     for name, child in schema.fields:

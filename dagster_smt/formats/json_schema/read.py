@@ -1,8 +1,8 @@
 """Converts JSON Schema into Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
 
-A document first becomes Connect's own schema JSON, which ``model.schema_json`` reads. Names, versions, defaults and
-logical types therefore have only one reader. Values are read as by Connect's JSON converter, except unions and maps
-whose keys are not strings.
+A document is first converted into Connect's own schema JSON, which ``model.schema_json`` reads. Only that module
+therefore reads names, versions, defaults and logical types. Values are read as in Connect's JSON converter, except
+unions and maps whose keys are not strings.
 """
 
 import json
@@ -38,7 +38,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 }
 Prepare = Callable[[Any], Any]
 Node = tuple[dict[str, Any], Prepare | None]
-"""Connect's schema JSON for a node, and the function that prepares the values of the node."""
+"""A pair for a node of a document: Connect's schema JSON, and the function that prepares the values of the node."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def json_schema_of(text: str, references: Mapping[str, str], form: Format, place
 
     Args:
         text: The document.
-        references: The texts of other documents, by the name in ``$ref``.
+        references: Maps the names that ``$ref`` uses to the texts of other documents.
         form: The format of the values.
         place: The name of the schema in messages.
 
@@ -90,8 +90,8 @@ def _problem(place: str, statement: str) -> Problem:
 
 
 class _NodeReader:
-    """A reader that converts nodes of documents into Connect's schema JSON. Each node also gets a function that
-    prepares its values.
+    """A reader that converts the nodes of a document into Connect's schema JSON. For each node, it also returns a
+    function that prepares the values of the node.
     """
 
     def __init__(self, documents: Mapping[str, Any], optional: bool, place: str):
@@ -128,8 +128,8 @@ class _NodeReader:
         return self.read(node, name, (*around, f"{name}#{pointer}"))
 
     def _union(self, node: Mapping[str, Any], branches: Sequence[Any], document: str, around: tuple[str, ...]) -> Node:
-        """Reads the types ``branches`` of ``oneOf`` or ``anyOf``. Null and one type become an optional type, and
-        several types become a struct.
+        """Reads ``branches``, the types in ``oneOf`` or ``anyOf`` of ``node``. Null and one type together become an
+        optional type. Several types become a struct.
         """
         others = []
         for branch in branches:
@@ -191,7 +191,7 @@ class _NodeReader:
 
         schema = {"type": "map", "keys": keys, "values": values}
         if keys.get("type") == "string" and not keys.get("optional"):
-            keys["optional"] = True  # with required strings as keys, Connect's JSON has an object
+            keys["optional"] = True  # for a map whose keys are required strings, Connect's JSON has an object
         return schema, _unless_null(pairs)
 
     def _struct(self, node: Mapping[str, Any], document: str, around: tuple[str, ...]) -> Node:
@@ -228,7 +228,9 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _implied(node: Mapping[str, Any]) -> str | None:
-    """Returns the type of ``node`` if it names no type: an enumeration of strings, or an object with properties."""
+    """Returns the type of ``node`` if the node does not name it but implies it: an enumeration of strings, or an object
+    with properties.
+    """
     values = node.get("enum")
     if values is None and "const" in node:
         values = [node["const"]]
@@ -250,7 +252,7 @@ def _sorted(properties: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _about(node: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the name, version, doc, parameters and default of ``node``, in Connect's schema JSON."""
+    """Returns the metadata of ``node`` in Connect's schema JSON: name, version, doc, parameters and default."""
     about: dict[str, Any] = {}
     for key, word in (("name", "title"), ("doc", "description"), ("version", "connect.version")):
         if word in node and not (key == "name" and "name" in schema):
@@ -301,13 +303,13 @@ def _of_fields(prepares: Mapping[str, Prepare]) -> Prepare | None:
 
 
 def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare | None]]) -> Any:
-    """Returns ``data`` as the struct of a union. The first of ``choices`` that fits the value is set."""
+    """Returns ``data`` as the struct of a union. Of the ``choices``, the first type that fits the value gets it."""
     for name, schema, prepare in choices:
         kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
         fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)
         if fits and _has_fields(data, schema):
             return {name: prepare(data) if prepare else data}
-    return data  # the reader of the struct rejects it
+    return data  # the reader of the struct rejects this value
 
 
 def _has_fields(data: Any, schema: Mapping[str, Any]) -> bool:

@@ -96,8 +96,8 @@ def _has_texts_as_keys(schema: Schema) -> bool:
 
 
 def _entries(schema: Schema) -> Callable[[Any], Any] | None:
-    """Returns a function that converts Connect's pairs ``[key, value]`` into objects. Returns None if ``schema`` has no
-    map that needs it.
+    """Returns a function that converts Connect's pairs ``[key, value]`` into objects. Returns None if ``schema``
+    contains no map that is written as such pairs.
     """
     if schema.type is Type.STRUCT:
         inner = {}

@@ -1,8 +1,8 @@
 """Handles Protobuf's descriptors: pools of files, published files, field options, and message indexes.
 
-A registry stores its users' files, and expects clients to have the files that Confluent and Google have published.
-``ProtobufSchema`` lists these files (``KNOWN_DEPENDENCIES``). Message indexes are the path to a message in its file;
-``MessageIndexes`` writes them before a value.
+A registry stores the files of its users, and expects that clients have the files that Confluent and Google have
+published. ``ProtobufSchema`` lists the published files (``KNOWN_DEPENDENCIES``). Message indexes identify a message in
+its file. They precede a value, as ``MessageIndexes`` writes them.
 """
 
 import re
@@ -24,7 +24,7 @@ TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type
 CONNECT_TYPE = "connect.type"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
-"""The suffix in the name of a message that is the entry of a map."""
+"""The end of the name of a message type that represents an entry of a map."""
 LOCATIONS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
     "confluent.type.Variant": "confluent/type/variant.proto",
@@ -52,13 +52,13 @@ _FAILED = "Couldn't build proto file into descriptor pool: "
 
 
 def refused(place: str, statement: str, hint: str = "read the values as bytes, or change the schema") -> ConfigError:
-    """Returns the error for the schema ``place``, which cannot be used."""
+    """Returns the error ``statement`` about the schema ``place``, which cannot be used."""
     return ConfigError(Problem("SMT273", place, statement, hint))
 
 
 def pool_of(files: Sequence[bytes], place: str) -> tuple[DescriptorPool, FileDescriptorProto]:
-    """Returns a pool with ``files``, which are serialized, and the last of the files. Each file follows the files that
-    it imports.
+    """Returns a pool that contains ``files``, and the last of these files. The files are serialized, and each of them
+    comes after the files that it imports.
 
     Raises:
         ConfigError: SMT273 if a file is not a Protobuf file, or does not fit the others.
@@ -124,7 +124,7 @@ def _one_message(name: str, text: str) -> FileDescriptorProto:
 
 
 def _meta_file() -> FileDescriptorProto:
-    """Returns the part of ``confluent/meta.proto`` that this package reads, which is option 1088 of a field."""
+    """Returns the part of ``confluent/meta.proto`` that this package reads: option 1088 of a field."""
     file = _one_message(META, "confluent.Meta doc:string params:string")
     (meta,) = file.message_type
     entry = _one_message("", "x.ParamsEntry key:string value:string").message_type[0]
@@ -168,8 +168,8 @@ def field_options(params: Mapping[str, str]) -> FieldOptions:
 
 
 def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | Sequence[int], place: str) -> Any:
-    """Returns the descriptor of ``message``, which is a full name, or consists of indexes in ``file``. Without indexes,
-    returns the first message.
+    """Returns the descriptor of ``message``, which is a full name or a list of indexes in ``file``. For an empty
+    ``message``, returns the first message of the file.
 
     Raises:
         ConfigError: SMT273 if the file has no such message.
@@ -185,12 +185,12 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
 
 
 def fields_in(descriptor: Any, known: dict[str, int]) -> int:
-    """Returns the number of fields in a message and in all messages inside it. ``known`` contains the numbers by full
-    name.
+    """Returns the number of fields in a message and in all messages inside it. ``known`` caches this number by the full
+    name of a message.
     """
     name = descriptor.full_name
     if name not in known:
-        known[name] = 0  # for a message that contains itself; the builder rejects it later
+        known[name] = 0  # a message that contains itself ends here; the builder rejects it later
         inner = []
         for part in descriptor.fields:
             if part.message_type is not None:

@@ -1,6 +1,7 @@
-"""Scalars, enums, and those messages that are single values in Connect (``ProtobufData``'s converters).
+"""Translates Protobuf types that are single values in Connect: scalars, enums and some messages (``ProtobufData``'s
+converters).
 
-Connect has no unsigned numbers. An unsigned 32-bit number becomes INT64, and an unsigned 64-bit number becomes INT64
+Connect has no unsigned numbers. Both an unsigned 32-bit number and an unsigned 64-bit number become INT64, the latter
 with the same bits. The parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. Values that Connect
 would truncate are rejected.
 """
@@ -44,9 +45,10 @@ class Kind:
 
     Attributes:
         schema: The Connect schema.
-        read: A function from the runtime's value to Connect's; None if both are the same.
-        write: A function from Connect's value to the runtime's; raises ``DataError`` SMT440.
-        fill: For messages, instead of ``write``: a function that puts a value into the message; raises the same error.
+        read: A function from a value of the Protobuf runtime to Connect's value; None if both are the same.
+        write: A function from Connect's value to a value of the Protobuf runtime; raises ``DataError`` SMT440.
+        fill: For messages, used instead of ``write``: a function that writes Connect's value into a message; raises the
+            same error.
     """
 
     schema: Schema
@@ -67,8 +69,8 @@ def unwritable(where: str, what: str) -> DataError:
 
 
 def scalar(field: Any, where: str, *, checked: bool) -> Kind:
-    """Returns the kind for the scalar type of ``field``. ``checked`` is true if the runtime has checked that strings
-    are UTF-8.
+    """Returns the kind for the scalar type of ``field``. ``checked`` is true if the Protobuf runtime has already
+    checked that strings are UTF-8.
     """
     name = _NAMES[field.type]
     if name in _OTHERS:
@@ -123,8 +125,8 @@ def _other(name: str, where: str, checked: bool) -> Kind:
 
 
 class _Symbols(dict[int, str]):
-    """A mapping from the numbers of an enum to its symbols. For a number that the schema does not contain, the symbol
-    is the name that Java derives.
+    """A mapping from the numbers of an enum to its symbols. If the schema has no symbol for a number, the mapping
+    returns the name that Java would generate.
     """
 
     def __init__(self, enum: Any):
@@ -138,7 +140,7 @@ class _Symbols(dict[int, str]):
 
 
 def enumeration(enum: Any, where: str) -> Kind:
-    """Returns the kind for ``enum``, which is a string in Connect. The parameters of the schema contain the enum's
+    """Returns the kind for ``enum``. An enum is a string in Connect, and the parameters of its schema contain the
     symbols.
     """
     numbers = {value.name: value.number for value in enum.values}
@@ -189,8 +191,8 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _number(text: str | None) -> int | None:
-    """Parses ``text`` as ``Integer.parseInt`` does. Returns None if it is not a number, because Connect ignores such
-    strings.
+    """Parses ``text`` as Java's ``Integer.parseInt`` does. Returns None for a string that is not a number, because
+    Connect ignores such a string.
     """
     try:
         if text is not None and text.strip("+-0123456789") == "":
@@ -281,14 +283,14 @@ LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind
     "google.type.TimeOfDay": (dict.fromkeys(("hours", "minutes", "seconds", "nanos"), "int32"), _time),
     "google.protobuf.Timestamp": ({"seconds": "int64", "nanos": "int32"}, _timestamp),
 }
-"""Maps each message that is a single value in Connect to two items: the message's fields, and the function that returns
-its kind.
+"""Maps the name of each message that is a single value in Connect to two items: the fields of the message, and the
+function that returns the message's kind.
 """
 
 
 def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:
-    """Returns True if the message ``descriptor`` has exactly the fields ``fields`` of the published message with its
-    name.
+    """Returns True if the message ``descriptor`` is the published message with its name. That is the case if it has
+    exactly the fields ``fields``.
     """
     types = {field.name: field.type for field in descriptor.fields}
     types_of_class = {}

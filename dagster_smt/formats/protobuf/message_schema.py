@@ -1,9 +1,9 @@
 """Builds Protobuf schemas for structs, as ``ProtobufData.fromConnectSchema`` does.
 
 The syntax is proto3. Nested structs and enums become nested messages and enums, a map becomes a list of entries (with
-the same bytes as a map), and defaults are left out. A field with the parameter ``Tag`` gets that number. All other
-fields are numbered from 1 in order. If a number is already taken, for example after a stage has added a field,
-``ProtobufData`` fails, and this module uses the next free number.
+the same bytes as a map), and defaults are left out. If a field has the parameter ``Tag``, the parameter is its number.
+All other fields are numbered from 1, in their order. A number may already be taken, for example after a stage has added
+a field. ``ProtobufData`` then fails, but this module uses the next free number.
 """
 
 from collections.abc import Callable, Mapping
@@ -77,7 +77,7 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
             file.package = package
         file.message_type.append(builder.message(short, schema))
         raw: bytes = file.SerializeToString(deterministic=True)
-    except ValueError:  # a string that is not Unicode, or a parameter that is not a number
+    except ValueError:  # a name is not valid Unicode, or a parameter is not a number
         raise _refused(short, "it has a name or a number that Protobuf refuses") from None
     try:
         pool_of([raw], "")
@@ -184,10 +184,10 @@ class _DescriptorBuilder:
         return self.nested(parent, short, make)
 
     def nested(self, parent: DescriptorProto, name: str, make: Callable[[], DescriptorProto]) -> str:
-        """Adds a nested message to the message ``parent``, unless the message is already there. Two nested messages
-        with the same name must be equal.
+        """Adds a nested message to the message ``parent``, and returns its name. ``make`` builds the message.
 
-        To compare them, ``make`` builds the message again, with the numbers that unnamed types had the first time.
+        If ``parent`` already has a message with this name, the two must be equal. To compare them, ``make`` builds the
+        message again, with the same numbers for unnamed types as the first time.
         """
         at = (id(parent), name)
         existing = next((one for one in parent.nested_type if one.name == name), None)
@@ -203,8 +203,8 @@ class _DescriptorBuilder:
         return name
 
     def enum(self, parent: DescriptorProto, parameters: Mapping[str, str]) -> str:
-        """Adds an enum to the message ``parent``, and returns its name. Its symbols are ordered by their numbers,
-        because proto3 requires 0 to be first.
+        """Adds an enum to the message ``parent``, and returns the enum's name. The symbols are ordered by their
+        numbers, because proto3 requires that 0 comes first.
         """
         name = parameters[ENUM]
         prefix = f"{ENUM}."
@@ -230,7 +230,7 @@ class _DescriptorBuilder:
 
 
 def _tags(schema: Schema) -> Any:
-    """Yields the field numbers of the struct ``schema`` in order. The members of its oneofs are included."""
+    """Yields the field numbers of the struct ``schema`` in order, including those of the members of its oneofs."""
     fields = []
     for _, child in schema.fields:
         fields += [member for _, member in child.fields] if is_union(child) else [child]
@@ -249,7 +249,9 @@ def _tags(schema: Schema) -> Any:
 
 
 def _params(schema: Schema) -> dict[str, str]:
-    """Returns the parameters for the option ``(confluent.field_meta)``, which preserve the type of ``schema``."""
+    """Returns the parameters to write into the option ``(confluent.field_meta)``. They preserve the type of
+    ``schema``.
+    """
     if schema.logical == "Decimal":
         parameters, results = dict(schema.parameters), {}
         for key, name in (("precision", DECIMAL_PRECISION), ("scale", DECIMAL_SCALE)):

@@ -17,7 +17,7 @@ Take = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class FieldCodec:
-    """A field of a struct with its schema, its reader ``take``, and its writer ``put``. The writer never receives
+    """A field of a struct with its schema, its reader ``take``, and its writer ``put``. ``put`` is never called with
     None.
     """
 
@@ -28,8 +28,8 @@ class FieldCodec:
 
 
 def getter(descriptor: Any, kind: Kind) -> Take:
-    """Returns a function that reads the field ``descriptor`` of a message. If the field is not set, the result is
-    Protobuf's default.
+    """Returns a function that reads the field ``descriptor`` of a message. For a field that is not set, the function
+    returns Protobuf's default.
     """
     get, convert = attrgetter(descriptor.name), kind.read
     if convert is None:
@@ -38,7 +38,7 @@ def getter(descriptor: Any, kind: Kind) -> Take:
 
 
 def if_present(descriptor: Any, take: Take) -> Take:
-    """Returns a function that calls ``take`` if the field ``descriptor`` is set. Otherwise, the result is None."""
+    """Returns a function that calls ``take`` if the field ``descriptor`` is set, and otherwise returns None."""
     has, name = message_factory.GetMessageClass(descriptor.containing_type).HasField, descriptor.name
     return lambda message: take(message) if has(message, name) else None
 
@@ -66,8 +66,8 @@ def struct_reader(parts: Sequence[FieldCodec]) -> Take:
 
 
 def struct_writer(parts: Sequence[FieldCodec], where: str) -> Fill:
-    """Returns a function that writes a dictionary into the fields ``parts`` of a message. For null, a field stays
-    unset.
+    """Returns a function that writes a dictionary into the fields ``parts`` of a message. A field whose value is None
+    is not set.
     """
     puts = tuple((part.name, part.put) for part in parts)
 

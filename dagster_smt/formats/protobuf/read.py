@@ -1,10 +1,10 @@
 """Reads and writes Protobuf as Confluent's ``ProtobufConverter`` does (``ProtobufData``).
 
-The runtime reads the bytes; this module turns names, oneofs, maps and logical types into Connect's. The converter's
-defaults apply (``ProtobufDataConfig``): every field is optional and has its number as the parameter ``Tag``; an enum is
-a string; a oneof ``x`` is a struct ``x_0`` with the one field that is set; Google's wrappers are structs within a
-message and plain values at the root. In proto3, a field without ``optional`` that is not a message is never null. If
-such a field is missing, it gets Protobuf's default: 0, "" or an empty list. Unknown fields are skipped.
+The Protobuf runtime reads the bytes; this module converts names, oneofs, maps and logical types into those of Connect.
+The converter's defaults apply (``ProtobufDataConfig``): every field is optional and has its number as the parameter
+``Tag``; an enum is a string; a oneof ``x`` is a struct ``x_0``, in which only one field is set; Google's wrappers are
+structs within a message and plain values at the root. In proto3, a field without ``optional`` that is not a message is
+never null. If such a field is missing, it gets Protobuf's default: 0, "" or an empty list. Unknown fields are skipped.
 """
 
 from collections.abc import Callable, Sequence
@@ -85,8 +85,8 @@ def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str
     """Prepares a message of a Protobuf schema for reading and writing.
 
     Args:
-        files: Serialized ``FileDescriptorProto``. Each follows the files that it imports. The last file contains the
-            message. Published files of Confluent and Google may be missing.
+        files: Serialized ``FileDescriptorProto``. Each comes after the files that it imports, and the last file
+            contains the message. Files that Confluent or Google has published may be missing.
         message: The message's full name, or its indexes.
         place: The schema's name in messages.
 
@@ -154,9 +154,9 @@ class _KindBuilder:
     """A builder of the kinds of messages and fields.
 
     Attributes:
-        demanding: True if a message has required fields, which the runtime does not check when it reads.
-        first: For each message type, the number of the first field that has this type. Connect keeps this number on the
-            type's schema. None if the first field is a list.
+        demanding: True if a message has required fields. The Protobuf runtime does not check them when it reads.
+        first: Maps each message type to the number of the first field that has this type; None if that field is a list.
+            Connect stores this number in the schema of the type.
     """
 
     place: str
@@ -166,8 +166,8 @@ class _KindBuilder:
     syntaxes: dict[str, str] = field(default_factory=dict)
 
     def root(self, descriptor: Any) -> Kind:
-        """Returns the kind for a whole record of the message type ``descriptor``. A wrapper message becomes the value
-        inside the wrapper.
+        """Returns the kind for a whole record of the message type ``descriptor``. For one of Google's wrapper messages,
+        the record becomes the value inside the wrapper.
         """
         if descriptor.full_name not in _WRAPPERS or [part.name for part in descriptor.fields] != ["value"]:
             return self.message(descriptor, "")
@@ -177,7 +177,9 @@ class _KindBuilder:
         return Kind(Schema(kind.schema.type), getter(part, kind), fill=put)
 
     def message(self, descriptor: Any, where: str) -> Kind:
-        """Returns the kind for the message ``descriptor``. It is a struct, in which oneofs come first."""
+        """Returns the kind for the message ``descriptor``. The message becomes a struct in which the oneofs precede all
+        other fields.
+        """
         name = descriptor.full_name
         if name in self.open:
             raise self.refused(f"'{name}' contains itself, which a table cannot hold")
@@ -264,8 +266,8 @@ class _KindBuilder:
         return kind
 
     def union(self, one: Any, prefix: str) -> FieldCodec:
-        """Returns the codec of the oneof ``one``. Its value is null, or a struct with exactly one field that is not
-        null.
+        """Returns the codec of the oneof ``one``. The value of a oneof is null, or a struct in which exactly one field
+        is not null.
         """
         name = f"{one.name}_{one.index}"
         parts = [self.part(child, f"{prefix}{name}.{child.name}", nullable=False) for child in one.fields]
@@ -290,8 +292,8 @@ class _KindBuilder:
         return FieldCodec(name, schema, take, put)
 
     def map(self, proto_field: Any, where: str) -> FieldCodec:
-        """Returns the codec of ``proto_field``, a map. As in Connect, a list of messages that look like entries is also
-        read as a map.
+        """Returns the codec of ``proto_field``, which is a map. As in Connect, a list of messages that look like the
+        entries of a map is also read as a map.
         """
         entry = proto_field.message_type
         key, value = entry.fields
@@ -326,14 +328,16 @@ class _KindBuilder:
 
 
 def _is_entry(descriptor: Any) -> bool:
-    """Returns True if Connect reads a repeated message ``descriptor`` as the entries of a map."""
+    """Returns True if Connect reads a list of the message ``descriptor`` as a map."""
     names = [part.name for part in descriptor.fields]
     alike = names == ["key", "value"] and not any(part.is_repeated for part in descriptor.fields)
     return alike and descriptor.name.endswith(ENTRY)
 
 
 def _map_name(entry: str) -> str:
-    """Returns Connect's name for a map. It is the field's name, derived from ``entry``, protoc's name for the entry."""
+    """Returns Connect's name for a map, which is the name of the field. ``entry`` is the name that protoc gives to the
+    message for an entry of this map.
+    """
     name = entry.removesuffix(ENTRY)
     chars = []
     for c in name[1:]:

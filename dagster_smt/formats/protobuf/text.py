@@ -22,7 +22,7 @@ from dagster_smt.formats.registry.client import no_protoc
 
 _IMPORT = re.compile(r"""\bimport\s+(?:public\s+|weak\s+)?["']([^"']+)["']""")
 _NAME = re.compile(r"(?!/)(?:(?!\.{0,2}/)[^/\\\0]+/)*(?!\.{0,2}$)[^/\\\0]+")
-"""Matches file names that cannot lead out of a folder."""
+"""Matches file names that stay inside a folder, because no part of them leads to a parent folder."""
 _PLACE = re.compile(r":\d+:\d+: ")
 _SECONDS = 60
 _META_TEXT = """\
@@ -37,7 +37,7 @@ extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
 extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
 extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
 """
-"""The field options that Confluent's schemas use. They are declared here, because ``protoc`` rejects unknown
+"""A Protobuf file with the field options that Confluent's schemas use. It is needed because ``protoc`` rejects unknown
 options.
 """
 
@@ -47,12 +47,13 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
     Args:
         text: The file with the messages: its serialized ``FileDescriptorProto`` in base64, or the source text itself.
-        references: Pairs of a name in imports and a file. Each file follows the files to which it refers itself.
+        references: Pairs of a file's name in imports and the file. Each file comes after the files to which it refers.
         place: The schema's name in messages.
 
     Returns:
-        Serialized ``FileDescriptorProto``. Each follows the files that it imports. References get the names that the
-        imports use, because Confluent's registry calls every file ``default`` (``ProtobufSchema.DEFAULT_NAME``).
+        Serialized ``FileDescriptorProto``. Each comes after the files that it imports. The files in ``references`` get
+        the names that imports use, because Confluent's registry calls every file ``default``
+        (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
         ConfigError: SMT273 if the text is not Protobuf.
@@ -83,8 +84,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
-    """Returns the file in ``text``, a string in base64, with the name ``name`` unless that is empty. Returns None if
-    the string is source text.
+    """Returns the file in ``text``, a string in base64. The file gets the name ``name``, unless that is empty. Returns
+    None if the string is source text.
     """
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
@@ -108,7 +109,7 @@ def _free(names: Sequence[str], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], place: str) -> Mapping[str, bytes]:
-    """Compiles schema texts, and returns their descriptors by name. A process compiles each schema only once.
+    """Compiles the files ``texts``, and returns their descriptors by name. A process compiles each schema only once.
 
     Args:
         texts: (name, text) of each file.
@@ -128,10 +129,11 @@ def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], plac
 
 
 def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], place: str) -> bytes:
-    """Runs ``protoc`` on ``texts`` in ``folder``, and returns its descriptor set.
+    """Runs ``protoc`` on ``texts`` in ``folder``, and returns the descriptor set that ``protoc`` writes.
 
-    File names from a registry could attack the process. The files are therefore written to a folder of their own, where
-    Python does not search for modules. They are passed with absolute paths, which cannot be mistaken for options.
+    A registry chooses the file names, so a name could be an attack on the process. The files are therefore written to a
+    separate folder in which Python does not search for modules. Their absolute paths are passed to ``protoc``, because
+    an absolute path cannot be read as an option.
     """
     root, imports, out = folder / "files", folder / "known.desc", folder / "out.desc"
     paths = [root / name for name in texts]
@@ -158,15 +160,15 @@ def _write(path: Path, text: str, place: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    except (OSError, UnicodeEncodeError):  # a name that is too long, or a folder that is also a file
+    except (OSError, UnicodeEncodeError):  # the name is too long, or the same name is used for a folder and a file
         raise refused(
             place, "its files cannot be stored in a folder", "register its references with other names"
         ) from None
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Returns the published files that ``texts`` import. A file in the folder takes precedence over a published file of
-    the same name.
+    """Returns the published files that ``texts`` import. If ``texts`` contain a file of the same name, that file is
+    used instead of the published file.
     """
     imports = []
     for text in texts.values():
@@ -180,7 +182,7 @@ def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
 
 
 def _first_mistake(output: str) -> str:
-    """Returns the first message in ``output``, the output of ``protoc``, that names a position in the text. Warnings
+    """Returns the first message in ``output``, the output of ``protoc``, that names a position in the schema. Warnings
     and logs are skipped.
     """
     lines = []

@@ -1,8 +1,8 @@
 """Writes values of any Connect struct as Protobuf, as ``ProtobufData.fromConnectData`` does.
 
-If a schema does not come from Protobuf, or if a chain has changed it, reading the written message results in a
-different schema. For this reason null is written as the field's default, and the name of a oneof comes from the name of
-its schema, not from the name of its field.
+A schema may not come from Protobuf, or a chain may have changed it. The schema that is read from the written message
+then differs from it: a null becomes the default of its field, and a oneof has the name of its schema instead of the
+name of its field.
 """
 
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Uses a schema registry: the client, the wire format, and the versions of subjects."""
+"""Accesses a schema registry: the client, the wire format, and the versions of subjects."""

@@ -1,4 +1,4 @@
-"""The client of a schema registry, which looks up schemas by id, and ids by schema.
+"""The client of a schema registry. It looks up a schema by its id, and the id of a schema.
 
 This module uses the client of ``confluent-kafka``, which works with every registry that has Confluent's REST interface.
 That client caches schemas, so that a process requests each schema only once.
@@ -31,11 +31,11 @@ _BEARER = {
     "bearer.auth.identity.pool.id": "",
 }
 _SECONDS = 30
-"""The longest time for one answer of the registry, in seconds, from the request to the last byte."""
+"""The longest time in seconds for one answer of the registry. The time runs from the request to the last byte."""
 _MOST_BYTES = 10_000_000
 """The largest size in bytes of one answer. The same limit applies to a schema with all its references."""
 _MOST_REFERENCES = 1000
-"""The largest number of references of a schema, including references of references. Each reference is a separate
+"""The largest number of references of a schema, including the references of its references. Each reference costs a
 request.
 """
 _LARGEST_ID = 2**31 - 1
@@ -51,9 +51,10 @@ class RegistrySchema:
     Attributes:
         text: The schema: JSON for Avro and JSON Schema; for Protobuf the file's descriptor in base64, or the source
             text if the registry has no other form.
-        references: (name, text) of each reference. Each follows the references that it needs itself.
+        references: Pairs of a reference's name and text. Each reference comes after those that it needs itself.
         rules: The rules that consumers apply.
-        tags: The tags in the schema's metadata. Each item has a pattern for full field names, and the tags.
+        tags: The tags in the schema's metadata. Each item consists of a pattern for full field names, and the tags of
+            these fields.
     """
 
     text: str
@@ -68,8 +69,8 @@ def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySch
     Raises:
         DataError: SMT441 if the registry has no such schema, or the schema is of a different kind; SMT273 if the
             schema's references form a cycle, or if there are too many references.
-        EngineError: SMT636 if the registry does not answer; SMT582 if an option refers to a secret that is missing
-            here.
+        EngineError: SMT636 if the registry does not answer; SMT582 if an option refers to a secret that this process
+            does not have.
     """
     if number > _LARGEST_ID:  # a record can claim any id; registries answer such a request in various ways
         raise _unknown(number, "no registry gives such an id")
@@ -99,7 +100,8 @@ class SubjectVersion:
         number: The version.
         kind: The kind of the schema.
         schema: The schema.
-        tags: The tags in the version's metadata. Each item has a pattern for full field names, and the tags.
+        tags: The tags in the version's metadata. Each item consists of a pattern for full field names, and the tags of
+            these fields.
     """
 
     number: int
@@ -136,7 +138,9 @@ def _subject_version(client: Any, subject: str, number: int) -> SubjectVersion:
 
 
 def _tags(schema: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Returns the tags in the metadata of ``schema``, each with a pattern for full field names."""
+    """Returns the tags in the metadata of ``schema``. Each item consists of a pattern for full field names, and the
+    tags of these fields.
+    """
     tags = getattr(getattr(schema.metadata, "tags", None), "tags", None) or {}
     pairs = []
     for pattern, names in tags.items():
@@ -221,7 +225,8 @@ def schema_id(
 
 @dataclass(frozen=True)
 class Contract:
-    """The duties of the producers of a subject: the latest version of the subject's schema, with its rules.
+    """The contract of a subject with its producers: the latest version of the subject's schema, and the rules that
+    producers must apply.
 
     Attributes:
         rules: The rules that producers apply.
@@ -235,7 +240,7 @@ class Contract:
 
 
 def contract_of(options: Options, subject: str) -> Contract:
-    """Returns the duties of the producers of ``subject``. If the subject has no versions, its producers have no duties.
+    """Returns the contract of ``subject`` with its producers. If the subject has no versions, the contract is empty.
 
     Raises:
         EngineError: SMT636 if the registry does not answer.
@@ -269,8 +274,8 @@ def _response(
     known: tuple[int, ...],
     use: str = "",
 ) -> Any:
-    """Sends a request to the registry with ``ask``, and returns the answer. For a status in ``known``, raises the error
-    that ``error_of`` returns.
+    """Sends a request to the registry by calling ``ask`` with a client, and returns the answer. If the registry answers
+    with a status in ``known``, raises the error that ``error_of`` returns for this status.
     """
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -294,8 +299,8 @@ def _response(
 def _client(options: Options, use: str) -> Any:
     """Returns a registry client for ``use``.
 
-    Each use has its own client, because a client caches schemas by id regardless of their format. A client also caches
-    deleted versions.
+    Each use has its own client. A client caches schemas by id, whatever their format, and it also caches deleted
+    versions.
     """
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
@@ -320,7 +325,7 @@ def client_settings(options: Options) -> dict[str, Any]:
 
 
 def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, Any]) -> Any:
-    """Creates a registry client with ``make``, and returns it after adding a limit for the length of answers."""
+    """Creates a registry client with ``make``, limits the length of the answers that it accepts, and returns it."""
     client = make(settings)
     session = client._rest_client.session  # a private attribute, because the library cannot limit the size of an answer
     session.headers["Accept-Encoding"] = "identity"
@@ -343,7 +348,7 @@ def _bound(response: Any) -> None:
             raise _too_long()
         if time.monotonic() > end:
             raise TimeoutError
-    response._content = bytes(body)  # the attribute in which ``read`` would store the body
+    response._content = bytes(body)  # the attribute in which ``response.content`` would store the body
 
 
 def _refuse_long(text: str, others: Mapping[str, str]) -> None:
@@ -356,8 +361,8 @@ def _too_long() -> DataError:
 
 
 def _collect(client: Any, schema: Any, texts: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
-    """Adds the texts of the references of ``schema`` to ``texts``. ``around`` lists the names of the references that
-    lead to the schema.
+    """Adds the texts of all references of ``schema`` to ``texts``. ``around`` contains the names of the references
+    through which the schema was reached, to find cycles.
     """
     for reference in schema.references or ():
         if reference.name in around:
@@ -395,8 +400,8 @@ def no_protoc() -> EngineError:
 
 
 def silent_registry(url: str, why: str) -> EngineError:
-    """Returns the error (SMT636) for a registry at ``url`` that does not answer, or whose answer is not that of a
-    schema registry.
+    """Returns the error (SMT636) for the registry at ``url``. The registry does not answer, or its answer is not that
+    of a schema registry; ``why`` says which.
     """
     hint = "check that the registry runs, its url, and the credentials"
     return EngineError(

@@ -1,5 +1,5 @@
-"""The keys of encrypted fields. A registry stores data keys (DEK), and each data key is encrypted with a key from a key
-management service (KEK).
+"""Looks up the keys of encrypted fields. A registry stores data keys (DEK). Each data key is encrypted with a key of a
+key management service (KEK).
 
 The clients of the registry, of the data keys and of the services come from ``confluent-kafka``, and the ciphers from
 Tink.
@@ -27,7 +27,7 @@ _ALGORITHM = "encrypt.dek.algorithm"
 _EXPIRY = "encrypt.dek.expiry.days"
 _ALTERNATES = "encrypt.alternate.kms.key.ids"
 _VERSION = 5
-"""The number of bytes before an encrypted value if the rule rotates keys. They are a zero byte and the version of the
+"""The number of bytes before an encrypted value if the rule rotates keys: a zero byte, and the version of the data
 key.
 """
 _MOST_UNKNOWN = 100
@@ -48,7 +48,7 @@ _KNOWN: Cache[tuple[Options, str, str, str, int], Decrypt] = Cache()
 
 @dataclass(frozen=True)
 class _Writer:
-    """A data key for encryption. It expires at a time in seconds."""
+    """A data key for encryption, with the time in seconds at which it expires."""
 
     version: int
     encrypt: Callable[[bytes], bytes]
@@ -58,8 +58,9 @@ class _Writer:
 class DataKeys:
     """The data keys of one rule in one subject. Each key is requested and decrypted only once.
 
-    A record names the version of its key, so anybody could cause a request for each record. After ``_MOST_UNKNOWN``
-    versions that the registry does not have, further versions are rejected without a request.
+    A record names the version of its key, so an attacker could cause a request with each record. After
+    ``_MOST_UNKNOWN`` versions that the registry does not have, further versions are therefore rejected without a
+    request.
     """
 
     def __init__(self, options: Options, rule: RegistryRule, subject: str):
@@ -152,8 +153,8 @@ class DataKeys:
         return _Writer(data_key.version or 1, lambda plain: cryptor.encrypt(key, plain, b""), until)
 
     def _created(self, cryptor: Any, kek: Any, version: int) -> Any:
-        """Registers a new data key of ``version`` under ``kek``, and returns it. If the registry already has a key of
-        this version, returns the registered key.
+        """Registers ``version`` of the data key, encrypted with ``kek``, and returns the data key. If the registry
+        already has this version, returns the registered key.
         """
         text = None
         if not kek.shared:
@@ -172,10 +173,10 @@ class DataKeys:
         return data_key
 
     def _asked(self, version: int, *, deleted: bool = True) -> tuple[Any, Any, Any]:
-        """Requests the data key of ``version``, and returns the cipher, the key encryption key and the data key.
-        Version -1 is the latest data key.
+        """Requests ``version`` of the data key; -1 is the latest version. Returns the cipher, the key encryption key
+        and the data key.
 
-        Returns None if there is no such key.
+        Returns None in place of the data key if the registry does not have it.
         """
         with needs_extras():
             from confluent_kafka.schema_registry.rules.encryption.dek_registry.dek_registry_client import DekAlgorithm
@@ -195,8 +196,8 @@ class DataKeys:
         return cryptor, kek, self._answer(ask, (404,))
 
     def _answer(self, ask: Callable[[Any], Any], nothing: tuple[int, ...]) -> Any:
-        """Sends a request to the key registry with ``ask``, and returns the answer. For a status in ``nothing``,
-        returns None.
+        """Sends a request to the key registry by calling ``ask`` with a client, and returns the answer. Returns None if
+        the registry answers with a status in ``nothing``.
         """
         with needs_extras():
             from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -229,10 +230,10 @@ def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
 
 
 def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> bytes:
-    """Calls ``use`` with a client of the key management service, which encrypts or decrypts a data key, and returns the
-    result.
+    """Calls ``use`` with a client of the key management service that has the key ``kek``, and returns the result.
+    ``use`` encrypts or decrypts a data key.
 
-    A key may have alternatives, such as its copies in other regions.
+    A key may have alternatives, such as its copies in other regions, which are tried one after the other.
     """
     settings = resolved(dict(options), "schema registry")
     properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}
@@ -259,8 +260,8 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
 
 
 def _is_allowed(address: str, prefixes: str) -> bool:
-    """Returns True if ``kms.keys`` permits the key at ``address``. A prefix must end at a part of the address, not
-    inside a name.
+    """Returns True if the option ``kms.keys`` permits the key at ``address``. ``prefixes`` is the value of the option.
+    A prefix must end with a slash or colon, so that it never ends inside a name.
     """
     for prefix in map(str.strip, prefixes.split(",")):
         if prefix and (address == prefix or (prefix[-1] in "/:" and address.startswith(prefix))):

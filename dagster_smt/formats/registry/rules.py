@@ -1,9 +1,10 @@
-"""The rules of schemas in a registry. Producers and consumers apply them to each record (Confluent's data contracts).
+"""Reads the rules of schemas in a registry. Producers and consumers apply them to each record (Confluent's data
+contracts).
 
-A rule of type ``ENCRYPT`` encrypts the fields with certain tags when a record is written, and decrypts them when it is
-read (client-side field level encryption). ``CEL`` and ``CEL_FIELD`` check or change records. This package does not
-apply any of these rules by default. A schema with such a rule is therefore rejected, unless the option ``rules``
-determines the treatment of its fields.
+A rule of type ``ENCRYPT`` encrypts the fields with certain tags when a record is written, and decrypts them when the
+record is read (client-side field level encryption). ``CEL`` and ``CEL_FIELD`` check or change records. This package
+does not apply any of these rules by default. It rejects a schema with such a rule, unless the option ``rules``
+determines the treatment of the fields.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ Mode = Literal["READ", "WRITE"]
 ENCRYPT = "ENCRYPT"
 _BOTH = "WRITEREAD"
 _SHOWN = 100
-"""The largest number of characters that a message shows of a rule's name."""
+"""The largest number of characters of a rule's name that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class RegistryRule:
         tags: The rule applies to fields with one of these tags; without tags, to all fields.
         parameters: Pairs of a name, such as ``encrypt.kek.name``, and a value. The properties of the schema are
             included.
-        of_bytes: True if the rule applies to the bytes of the record instead of its fields (``encodingRules``).
-        may_fail: True if a record on which the rule fails stays as it is (``onFailure`` is ``NONE``).
+        of_bytes: True if the rule applies to the bytes of the whole record instead of single fields
+            (``encodingRules``).
+        may_fail: True if a record stays unchanged when the rule fails (``onFailure`` is ``NONE``).
     """
 
     name: str
@@ -83,16 +85,16 @@ def _applied(rules: Any, mode: Mode, properties: Mapping[str, str], *, of_bytes:
 
 
 def _action(text: str, mode: Mode) -> str:
-    """Returns the part of ``text``, the action of a rule, for ``mode``. ``ERROR,NONE`` has one action for writing and
-    one for reading.
+    """Returns the action for ``mode`` in ``text``, the action of a rule. ``ERROR,NONE`` consists of the action for
+    writing and the action for reading.
     """
     actions = text.split(",")
     return actions[0] if mode == "WRITE" else actions[-1]
 
 
 def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], number: int) -> None:
-    """Raises an error if a schema has a rule that this package does not apply, unless the option ``rules`` allows its
-    fields to stay.
+    """Raises an error if the schema with the id ``number`` has a rule that this package does not apply when it reads.
+    The option ``rules`` may permit rules that encrypt fields.
 
     Raises:
         DataError: SMT752 if a rule is not applied, and the option does not allow its fields to stay as they are.
@@ -108,7 +110,7 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
 
 
 def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str) -> None:
-    """Raises an error if producers of a subject apply a rule that this package would not apply.
+    """Raises an error if the producers of a subject apply a rule that this package would not apply.
 
     Args:
         settings: The options of the format.
@@ -131,13 +133,13 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
 
 
 def unmatched(rule: RegistryRule, fields: str) -> DataError:
-    """Returns the error (SMT752) for a schema that does not fit ``rule``, a rule of producers."""
+    """Returns the error (SMT752) for a schema whose ``fields`` do not fit ``rule``, a rule that producers apply."""
     hint = "keep the names and types of encrypted fields, or write another subject"
     return _refused(f"{rule.words} encrypts {fields[:300]}", hint)
 
 
 def too_large(most: int) -> DataError:
-    """Returns the error (SMT752) for a schema with more than ``most`` fields, which are too many to search for
+    """Returns the error (SMT752) for a schema with more than ``most`` fields. Such a schema is too large to search for
     encrypted fields.
     """
     statement = f"the latest schema has more than {most} fields, each counted where it is used"

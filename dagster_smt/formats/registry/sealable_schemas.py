@@ -45,7 +45,7 @@ class SealableSchema(Protocol):
     record: str
 
     def fields(self, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
-        """Returns the paths of the fields to which ``rule`` applies, with all tags of each field.
+        """Returns the fields to which ``rule`` applies: maps the path of each field to all tags of the field.
 
         Args:
             rule: The rule.
@@ -56,7 +56,9 @@ class SealableSchema(Protocol):
         """Returns the full name of the field at ``path``. If the schema has no such field, returns None."""
 
     def seals(self, rule: RegistryRule, tags: Tags, paths: Iterable[str]) -> bool:
-        """Returns True if all values of the fields at ``paths`` can be encrypted so that consumers can decrypt them."""
+        """Returns True if all values of the fields at ``paths`` can be encrypted, so that consumers can decrypt them
+        according to ``rule``.
+        """
 
     def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
         """Returns a function that encrypts fields in the bytes of a record according to ``rules``, and returns the
@@ -87,8 +89,8 @@ class SealableAvro:
 
 
 class SealableJson:
-    """A JSON Schema whose records can be encrypted. Paths are those of Confluent's clients: the items of an array have
-    the path of the array.
+    """A JSON Schema whose records can be encrypted. Paths are those of Confluent's clients, in which the items of an
+    array have the path of the array.
     """
 
     record = ""
@@ -157,7 +159,7 @@ class SealableProtobuf:
         for path in paths:
             if not is_text(self.by_path[path]):
                 return False
-        # Connect writes a map as a list of entries. Consumers that read a map would open nothing inside.
+        # Connect writes a map as a list of entries. Consumers that read it as a map would decrypt nothing inside.
         return self.of_maps.isdisjoint(self.fields(rule, tags))
 
     def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
@@ -172,9 +174,9 @@ def sealable_schema(
     Args:
         kind: The kind of the schema.
         text: The schema.
-        references: (name, text) of each reference.
+        references: Pairs of a reference's name and text.
         place: The name of the schema in messages.
-        record: For Protobuf, the name of the message, with or without its package. If empty, the first message.
+        record: For Protobuf, the name of the message, with or without its package; empty for the first message.
 
     Raises:
         ConfigError: SMT273 if the schema cannot be read, or has no such message.
@@ -189,10 +191,10 @@ def sealable_schema(
 def _fields_in(
     descriptor: Any, path: str, around: tuple[str, ...], *, is_of_map: bool
 ) -> Iterator[tuple[str, Any, bool]]:
-    """Yields the fields of the message type ``descriptor`` and of the messages inside it. Each item contains the path,
-    the field, and True for a field inside a map.
+    """Yields the fields of the message type ``descriptor`` and of the messages inside it, as triples: the path, the
+    field, and True for a field inside a map.
 
-    A message that contains itself, or is nested very deeply, is skipped, because Connect has no schema for such a
+    A message that contains itself, or that is nested very deeply, is skipped, because Connect has no schema for such a
     message.
     """
     is_of_map = is_of_map or _is_entry(descriptor)

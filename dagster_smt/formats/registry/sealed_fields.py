@@ -1,9 +1,8 @@
-"""Decrypts fields inside the bytes of an Avro record before the record is read. It also encrypts fields after a record
-is written.
+"""Changes fields inside the bytes of an Avro record: decrypts them before the record is read, and encrypts them after a
+record is written.
 
-The code walks through the bytes along the schema. Encrypted strings and bytes are replaced, and everything in between
-is copied, so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the metadata of
-the schema.
+The code follows the schema through the bytes. It replaces encrypted strings and bytes and copies everything in between,
+so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the schema's metadata.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,15 +15,15 @@ from dagster_smt.formats.registry.rules import RegistryRule
 from dagster_smt.model.schema_size import room
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
-"""Pairs of a pattern for full field names, and the tags of the fields that match."""
+"""Pairs of a pattern for full field names, and the tags of the fields whose names match."""
 _INLINE = "confluent:tags"
 _WIDTHS = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _MOST_BYTES_OF_LONG = 10
 
 
 class _Place(NamedTuple):
-    """A string or bytes to which a rule applies. The item contains the position of the length, and the positions where
-    the data begins and ends.
+    """The position of a string or bytes to which a rule applies: where the length begins, where the data begins, and
+    where the data ends.
     """
 
     start: int
@@ -34,13 +33,15 @@ class _Place(NamedTuple):
 
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
-"""A function that walks through a value, which begins at a position. It adds the strings and bytes to which a rule
-applies to a list, and returns the position after the value.
+"""A function that walks through a value, which begins at the given position. It returns the position after the value.
+It also adds the strings and bytes to which a rule applies to the given list.
 """
 
 
 Change = Callable[[bytes, bool], bytes]
-"""A function that returns the new data of a field. Its second argument is true for strings."""
+"""A function that returns the new data of a field. Its arguments are the old data, and True if the field is a
+string.
+"""
 
 
 def opener(
@@ -74,7 +75,7 @@ def opener(
 def sealer(
     avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
-    """Returns a function that encrypts the fields to which ``rules`` apply in the bytes of an Avro record. The
+    """Returns a function that encrypts fields in the bytes of an Avro record, and returns the changed bytes. The
     arguments are those of ``opener``.
     """
     steps = []
@@ -90,7 +91,9 @@ def sealer(
 
 
 def fields_of(avro: Avro, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
-    """Returns the full names of the fields in ``avro`` to which ``rule`` applies, with all tags of each field."""
+    """Returns the fields in ``avro`` to which ``rule`` applies: maps the full name of each field to all tags of the
+    field.
+    """
     names: dict[str, tuple[str, ...]] = {}
 
     def concerns(name: str, field: Mapping[str, Any]) -> bool:
@@ -128,8 +131,8 @@ def _walk_of(avro: Avro, rule: RegistryRule, tags: Tags) -> _Walk:
 
 
 def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tags) -> bool:
-    """Returns True if ``rule`` applies to ``field``. ``name`` consists of the full name of the record, a dot, and the
-    field's name.
+    """Returns True if ``rule`` applies to ``field``. ``name`` is the full name of the record, a dot, and the field's
+    name.
     """
     return not rule.tags or not _tags_of(name, field, tags).isdisjoint(rule.tags)
 
@@ -146,8 +149,8 @@ def _tags_of(name: str, field: Mapping[str, Any], tags: Tags) -> set[str]:
 
 
 def seals_all(avro: Avro, rule: RegistryRule, tags: Tags) -> bool:
-    """Returns True if all fields in ``avro`` to which ``rule`` applies contain strings or bytes. Only such fields can
-    be encrypted.
+    """Returns True if all fields in ``avro`` to which ``rule`` applies are strings or bytes, because only those can be
+    encrypted.
     """
     walks = _Walks(avro.names, lambda name, field: _concerns(rule, name, field, tags))
     walks.of(avro.source, concerned=False)
@@ -155,12 +158,15 @@ def seals_all(avro: Avro, rule: RegistryRule, tags: Tags) -> bool:
 
 
 def with_fields(avro: Avro, concerns: Callable[[str, Mapping[str, Any]], bool]) -> _Walk:
-    """Returns a function that walks through values of ``avro``, and finds the fields for which ``concerns`` is true."""
+    """Returns a function that walks through a value of ``avro`` and finds the strings and bytes of the fields for which
+    ``concerns`` is true.
+    """
     return _Walks(avro.names, concerns).of(avro.source, concerned=False)
 
 
 class _Walks:
-    """A builder of functions that walk through values. All records with the same name share one function.
+    """A builder of functions that walk through values of an Avro schema. All uses of a named record type share one
+    function.
 
     Attributes:
         has_others: True if a rule applies to values that are neither strings nor bytes.
@@ -173,7 +179,7 @@ class _Walks:
 
     def of(self, schema: Any, *, concerned: bool) -> _Walk:
         """Returns a function that walks through values of ``schema``. ``concerned`` is true if a rule applies to the
-        surrounding field.
+        field that contains the value.
         """
         if isinstance(schema, list):
             return _union([self.of(branch, concerned=concerned) for branch in schema])
@@ -233,8 +239,8 @@ def _union(branches: list[_Walk]) -> _Walk:
 
 
 def _blocks(item: _Walk) -> _Walk:
-    """Returns a function that walks through an array or a map with ``item`` for each item. Each block of items begins
-    with its number of items.
+    """Returns a function that walks through an array or a map, and calls ``item`` for each item. The items are stored
+    in blocks, and each block begins with its number of items.
     """
 
     def walk(data: bytes, at: int, places: list[_Place]) -> int:

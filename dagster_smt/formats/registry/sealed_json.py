@@ -1,9 +1,9 @@
-"""Decrypts fields inside the text of a JSON value before the value is read. It also encrypts fields after a value is
+"""Changes fields inside the JSON of a value: decrypts them before the value is read, and encrypts them after a value is
 written.
 
-The code walks through the JSON along its JSON Schema. Only objects and arrays around encrypted strings are decoded.
-Everything else is copied as it is, so no number changes. As in Confluent's clients (``json_schema.transform``), the
-tags of the nearest property around a string determine whether a rule applies to the string.
+The code follows the JSON Schema through the JSON. It decodes only the objects and arrays around encrypted strings, and
+copies everything else unchanged, so no number changes. As in Confluent's clients (``json_schema.transform``), the
+nearest property around a string has the tags that determine whether a rule applies to the string.
 """
 
 import json
@@ -19,12 +19,14 @@ from dagster_smt.model.schema_size import MAX_LEVELS
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
 TEXT = "text"
-"""The kind of a string that a rule can change. Constants and enumerations are of other kinds."""
+"""The kind of a string that a rule can change. Constants and enumerations have other kinds."""
 _INLINE = "confluent:tags"
 _ROOT = "$"
 Change = Callable[[bytes, bool], bytes]
 Walk = Callable[[msgspec.Raw, Change], msgspec.Raw]
-"""A function that returns a value with changed strings. Its second argument is a function that changes one string."""
+"""A function that changes the strings in a value, and returns the changed value. Its second argument is the function to
+apply to each string.
+"""
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_text = msgspec.json.Decoder(str).decode
@@ -42,7 +44,7 @@ def json_opener(
 
     Args:
         text: The JSON Schema.
-        references: The texts of other documents, by the name in ``$ref``.
+        references: Maps the names that ``$ref`` uses to the texts of other documents.
         rules: The rules, in the order in which consumers apply them.
         tags: The tags in the metadata of the schema.
         keys: Returns the keys of a rule.
@@ -104,8 +106,8 @@ def json_sealer(
 
 
 class JsonWalks:
-    """A builder of functions that walk through values for one rule. In place of a function, None means that the rule
-    applies to nothing inside.
+    """A builder of functions that walk through values and change the strings to which one rule applies. A method
+    returns None instead of a function if the rule applies to nothing in these values.
 
     Attributes:
         names: By path, the tags of all properties that have been visited so far.
@@ -128,7 +130,7 @@ class JsonWalks:
             node: The schema.
             document: The document of the schema, for references.
             path: The full name of the nearest surrounding property, such as ``$.customer.mail``.
-            concerned: True if the rule applies to that property; None outside of properties.
+            concerned: True if the rule applies to that property; None if no property surrounds the schema.
             level: The number of surrounding schemas.
         """
         if not isinstance(node, dict) or level > 4 * MAX_LEVELS:
@@ -156,12 +158,14 @@ class JsonWalks:
     def _of_union(
         self, branches: Sequence[Any], document: str, path: str, concerned: bool | None, level: int
     ) -> Walk | None:
-        """Returns the function that changes the encrypted fields of a union. Null needs no function.
+        """Returns the function that changes the encrypted fields of a union. Returns None if the rule applies to none
+        of its members.
 
-        ``branches`` are the members of the union. The rule may apply to only one of them.
+        ``branches`` are the members of the union, and the rule may apply to only some of them.
 
-        Confluent's clients validate a value against each branch. Here, a union in which several types contain encrypted
-        fields is rejected, because the wrong type would leave a field encrypted, or decrypt a different field.
+        Confluent's clients validate a value against each branch. Here, a union is rejected if several of its types
+        contain encrypted fields, because the code might choose the wrong type. It would then leave a field encrypted,
+        or decrypt a different field.
         """
         walks = []
         for branch in branches:
@@ -241,8 +245,8 @@ def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
 
 
 def _changed_kind(node: Mapping[str, Any]) -> str:
-    """Returns the kind that the values of ``node`` have for a rule. For null, arrays and unions, returns an empty
-    string.
+    """Returns the kind of the values of ``node``, as far as a rule is concerned. Returns an empty string for null,
+    arrays and unions.
     """
     kind = node.get("type")
     if kind == "string" and "enum" not in node and "const" not in node:

@@ -1,8 +1,9 @@
-"""Decrypts fields inside the bytes of a Protobuf message before it is read. It also encrypts fields after a message is
-written.
+"""Changes fields inside the bytes of a Protobuf message: decrypts them before the message is read, and encrypts them
+after a message is written.
 
 As in Confluent's clients (``protobuf.transform``), a rule applies to strings and bytes, single or repeated, if the
-field's options or the schema's metadata contain a tag of the rule. The entries of a map of strings stay as they are.
+options of the field or the metadata of the schema contain a tag of the rule. The entries of a map of strings stay
+unchanged.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +33,7 @@ def protobuf_opener(
     """Returns a function that decrypts fields in the bytes of a Protobuf message, and returns the changed bytes.
 
     Args:
-        files, message: As in ``protobuf_of``.
+        files, message: The files and the message, as in ``protobuf_of``.
         rules: The rules, in the order in which consumers apply them.
         tags: The tags in the metadata of the schema.
         keys: Returns the keys of a rule.
@@ -70,10 +71,7 @@ def protobuf_sealer(
     tags: Tags,
     keys: Callable[[RegistryRule], DataKeys],
 ) -> Callable[[bytes], bytes]:
-    """Returns a function that encrypts fields in the bytes of a Protobuf message, and returns the changed bytes.
-
-    See ``protobuf_opener`` for the arguments. The rules are in the order in which producers apply them.
-    """
+    """The other arguments are those of ``protobuf_opener``."""
     pool, file = pool_of(files, "protobuf")
     parse = message_factory.GetMessageClass(message_of(pool, file, message, "protobuf")).FromString
     steps = []
@@ -96,7 +94,9 @@ def is_text(field: Any) -> bool:
 
 
 def tags_of(field: Any, tags: Tags) -> set[str]:
-    """Returns the tags of ``field``. They come from its options, and from the metadata for its full name."""
+    """Returns the tags of ``field``: those in the field's options, and those in ``tags``, the metadata, for the field's
+    full name.
+    """
     with needs_extras():
         from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
     names = set(field_tags(field))
@@ -112,7 +112,7 @@ def concerns(rule: RegistryRule, field: Any, tags: Tags) -> bool:
 
 
 class _Fields:
-    """The fields to which a rule applies, by the full name of their message."""
+    """The fields to which a rule applies, grouped by the full name of the message that contains them."""
 
     def __init__(self, rule: RegistryRule, tags: Tags):
         self.rule, self.tags = rule, tags
@@ -129,8 +129,8 @@ class _Fields:
                 self.change(one, change)
 
     def _of(self, descriptor: Any) -> tuple[list[Any], list[Any]]:
-        """Returns two lists of fields of the message ``descriptor``: those to which the rule applies, and those that
-        contain messages.
+        """Returns two lists of fields of the message ``descriptor``: the fields to which the rule applies, and the
+        fields that contain messages.
         """
         known = self.known.get(descriptor.full_name)
         if known is None:
@@ -160,7 +160,7 @@ def _changed(value: Any, field: Any, change: Change) -> Any:
 
 
 def _messages(message: Any, field: Any) -> Iterable[Any]:
-    """Returns the messages in ``field``: one message, several, or the values of a map."""
+    """Returns the messages in ``field`` of ``message``: one message, several messages, or the values of a map."""
     value = getattr(message, field.name)
     if field.message_type.GetOptions().map_entry:
         values = field.message_type.fields_by_name["value"]

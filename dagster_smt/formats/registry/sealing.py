@@ -1,8 +1,8 @@
-"""Encrypts fields of records for a subject whose producers encrypt these fields. The subject's consumers can then
-decrypt the fields.
+"""Encrypts fields of records for a subject whose producers encrypt these fields, so that the subject's consumers can
+decrypt them.
 
-The written schema is derived from Connect's schema, so it has no tags. The schema is registered with the rules of the
-latest version, and with the tags of the fields in its metadata.
+The schema of the written records is derived from a Connect schema, so it has no tags. It is registered with the rules
+of the latest version, and with the tags of the fields in its metadata.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class SubjectSealing:
-    """The rules for writing records whose schema is registered in a subject.
+    """The additions to a schema and its records that the rules of a subject require.
 
     Attributes:
         parts: Further parts of the schema, for its registration.
@@ -35,7 +35,8 @@ class SubjectSealing:
 
 
 def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
-    """Returns two things for writing encrypted records: the additions to their schema, and the function that encrypts.
+    """Returns what a subject requires from the writer of encrypted records: additions to the schema, and a function
+    that encrypts fields.
 
     Args:
         options: The format's options.

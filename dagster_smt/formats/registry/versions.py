@@ -23,11 +23,11 @@ from dagster_smt.model.topics.format import RULES, Format
 
 KeyOrValue = Literal["key", "value"]
 Opened = Callable[[bytes], bytes]
-"""A function that returns a value with decrypted fields."""
+"""A function that returns the bytes of a value after decrypting its fields."""
 Opening = Callable[[str], Opened]
-"""A function that returns, for a subject, the function that decrypts its values."""
+"""A function that returns, for a given subject, the function that decrypts fields in its values."""
 HEADER = 5
-"""The number of bytes before an Avro value, which contain the schema id."""
+"""The number of bytes before an Avro value. They contain the schema id."""
 KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF", "json-confluent": "JSON"}
 
 
@@ -42,7 +42,8 @@ def number_of(header: bytes) -> int:
 
 
 def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: str | None) -> str:
-    """Returns the subject of a schema. It comes from the option ``subject``, or from one of Confluent's strategies.
+    """Returns the subject of a schema. The option ``subject``, or one of Confluent's strategies, determines the
+    subject.
 
     Args:
         settings: The format's options.
@@ -72,10 +73,11 @@ class SchemaWithId:
 
     Attributes:
         schema: The Connect schema, without the version in the registry; None if the values have no schema in Connect.
-        read: A function from bytes to the value.
+        read: A function from the bytes of a value to the value.
         name: The full name of the record; None for other types.
         with_version: Returns ``schema`` with a version; None if the schema already has a different version.
-        opening: Returns the function that decrypts fields in values of a subject; None if no field is decrypted.
+        opening: A function that returns, for a subject, the function that decrypts fields in its values; None if no
+            field is decrypted.
     """
 
     schema: Schema | None
@@ -85,7 +87,9 @@ class SchemaWithId:
     opening: "Opening | None" = None
 
     def reading(self, form: Format, side: KeyOrValue, topic: str) -> Callable[[bytes], Any]:
-        """Returns a function that reads the records of ``topic``. Encrypted fields are decrypted first."""
+        """Returns a function that reads the keys or values (``side``) of records in ``topic``. It decrypts encrypted
+        fields first.
+        """
         if self.opening is None:
             return self.read
         read, opened = self.read, self.opening(subject_of(form.settings, side, topic, self.name))
@@ -93,7 +97,7 @@ class SchemaWithId:
 
 
 def registered_schema(form: Format, header: bytes) -> SchemaWithId:
-    """Returns the schema that ``header``, the header of a value, names.
+    """Returns the schema to which ``header``, the header of a value, refers.
 
     Raises:
         DataError: SMT441 if the registry does not have the schema; SMT273 if Connect has no schema for it; SMT752 if
@@ -171,8 +175,8 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
     """Returns the schema of ``registered`` with its version in the subject, as ``AvroConverter.toConnectData`` and
     ``ProtobufConverter`` do.
 
-    The converters look up the version even if no record uses it. If the subject does not have the schema, the records
-    fail. Without a topic there is no subject, and no version.
+    Like the converters, the function looks up the version even if no record uses it. If the subject does not have the
+    schema, the records fail. If ``topic`` is empty, there is no subject and no version.
 
     Raises:
         DataError: SMT441 if the subject of the topic does not have the schema; SMT442 if the subject needs a name;
@@ -192,8 +196,8 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
 
 
 def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequence[str]) -> Avro | None:
-    """Returns the Avro schema with the id ``number``, for records of ``topics``. The schema gets the version that it
-    has in the first topic's subject.
+    """Returns the Avro schema with the id ``number``, for records of ``topics``. The version of the result is the
+    version of the schema in the first topic's subject.
 
     Returns:
         The schema; None if it has no equivalent Connect schema, or if it has encrypted fields that must be decrypted.

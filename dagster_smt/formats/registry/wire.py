@@ -54,8 +54,9 @@ class _TopicSchema:
 class RegistryReader:
     """A reader of records with a schema id. The reader caches every answer of the registry, including errors.
 
-    An attacker could write a different unusable id into each record, and thereby cause a request for each of them.
-    After ``_MOST_REFUSED`` unusable schemas, further unknown ids become dead letters without a request.
+    An attacker could write a different unusable id into each record, and each of these ids would cause a request. After
+    ``_MOST_REFUSED`` unusable schemas, further records with unknown ids therefore become dead letters without a
+    request.
     """
 
     def __init__(self, form: Format, side: KeyOrValue = "value"):
@@ -75,8 +76,8 @@ class RegistryReader:
         return entry.schema, entry.read(data[len(header) :])
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """Returns the header of ``data``, which names the schema of the record. Returns None if the record has no
-        value.
+        """Returns the header of ``data``, which contains the id of the record's schema. Returns None if the record has
+        no value.
         """
         if data is None:
             return None
@@ -87,7 +88,7 @@ class RegistryReader:
         return data[:HEADER]
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
-        """Returns the schema that the header ``text`` names in records of ``topic``."""
+        """Returns the schema whose id is in the header ``text``, for records of ``topic``."""
         return self._entry(text, topic).schema
 
     def schema_id(self, text: bytes) -> str:
@@ -128,10 +129,10 @@ class RegistryReader:
 class RegistryWriter:
     """A writer of values whose schemas are in a registry.
 
-    The writer registers schemas, and caches their ids. Avro also has a schema for schemaless values.
+    The writer registers schemas and caches their ids. In Avro, schemaless values also have a schema.
 
-    Subjects are those of Confluent's serializers, ``<topic>-key`` and ``<topic>-value``, unless ``subject`` or
-    ``subject.name.strategy`` sets different ones.
+    As in Confluent's serializers, the subjects are ``<topic>-key`` and ``<topic>-value``, unless the option ``subject``
+    or ``subject.name.strategy`` sets different subjects.
     """
 
     def __init__(self, form: Format, side: KeyOrValue):

@@ -1,8 +1,8 @@
-"""Reads field paths in options. They have one of Kafka's two syntaxes (KIP-821, class ``SingleFieldPath``), or the
-extended syntax.
+"""Reads field paths in options. A path is written in one of Kafka's two syntaxes (KIP-821, class ``SingleFieldPath``),
+or in the extended syntax.
 
-V1: the whole string is one field name, dots included. V2: dots separate steps, backticks protect dots. ``extended``
-adds steps that are not names; ``model.paths.extended`` reads them.
+In V1, the whole string is one field name, including any dots. In V2, dots separate the steps, and a dot inside
+backticks is part of a name. ``extended`` adds steps that are not names; ``model.paths.extended`` reads them.
 """
 
 import re
@@ -85,9 +85,10 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
 
 
 def seems_pattern(text: str, version: str = V1) -> bool:
-    """Returns True if ``text``, a path of plain names, looks like a path of the extended syntax or like a JSONPath.
+    """Returns True if ``text``, a path that is read as plain names, looks like a path of the extended syntax or like a
+    JSONPath.
 
-    Such a path is probably a mistake. Names in backticks are plain names; V1 has no backticks.
+    Such a path is probably a mistake. Names in backticks are never a mistake, but V1 has no backticks.
     """
     if version == EXTENDED:
         return False
@@ -119,7 +120,7 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
         text: ``a,b.c`` or ``old:new``.
         mark: ``,`` for a list, ``:`` for a pair.
         version: ``V1``, ``V2`` or ``extended``.
-        inner: The mark that separates the parts of one item, if items have parts. A quote can also open after this
+        inner: If items have parts, the mark that separates the parts of one item. A quote can also begin after this
             mark.
 
     Returns:

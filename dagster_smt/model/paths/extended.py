@@ -150,8 +150,8 @@ def below(path: str, name: str) -> str:
     """Returns the path of the field ``name`` in the struct at ``path``, as messages and reports show it. At the top
     level, ``path`` is empty.
 
-    A name is quoted only if the syntax, or a list of paths, would otherwise not read it as this name. Different fields
-    therefore have different paths. If a path begins with another path and a dot or bracket, its field is inside the
-    field of the other path.
+    A name is quoted only if the path syntax, or a list of paths, would otherwise read it differently. Different fields
+    therefore have different paths. If a path begins with another path, followed by a dot or bracket, it is the path of
+    a field inside the other field.
     """
     return path + step_text(name, first=not path)

@@ -43,7 +43,7 @@ SUBSET = "names ($.a.b, $['any name']) and filters ($.a[?(@.b == 'x' && @.c)]) c
 
 
 class RefusedJsonPath(ValueError):
-    """Raised for a string that is not a JSONPath, or that contains an unsupported part."""
+    """Raised for a string that is not a JSONPath, or that contains a part of JSONPath that is not supported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class JsonPath:
 
     @property
     def names(self) -> Names:
-        """The names among the steps. In a path without filters, all steps are names."""
+        """The names in the path. If the path has no filters, these are all its steps."""
         return tuple(step for step in self.steps if isinstance(step, str))
 
     @property
@@ -125,7 +125,7 @@ class JsonPath:
 
 
 def tests_in(test: Test) -> Iterator[Exists | Comparison | RegexMatch]:
-    """Yields the tests of single fields that ``test`` consists of."""
+    """Yields the tests of single fields of which ``test`` consists."""
     if isinstance(test, NotTest):
         yield from tests_in(test.test)
     elif isinstance(test, AllTests | AnyTest):
@@ -162,7 +162,7 @@ class _JsonPathReader:
         raise RefusedJsonPath(f"'{self.text}' cannot be used as a JSONPath: {what} (position {self.at})")
 
     def take(self, word: str) -> bool:
-        """Skips ``word`` if it comes next, and returns True in this case."""
+        """If ``word`` is next in the path, skips it and returns True."""
         if not self.text.startswith(word, self.at):
             return False
         self.at += len(word)
@@ -173,7 +173,9 @@ class _JsonPathReader:
             self.refuse(f"'{word}' must follow")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Skips the match of ``pattern`` at this position, and returns the match; None if there is no match."""
+        """Skips the text that ``pattern`` matches at this position, and returns the match; None if there is no
+        match.
+        """
         match = pattern.match(self.text, self.at)
         if match:
             self.at = match.end()

@@ -56,10 +56,10 @@ Step = str | Index | Every | Deep | Match | OfType | OfLogical
 
 
 def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
-    """Reads the step in backticks that opens at ``start``.
+    """Reads the step in backticks whose opening backtick is at ``start``. Returns the step and the position after it.
 
-    A backtick closes the step at the end of the path and before one of ``ends``, unless a backslash precedes the
-    backtick.
+    A backtick closes the step only at the end of the path, or before one of the characters ``ends``. If a backslash
+    precedes the backtick, it does not close the step.
 
     Returns:
         The step, and the position after its closing backtick.
@@ -78,7 +78,7 @@ def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
             return step, at + 1
         if last:
             break
-        step, at = step[:-1] + "`", at + 1  # the backslash of an escaped backtick is not part of the name
+        step, at = step[:-1] + "`", at + 1  # a backslash that escapes a backtick is not part of the name
     raise ConfigError(
         Problem(
             "SMT101",

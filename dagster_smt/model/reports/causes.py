@@ -1,8 +1,9 @@
-"""Logs the original errors behind an error of this package, for debugging.
+"""Logs the original errors that caused an error of this package, for debugging.
 
 Messages of Spark, of the JVM and of a user's own classes may quote field values, and Dagster stores all causes of an
-error. For this reason no error of this package has a cause, but Python keeps the original error in ``__context__``. If
-the log is switched on, the process writes the original error to its standard error, and never to a log of Dagster.
+error. For this reason the errors of this package have no cause. Python still keeps the original error in
+``__context__``. If the log is switched on, the process writes the original error to its standard error stream, but
+never to a log of Dagster.
 """
 
 import logging
@@ -18,7 +19,7 @@ _logger.propagate = False  # Dagster may store everything that reaches the root 
 
 
 def log_causes(error: BaseException) -> None:
-    """Writes the original errors behind ``error`` to standard error, if the log is switched on."""
+    """Writes the original errors that caused ``error`` to the standard error stream, if the log is switched on."""
     if os.environ.get(SWITCH) != "1":
         return
     if not _logger.handlers:

@@ -13,9 +13,10 @@ class Destination:
     Attributes:
         topic: The output topic of the chain.
         table: The path or name of the table.
-        status: ``written``; ``held`` if a run that ended early had already written these rows; or ``failed``.
+        status: ``written``; ``held`` if an earlier run had already written these rows before it ended early; or
+            ``failed``.
         records: The number of records for the table.
-        rows: The number of written rows; for a table with keys, the number of records.
+        rows: The number of rows that were written; for a table with keys, the number of records.
         is_new: True if this run is the first to write the table.
         problems: The reasons for a failure.
     """
@@ -35,9 +36,10 @@ class Destination:
 
 
 def joined_destinations(batches: Iterable[Sequence[Destination]]) -> tuple[Destination, ...]:
-    """Joins ``batches``, the results of the tables in consecutive windows, into one result for each table.
+    """Joins the results of a run's windows into one result for each table. Each item of ``batches`` contains the
+    results of the tables in one window; the windows follow each other.
 
-    A table that failed at first and was written later has not failed.
+    A table that failed in one window and was written in a later window has not failed.
     """
     together: dict[str, Destination] = {}
     for batch in batches:

@@ -20,8 +20,8 @@ class Residue:
     """The values of erased people that are left in one location.
 
     Attributes:
-        where: The kind of file or record, such as ``statistics in the log``.
-        file: The file or partition. The name never contains a value.
+        where: The kind of file or record that contains the values, such as ``statistics in the log``.
+        file: The name of the file or partition, which never contains a value.
         count: The number of values.
         remedy: How to remove the values.
     """
@@ -39,7 +39,7 @@ class Scan:
     Attributes:
         files: The number of files.
         bytes: The size of the files.
-        records: The number of records of topics.
+        records: The number of records that were read from topics.
         whole: True if everything was read; False if a file could not be read.
         unread: The files that could not be read, each with the reason.
     """
@@ -59,13 +59,13 @@ class ErasedPlace:
         asset: The asset that writes to the location.
         kind: ``table``, ``deletions`` (remembered next to a table with keys), ``dead letters`` or ``topic``.
         place: The table, or the topic with its cluster or folder.
-        action: The action on rows and records.
+        action: What was done with the rows or records.
         rows: The number of rows or records.
-        rounds: The number of searches of the rows. There are several if a run committed in the meantime.
-        past: The action on old versions of the table.
+        rounds: How often the rows were searched. They are searched again if a run committed in the meantime.
+        past: What was done with old versions of the table.
         residue: The values that are left.
         scan: The files and records that were read to find the residue; None if nothing was read.
-        waits: The values that only the passage of time removes, for example by a topic's retention.
+        waits: The values that will be removed later without further action, for example by a topic's retention.
         problems: The failures.
     """
 
@@ -113,10 +113,10 @@ class ErasureReport:
         kinds: The kinds of the ids.
         persons: The number of ids.
         new: The number of ids that were new to the registers.
-        short: The number of ids that the scan only searched for where a person is named. These ids are short numbers
-            that may mean anything elsewhere.
+        short: The number of ids that are short numbers. The scan searched for them only in fields that name a person,
+            because such a number may mean anything in other fields.
         registers: The registers that remember the erased people.
-        places: The work of the erasure, by location.
+        places: The result of the erasure in each location.
         not_covered: Locations that this package does not know or cannot reach.
     """
 

@@ -12,7 +12,7 @@ class StepResult:
 
     Attributes:
         removed: The number of files that the step replaced or removed; None if the table format does not report it.
-        added: The number of files that the step wrote.
+        added: The number of new files that the step wrote.
         bytes: The size of the files that the step replaced or removed; None if the table format does not report it.
     """
 
@@ -50,7 +50,7 @@ class MaintenanceReport:
             could not be read.
         steps: The steps, in order.
         rows: The rows of the table at the end; None if the run did not count them.
-        notes: Row comparisons that were not possible.
+        notes: Sentences about comparisons of row counts that were not possible.
         problems: All problems.
     """
 

@@ -1,4 +1,6 @@
-"""Escapes names and strings for Markdown. They then cannot close a block, or become a link, a picture or a tag."""
+"""Escapes names and strings for Markdown, so that they cannot close a code block, or become a link, an image or a
+tag.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,9 +21,9 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Returns ``text`` with escapes, so that it can be part of a sentence.
+    """Returns ``text`` with escapes, so that it can be part of a Markdown sentence.
 
-    An invisible space prevents renderers from turning addresses into links.
+    An invisible space is inserted into addresses, so that renderers do not turn them into links.
     """
     return _ADDRESS.sub("\\1&#8203;", _MARKS.sub(r"\\\1", visible(text)))
 
@@ -54,8 +56,8 @@ def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
 
 
 def cell(markdown: str) -> str:
-    """Returns ``markdown`` with escaped bars, for a table cell. An unescaped bar would end the cell, even inside
-    code.
+    """Returns ``markdown`` with escaped vertical bars, for a table cell. An unescaped bar would end the cell, even
+    inside code.
     """
     return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", markdown).replace("\n", " ")
 

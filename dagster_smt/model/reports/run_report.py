@@ -1,5 +1,5 @@
-"""The report of a run: ledger, counts and schema diff. All metadata of a run in Dagster comes from its
-``RunReport``.
+"""Defines the report of a run: ledger, counts and schema differences. All metadata that a run has in Dagster comes from
+its ``RunReport``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window, range_texts
 
 MISMATCHED = "mismatched"
-"""The ledger's action for a record whose key and value contain different values of the same column."""
+"""The ledger's action for a record in which the key and the value contain different values for the same column."""
 ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded", MISMATCHED)
 """The actions of ledger entries. ``cast``: the type changes; ``changed``: only the value changes; ``masked``: the value
 can no longer be read.
@@ -32,10 +32,11 @@ class LedgerEntry:
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
         target: For ``renamed`` and ``cast``: the new name or type.
-        matched: The fields that ``path`` matches, if their names differ from ``path`` (a path with patterns, a V1 name
-            with dots) and the plan knows the schema.
-        explicit: True if ``path`` names a field that must exist.
-        from_records: True if the plan does not have the entry, because a foreign stage changed this field in a record.
+        matched: The fields that ``path`` matches, if the plan knows the schema and the names of the fields differ from
+            ``path``, as for a pattern path or a V1 name with dots.
+        explicit: True if the user configured ``path``, so that the field should exist.
+        from_records: True if the entry is not in the plan, but was added because a foreign stage changed this field in
+            a record.
     """
 
     stage: int
@@ -50,7 +51,7 @@ class LedgerEntry:
 
     @property
     def relied_on(self) -> bool:
-        """True if a user relies on the entry, so that a run warns if the entry touches no record."""
+        """True if a user relies on the entry. A run then warns if the entry touches no record."""
         return self.explicit and self.action in SILENT
 
 
@@ -99,7 +100,9 @@ class StageCounts:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One line of a schema diff. ``before`` or ``after`` is empty for an added or removed field."""
+    """One difference between two schemas. ``before`` is empty for an added field, and ``after`` is empty for a removed
+    field.
+    """
 
     field: str
     change: str
@@ -114,8 +117,8 @@ class HeldBack:
     Attributes:
         topic: The topic.
         part: ``value``, ``key`` or ``headers``.
-        path: The path of the field, or the name of the header. Empty if records lost fields that do not appear in the
-            sample.
+        path: The path of the field, or the name of the header. Empty for fields that were held back in records outside
+            the sample.
         records: The number of sampled records with the field; 0 if the field comes from a schema or a tag.
     """
 
@@ -127,9 +130,9 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class SchemaUse:
-    """The number of a topic's records that name the same schema.
+    """The number of records of a topic that have the same schema.
 
-    ``schema`` is the schema's id in a registry, or the name and a digest of an envelope's schema.
+    ``schema`` is the id of the schema in a registry. For an envelope, it is the name of the schema with a digest.
     """
 
     topic: str
@@ -140,7 +143,8 @@ class SchemaUse:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A record that failed, with the location and the reason of the failure, but never with the content of the record.
+    """A record that failed. It contains the location and the reason of the failure, but never the content of the
+    record.
 
     ``stage`` is the alias of the stage, or ``key.converter`` / ``value.converter``.
     """
@@ -158,9 +162,11 @@ class KeyCounts:
 
     Attributes:
         inserted, updated, deleted: Numbers of rows.
-        superseded: Events without effect, because this run or an earlier one has read a later event of the same key.
-        incomplete: Rows that lack the value of a column, because no event that was read contains the value.
-        without_row: Deletions of keys that have no row.
+        superseded: Number of events without effect, because this run or an earlier run has read a later event of the
+            same key.
+        incomplete: Number of rows that lack the value of a column, because none of the events read so far contains the
+            value.
+        without_row: Number of deletions of keys that have no row.
     """
 
     inserted: int = 0
@@ -172,8 +178,8 @@ class KeyCounts:
 
     @property
     def text(self) -> str:
-        """Returns a summary such as ``3 rows inserted, 1 updated, 2 deleted``. All counts that are not 0 are
-        included.
+        """Returns a summary that contains all counts other than 0, such as
+        ``3 rows inserted, 1 updated, 2 deleted``.
         """
         words = {
             "events superseded": self.superseded,
@@ -188,7 +194,7 @@ class KeyCounts:
 
     @property
     def keys(self) -> int:
-        """The number of events that determined the row of their key. There is one such event per key."""
+        """The number of keys in the events. For each key, one event has determined the row."""
         return self.inserted + self.updated + self.deleted + self.without_row
 
     def add(self, action: str, keys: int, incomplete: int) -> None:
@@ -217,7 +223,7 @@ def sum_of_keys(counts: Iterable[KeyCounts]) -> KeyCounts:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """The records of one topic that a run has not read, because a stage drops them in any case.
+    """The records of one topic that a run did not read, because a stage drops them in any case.
 
     Attributes:
         topic: The topic.
@@ -247,7 +253,7 @@ class Unread:
         )
 
     def places(self, most: int = 5) -> str:
-        """Returns the first ``most`` ranges as a string."""
+        """Returns the first ``most`` ranges of offsets as a string."""
         text = ", ".join(range_texts(self.ranges[:most]))
         more = len(self.ranges) - most
         if more <= 0:
@@ -259,8 +265,8 @@ class Unread:
 class TopicCounts:
     """The counts of one topic's records and of their rows.
 
-    A record is one row, unless the topic table turns arrays into rows. In that case a record has one row for each
-    element.
+    A record is one row, unless the topic table turns arrays into rows. A record whose value is an array then has one
+    row for each element.
 
     Attributes:
         records: Records of the window.
@@ -411,16 +417,16 @@ class RunReport:
 
     @property
     def erased(self) -> int:
-        """The number of records of erased people, which the run left out."""
+        """The number of records of erased people. The run did not evaluate these records."""
         return sum(c.erased for c in self.topics.values())
 
     @property
     def failed_records(self) -> int:
-        """The number of records with a failed row. Each is one dead letter."""
+        """The number of records with a failed row. Each of these records becomes one dead letter."""
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
 
     def of_topic(self, topic: str) -> "RunReport":
-        """Returns the report of ``topic`` alone. Its files and bytes are those of the whole commit."""
+        """Returns the report of ``topic`` alone. Only its numbers of files and bytes are those of the whole commit."""
         window = Window(tuple(r for r in self.window.ranges if r.topic == topic))
         unread = tuple(u for u in self.unread if u.topic == topic)
         part = Part(window, {topic: self.topics.get(topic, TopicCounts())}, unread)
@@ -456,8 +462,8 @@ class RunReport:
         )
 
     def touched(self, action: str) -> dict[str, int]:
-        """Returns, for each field path, the number of records that the action ``action`` touched in all stages
-        together.
+        """Returns, for each path in the ledger, the number of records that the action ``action`` touched, summed over
+        all stages.
         """
         records: dict[str, int] = {}
         for line in self.ledger:
@@ -479,7 +485,7 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
 
     Args:
         stages: Alias and transform of each stage.
-        counts: The counts of one topic, or of several together.
+        counts: The counts of one topic, or the sums of several topics.
     """
     reached, results = counts.rows - counts.converters - counts.empty - counts.erased, []
     for index, (alias, transform) in enumerate(stages):
@@ -491,8 +497,8 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
 
 
 def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[LedgerLine]:
-    """Returns each of ``entries`` with the number of records that it touched. The changes of foreign stages follow at
-    the end.
+    """Returns each of ``entries`` with the number of records that it touched. Lines for the changes of foreign stages
+    follow at the end.
     """
     touched = counts.touched or (0,) * len(entries)
     lines = [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
@@ -525,8 +531,8 @@ SILENT = ("masked", "changed", "dropped", "renamed")
 
 
 def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
-    """Returns the lines of ``ledger`` for masks, changes, drops and renames that touched no record, although their
-    stage processed records.
+    """Returns those lines of ``ledger`` that touched no record, although their stage processed records. Only masks,
+    changes, drops and renames are returned.
     """
     results = []
     for line in ledger:
@@ -558,8 +564,8 @@ def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
 
 
 def joined(reports: Sequence["RunReport"]) -> "RunReport":
-    """Returns one report for ``reports``, the reports of consecutive windows. Schema and lineage are those of the last
-    window.
+    """Returns one report for a run of several consecutive windows. ``reports`` are the reports of the windows. Schema
+    and lineage come from the last window.
     """
     last = reports[-1]
     if len(reports) == 1:
@@ -636,7 +642,7 @@ def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
-    """Returns the sum of ``numbers``. If one of them is not known, returns None."""
+    """Returns the sum of ``numbers``. If one of them is None, the result is None."""
     known = list(numbers)
     if None in known:
         return None
@@ -644,11 +650,13 @@ def _sum_of(numbers: Iterable[int | None]) -> int | None:
 
 
 OF_ARRAYS = ("further", "empty", "refused")
-"""The names of counts that are 0 unless arrays become rows."""
+"""The names of counts that are 0 unless the topic table turns arrays into rows."""
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
-    """Maps the path of each field of ``schema`` that is not a struct to the label of its type."""
+    """Maps the path of each field of ``schema`` to the label of the field's type. Structs are replaced with their
+    fields.
+    """
     if schema is None:
         return {}
     if schema.type is not Type.STRUCT:
@@ -667,8 +675,8 @@ def schema_diff(
 
     Args:
         before, after: The schemas.
-        lineage: For each field of ``after``, the fields of ``before`` that it depends on. A field that differs only in
-            its name is a rename; its line has the new name in ``after``.
+        lineage: Maps each field of ``after`` to the fields of ``before`` on which it depends. If a field has only a new
+            name, it is reported as a rename, with the new name in ``after``.
     """
     old, new = leaf_labels(before), leaf_labels(after)
     moved = _renames(old, new, lineage or {})
@@ -685,8 +693,8 @@ def schema_diff(
 
 
 def of_value(source: str) -> str | None:
-    """Returns the path of ``source`` inside the value. If the source is in a different part of the record, returns
-    None.
+    """Returns the path that ``source``, a source in lineage, has inside the value. Returns None if the source is in a
+    different part of the record.
     """
     if source.startswith(("value.", "value[")):
         return source[len("value") :].removeprefix(".")
@@ -694,8 +702,8 @@ def of_value(source: str) -> str | None:
 
 
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Maps the path in ``old`` of each renamed field to its path in ``new``. A renamed field differs in nothing but its
-    name.
+    """Maps the path of each renamed field in ``old`` to its path in ``new``. A field is renamed if only its name has
+    changed.
     """
     renames: dict[str, str] = {}
     for path, sources in lineage.items():

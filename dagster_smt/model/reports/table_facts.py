@@ -1,4 +1,4 @@
-"""The facts about a table after a run. They are read from the table and its topics."""
+"""Collects facts about a table after a run. The facts are read from the table and its topics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,13 +31,13 @@ class TableFacts:
     Attributes:
         rows: The number of rows according to the commits of the table.
         by_topic: The number of rows of each topic.
-        ends: The end of the progress, by topic and partition.
+        ends: The offset up to which the table has read without a hole, by topic and partition.
         gaps: The offsets that no run will ever read, as ``{topic: {partition: [[start, end], …]}}``.
-        holes: The offsets between those of the table that no run has read yet, in the same form.
+        holes: The offsets between those of the table that no run has read yet, in the same form as ``gaps``.
         last: The report of the last commit; its status is ``already committed``.
-        lag: The number of offsets of each topic that the source has and the table has not read.
+        lag: For each topic, the number of offsets that the source has and that no run has read into the table.
         counted: The number of rows according to the table format; None for topics, and if the run did not count.
-        foreign: Commits of other writers that may have changed rows, if ``counted`` differs from ``rows``.
+        foreign: If ``counted`` differs from ``rows``, the commits of other writers that may have changed rows.
         residue: The number of sampled records in which a masked value survives, by (masked field, other field).
         sampled: The number of sampled records.
         broken: The violations of the table's contract, as ``{path: violation}``.

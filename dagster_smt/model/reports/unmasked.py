@@ -1,6 +1,6 @@
-"""The records of a table in which a mask, drop or rename touched nothing.
+"""Remembers the records of a table in which a mask, drop or rename touched nothing.
 
-The table remembers them until they are read again.
+The state of the table contains them until they are read again.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,9 +10,10 @@ from typing import Any
 from dagster_smt.model.windows.offsets import OffsetSet
 
 MOST_ENTRIES, MOST_RANGES, MOST_RUNS = 50, 500, 20
-"""The largest numbers of entries, ranges and runs that a table remembers, so that its commits do not grow without end.
+"""The largest numbers of entries, ranges and runs that the state of a table contains. Without these limits, commits
+would grow without end.
 
-Beyond a limit, neighbouring ranges are joined; no offset is forgotten.
+If there are more ranges, neighbouring ranges are joined, so that no offset is forgotten.
 """
 SEVERAL = "(several)"
 
@@ -23,10 +24,10 @@ class Unmasked:
 
     Attributes:
         entry: Fingerprint of the ledger entry; empty if no later run can show that the entry was right. stage, action,
-            side, path: The entry, as shown in reports.
+            side, path: The parts of the ledger entry, as reports show them.
         left_out: True if the definition's chain has the entry, but the run's chain did not.
         runs: The last runs, oldest first.
-        offsets: The records.
+        offsets: The offsets of the records.
     """
 
     entry: str
@@ -39,7 +40,7 @@ class Unmasked:
     offsets: OffsetSet = field(default_factory=OffsetSet)
 
     def joined(self, other: "Unmasked") -> "Unmasked":
-        """Returns the entry of this object with the records of this object and of ``other``."""
+        """Returns an entry like this one, with the records of both this entry and ``other``."""
         runs = tuple(dict.fromkeys((*self.runs, *other.runs)))[-MOST_RUNS:]
         return replace(self, runs=runs, offsets=self.offsets | other.offsets)
 
@@ -78,7 +79,7 @@ class Accepted:
     Attributes:
         run: The run that accepted the records.
         reason: The reason that the person gave.
-        paths: The paths of the records.
+        paths: The paths of the masks, drops and renames that did not touch the records.
         records: The number of offsets.
     """
 
@@ -96,8 +97,8 @@ def remembered(
     Args:
         before: The records that the table remembered before the run.
         read: The offsets that the run has read, and therefore replaced.
-        touched: Fingerprints of entries that touched records in the run. Older records of these entries are forgotten,
-            because they did not have the field.
+        touched: Fingerprints of the entries that touched records in this run. These entries are right, so the older
+            records that they did not touch had no such field, and are forgotten.
         added: The records that the run adds.
     """
     left = []
@@ -127,7 +128,7 @@ def offsets_on_record(unmasked: Sequence[Unmasked]) -> OffsetSet:
 
 def _bounded(unmasked: list[Unmasked]) -> tuple[Unmasked, ...]:
     while len(unmasked) > MOST_ENTRIES:
-        # the two oldest entries become one, which is as severe as a mask if one of them is a mask
+        # the two oldest entries are merged; the merged entry is a mask if one of the two is a mask
         first, second = unmasked[0], unmasked[1]
         if "masked" in (first.action, second.action):
             action = "masked"
