@@ -13,7 +13,9 @@ OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 OffsetsAtEach = Callable[[Iterable[str], Sequence[int]], Sequence[Mapping[TopicPartition, int]]]
 LateOffsets = Callable[[Sequence[Range], Sequence[int]], Mapping[int, OffsetSet]]
 Position = tuple[int, int]
-"""An offset, with the leader epoch that the partition had at this offset when it was read."""
+"""An offset and a leader epoch. The leader epoch is the one that the partition had at this offset when the offset was
+read.
+"""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Waiting:
     Attributes:
         offset: The first offset of the transaction.
         offsets: The number of waiting offsets.
-        since: The timestamp of the first record, in milliseconds; None if it is not known.
+        since: The timestamp of the transaction's first record, in milliseconds. None if the timestamp is not known.
     """
 
     topic: str
@@ -40,7 +42,7 @@ class TopicEnds:
     Attributes:
         ranges: The earliest offset and the end of each topic-partition, sorted.
         epochs: The leader epoch of each topic-partition, for sources whose partitions have leaders.
-        waiting: The records behind open transactions.
+        waiting: The records that open transactions hold back.
     """
 
     ranges: Sequence[Range]
@@ -48,13 +50,13 @@ class TopicEnds:
     waiting: Sequence[Waiting] = ()
 
     def and_(self, other: "TopicEnds") -> "TopicEnds":
-        """Returns an object with the ends of the topics in this object and in ``other``."""
+        """Returns an object with the ends of both this object and ``other``."""
         ranges = sorted((*self.ranges, *other.ranges))
         return TopicEnds(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
 
 
 def waiting_problem(waiting: Waiting) -> Problem:
-    """Returns a warning that an open transaction holds records back, with the facts in ``waiting``."""
+    """Returns a warning about ``waiting``: an open transaction holds records back."""
     if waiting.since is None:
         since = ""
     else:
@@ -65,8 +67,8 @@ def waiting_problem(waiting: Waiting) -> Problem:
 
 
 def moment_of(millis: int) -> str:
-    """Formats ``millis``, the milliseconds since 1970, as a date and time. If no calendar has the date, returns the
-    number.
+    """Formats ``millis``, the milliseconds since 1970, as a date and time. If the calendar has no such date, returns
+    the number as text.
     """
     try:
         moment = datetime.fromtimestamp(millis / 1000, timezone.utc)
@@ -76,8 +78,8 @@ def moment_of(millis: int) -> str:
 
 
 def nothing_cut(positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-    """Returns an empty mapping, whatever the ``positions``. This function serves sources whose topics never lose
-    records at their ends.
+    """Returns an empty mapping for any ``positions``. Sources use this function if their topics never lose records at
+    the end.
     """
     return {}
 
@@ -90,13 +92,14 @@ class Available:
         ranges: The earliest offset and the end of each topic-partition.
         identities: The identity of each topic.
         offsets_at: See ``Source.offsets_at``.
-        late: The offsets of late records, which are after the window of their time, by the part of the time.
+        late: The offsets of late records, by the number of the time part to which the records belong. A late record is
+            stored after the window of its time.
         offsets_at_each: See ``Source.offsets_at_each``. If None, the run calls ``offsets_at`` for each time.
         committed: See ``Source.committed``.
         epochs: See ``TopicEnds``.
         cut_back: See ``Source.cut_back``.
         same_topic: See ``Source.same_topic``.
-        present: See ``Source.present``; None for a source whose missing offsets never appear later.
+        present: See ``Source.present``. None for a source whose missing offsets never appear later.
     """
 
     ranges: Sequence[Range]
@@ -111,8 +114,8 @@ class Available:
     late: LateOffsets = lambda after, moments: {}
 
     def firsts(self, topics: Sequence[str], moments: Sequence[int]) -> Sequence[Mapping[TopicPartition, int]]:
-        """Returns, for each time in ``moments``, the first offset of each topic-partition: see
-        ``Source.offsets_at``.
+        """Returns a mapping for each time in ``moments``. The mapping contains the first offset of each topic-partition
+        at that time: see ``Source.offsets_at``.
         """
         if self.offsets_at_each is not None:
             return self.offsets_at_each(topics, moments)

@@ -38,7 +38,9 @@ _TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "MULTISET", "STRUCT", "ROW")
 _ZONES = (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE"), ("WITH", "TIME", "ZONE"))
 _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
 _LONGER = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR", "CHAR VARYING": "VARCHAR"}
-"""Maps type names of two words to one-word names, because the tokenizer returns each word as a token."""
+"""Maps type names that consist of two words to names of one word, because the tokenizer returns each word as a separate
+token.
+"""
 _MOMENT_DIGITS = 3
 
 
@@ -76,7 +78,7 @@ def parse_ddl(text: str, *, place: str = "") -> Schema:
 
 
 class Skip(Exception):
-    """Raised to skip the rest of an unreadable column, after its problem was noted."""
+    """Raised to skip the rest of an unreadable column, after the problem of the column has been noted."""
 
 
 _SYNTAX = "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in backticks"
@@ -122,7 +124,7 @@ class ColumnParser:
         self.take(TokenType.COLON)
         schema = optional(self.type())
         while (token := self.now) is not None and token.token_type in _AFTER_TYPE:
-            # in Flink, a field's comment is just a string, without a keyword
+            # in Flink, the comment of a field is a string without a keyword
             self.at += token.token_type is not TokenType.STRING
             if token.token_type is TokenType.NOT:
                 self.expect(TokenType.NULL, "NULL after NOT")
@@ -172,7 +174,7 @@ class ColumnParser:
             "STRUCT": struct,
             "ROW": struct,
         }
-        # Flink also writes ROW(a INT) with parentheses; Spark and ksqlDB know only the angle brackets
+        # Flink also permits parentheses, ROW(a INT), whereas Spark and ksqlDB permit only angle brackets
         if nested.get(word) is struct and self.take(TokenType.L_PAREN):
             schema = self.struct(until=TokenType.R_PAREN)
             self.expect(TokenType.R_PAREN, f") to close {word}")
@@ -203,7 +205,9 @@ class ColumnParser:
         return _SIMPLE.get(word, _SIMPLE["STRING"])
 
     def time_zone(self) -> bool:
-        """Consumes the words that give a type a time zone. Returns True if there are such words."""
+        """Consumes the words that add a time zone to a type, such as ``WITH TIME ZONE``. Returns True if there were
+        such words.
+        """
         for words in _ZONES:
             ahead = []
             for t in self.tokens[self.at : self.at + len(words)]:
@@ -227,8 +231,8 @@ class ColumnParser:
         return schema
 
     def length_of_ksqldb(self) -> list[str] | None:
-        """Parses the brackets of ``VARCHAR(STRING)``, ksqlDB's name for a string without a length limit. For other
-        types, returns None.
+        """Parses the brackets of ``VARCHAR(STRING)``, ksqlDB's name for a string without a length limit. Returns None
+        if the brackets contain something else.
         """
         ahead = []
         for token in self.tokens[self.at : self.at + 3]:
@@ -240,7 +244,7 @@ class ColumnParser:
 
     def key_type(self) -> Schema:
         keys = self.type()
-        if self.take(TokenType.NOT):  # Flink writes NOT NULL here, although keys are never null
+        if self.take(TokenType.NOT):  # Flink permits NOT NULL here, although keys are never null
             self.expect(TokenType.NULL, "NULL after NOT")
         return keys
 
@@ -283,7 +287,8 @@ class ColumnParser:
             self.at += 1
         if not parts:
             self.fail("a quoted text is expected after COMMENT")
-        return "'".join(parts)  # the tokenizer takes Spark's doubled quote for the border between two strings
+        # the tokenizer treats Spark's doubled quote as the end of one string and the start of another
+        return "'".join(parts)
 
     def end_of_column(self, until: TokenType | None) -> None:
         token = self.now
@@ -291,7 +296,9 @@ class ColumnParser:
             self.fail("a comma, NOT NULL or COMMENT is expected")
 
     def skip(self, start: int, until: TokenType | None) -> None:
-        """Skips tokens up to the comma or bracket that ends the column at ``start``."""
+        """Skips tokens up to the comma or bracket that ends the column. The column begins at ``start``, and ``until``
+        is the bracket that ends the list.
+        """
         end, depth, self.at = self.at, 0, start
         while (token := self.now) is not None:
             done = self.at >= end and depth <= 0 and token.token_type in (TokenType.COMMA, until)

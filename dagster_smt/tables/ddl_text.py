@@ -1,4 +1,4 @@
-"""Writes schemas as column lists that ``parse_ddl`` and statements accept."""
+"""Writes schemas as column lists. ``parse_ddl`` and ``CREATE TABLE`` statements accept these lists."""
 
 from dagster_smt.model.schema import MAX_DIGITS, Schema, Type
 

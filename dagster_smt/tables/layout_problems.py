@@ -1,4 +1,6 @@
-"""Finds problems of a table's layout, which are options that the table format or the table's columns do not permit."""
+"""Finds problems of a table's layout. A problem is an option that the table format or the table's columns do not
+permit.
+"""
 
 from collections.abc import Iterator
 
@@ -55,8 +57,8 @@ _RECORDS = StructType(
         StructField("source_topic", StringType()),
     ]
 )
-"""The columns of records; equal to ``spark.columns.RECORD_COLUMNS``. Spark can parse a DDL string only with a session,
-but definitions load without a session.
+"""The columns of a table of records. They equal ``spark.columns.RECORD_COLUMNS``, but are not parsed from a DDL string:
+Spark's parser needs a session, and definitions load without a session.
 """
 _MOST_CLUSTERED = 4
 """The largest number of columns that Delta permits in ``CLUSTER BY``."""
@@ -64,14 +66,14 @@ _MOST_NAMES = 10
 
 
 def added_name(field: PartitionField) -> str:
-    """Returns the name that Iceberg gives to ``field``, a partition field with a transform."""
+    """Returns the name that Iceberg gives to a partition field with a transform. ``field`` is the partition field."""
     suffix = "trunc" if field.transform == "truncate" else field.transform
     return f"{'.'.join(field.path)}_{suffix}"
 
 
 def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
     """Returns the problems of a sink's layout. The codes are SMT559 for a missing column, and SMT569 for an option that
-    the format or the type does not permit.
+    the table format or the type of a column does not permit.
 
     Args:
         sink: The sink.
@@ -100,7 +102,7 @@ def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
 
 
 def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
-    """Returns the columns of the sink's table for rows of ``plan``. Returns None if the columns depend on the
+    """Returns the columns that the sink's table has for rows of ``plan``. Returns None if the columns depend on the
     records.
     """
     if sink.kind == "columns" and plan.after is None:
@@ -122,7 +124,9 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
-    """Returns those columns of the table ``keyed`` that do not come from the value, by name."""
+    """Returns the columns that the mode of ``keyed`` adds and the key columns, by name. They do not come from the
+    value.
+    """
     fields = {}
     for name in (*keyed.keys, *keyed.added_columns):
         fields[name] = StructField(name, _UNKNOWN)

@@ -40,7 +40,9 @@ def local_folder(path: Path) -> Path:
 
 
 def spark_path(path: Path) -> str:
-    """Returns ``path`` as Spark's readers need it: with a scheme, and with escapes for pattern characters."""
+    """Returns ``path`` in the form that Spark's readers need: with a scheme, and with escapes for pattern
+    characters.
+    """
     return "file://" + _GLOB.sub(r"\\\1", str(path))
 
 
@@ -54,8 +56,8 @@ def make_folder(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Writes the content of the file ``path``, or the entries of the folder, to the disk, so that they survive a power
-    failure.
+    """Writes the content of the file ``path`` to the disk, or, if ``path`` is a folder, the entries of the folder. The
+    data then survives a power failure.
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -65,7 +67,9 @@ def sync(path: Path) -> None:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Writes ``data`` to the file ``path`` as JSON. If the process dies, the file is either complete or unchanged."""
+    """Writes ``data`` to the file ``path`` as JSON. If the process dies, the file contains either all of the new data
+    or none of it.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_text(json.dumps(data, separators=(",", ":")), encoding="utf-8")
     sync(temporary)
@@ -73,8 +77,8 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def publish(temporary: Path, path: Path, *, exclusive: bool) -> None:
-    """Gives the finished, synced file ``temporary`` the name ``path`` in one step. With ``exclusive``, an existing file
-    is an error.
+    """Gives the finished, synced file ``temporary`` the name ``path`` in one step. If ``exclusive`` is true and the
+    file ``path`` exists, this is an error.
     """
     if exclusive:
         try:
@@ -96,7 +100,7 @@ _REMEDIES = {
 
 
 def os_problem(error: OSError, path: Path) -> Problem:
-    """Returns the problem (SMT550 to SMT553) for ``error``, an operation that the file system denied. The problem
+    """Returns the problem (SMT550 to SMT553) for ``error``, which the file system raised for ``path``. The problem
     contains the remedy.
     """
     place = str(error.filename or path)
@@ -110,7 +114,7 @@ def coded(path: Path) -> Iterator[None]:
     """Converts errors of the file system inside the block into errors with a code.
 
     Args:
-        path: The path for messages, if the error has none.
+        path: The path for messages, if the error itself names no path.
 
     Raises:
         TableError: SMT550 permission, SMT551 full disk, SMT552 read-only, SMT553 anything else.
@@ -122,8 +126,8 @@ def coded(path: Path) -> Iterator[None]:
 
 
 class LockTaken(Exception):
-    """Raised if another process, or another thread of this process, holds a lock. The message names the holder if the
-    holder is known.
+    """Raised if another process, or another thread of this process, holds a lock. If the holder is known, the message
+    names the holder.
     """
 
 
@@ -138,7 +142,7 @@ def locked(
     lock.
 
     Args:
-        path: The lock file; its folder exists.
+        path: The lock file, in an existing folder.
         holder: The name of the holder, which is written to the lock file, so that other processes can show it in
             messages.
         wait: True to wait for the lock, False to raise.
@@ -148,7 +152,7 @@ def locked(
     Raises:
         LockTaken: Another process or thread holds the lock, and ``wait`` is false.
     """
-    # A soft lock is a file that survives its process, so it would stop all later runs.
+    # A soft lock is a file that survives its process, so a soft lock would stop all later runs.
     lock = FileLock(path, fallback_to_soft=False)
     try:
         if not _take(lock):
@@ -161,7 +165,7 @@ def locked(
                 say("")
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_WAIT)
-        # on Windows a locked file cannot be written, so other processes see no holder there
+        # on Windows, a locked file cannot be written, so messages do not name the holder there
         with suppress(PermissionError):
             path.write_text(holder, encoding="utf-8")
         yield

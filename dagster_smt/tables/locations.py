@@ -77,7 +77,9 @@ def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> 
 
 
 def overlap(one: Iterable[Location], other: Iterable[Location]) -> bool:
-    """Returns True if a folder in ``one`` equals, contains, or is inside a folder in ``other``."""
+    """Returns True if a folder in ``one`` overlaps with a folder in ``other``: the folders are equal, or one contains
+    the other.
+    """
     others = list(other)
     for a in one:
         for b in others:
@@ -87,8 +89,8 @@ def overlap(one: Iterable[Location], other: Iterable[Location]) -> bool:
 
 
 def same_name(session: SparkSession, one: str, other: str) -> bool:
-    """Returns True if the names ``one`` and ``other`` refer to the same table of a catalog. An empty name refers to no
-    table.
+    """Returns True if the names ``one`` and ``other`` refer to the same table of a catalog. An empty name does not
+    refer to any table.
     """
     if not one or not other:
         return False
@@ -101,8 +103,8 @@ def _has_scheme(text: str) -> bool:
 
 
 def _path_of_uri(text: str) -> str:
-    """Returns the path of the URI ``text``, as Hadoop reads it. Hadoop decodes nothing, and does not recognize queries
-    and fragments.
+    """Returns the path in the URI ``text``. As in Hadoop, nothing is decoded, and queries and fragments are not
+    recognized.
     """
     rest = text.partition(":")[2]
     if not rest.startswith("//"):
@@ -130,7 +132,9 @@ def _same_folder_above(folder: str, inside: str) -> bool:
 
 
 def _default_store(session: SparkSession) -> str:
-    """Returns the file system that ``session`` uses for paths without a scheme; empty if the settings name none."""
+    """Returns the file system that ``session`` uses for paths without a scheme. The result is empty if the settings
+    name none.
+    """
     store = session.conf.get("spark.hadoop.fs.defaultFS", "") or ""
     if urlsplit(store).scheme in _LOCAL:
         return ""
@@ -147,8 +151,8 @@ def _texts(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _parts(session: SparkSession, name: str) -> list[str]:
-    """Splits the table name ``name`` into its parts. If the name lacks a catalog or database, the session's are
-    added.
+    """Splits the table name ``name`` into its parts. If the name lacks a catalog or a database, the current ones of the
+    session are added.
     """
     parts = _split(name)
     if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):
@@ -205,4 +209,4 @@ def _described(session: SparkSession, statement: str) -> list[str]:
     for name, value in pairs:
         if name == "location" and value:
             values.append(value)
-    return values[-1:]  # a column may also have that name
+    return values[-1:]  # a column may also have that name, but columns come first, so the last row is the location

@@ -1,3 +1,3 @@
-"""Erases people: finds the records and rows of a person, remembers the erased people, and proves that no file contains
-their values.
+"""Erases people. This package finds the records and rows of a person, remembers the erased people, and scans all files
+to show that none of them contains a value of the person.
 """

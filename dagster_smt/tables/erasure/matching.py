@@ -1,5 +1,5 @@
-"""Determines the person to whom a record belongs. The code reads the ids at the paths of an erasure, and compares their
-keyed hashes.
+"""Determines the person to whom a record belongs. The code reads the ids at the paths that the erasure names, and
+compares their keyed hashes with the hashes of erased people.
 
 Spark's executors get paths and hashes, but never the id of a person to search for.
 """
@@ -26,7 +26,7 @@ from dagster_smt.tables.erasure.spec import reference_of
 _TOKEN = re.compile(r"[\w.@+~-]+")
 _PLAIN_JSON = ("json", "json_schema", "envelope")
 _REMEMBERED = 100_000
-"""The number of ids for which a process remembers whether they have been erased."""
+"""The number of ids for which a process remembers whether the person has been erased."""
 PLACE_SCHEMA = "topic STRING, partition INT, offset BIGINT"
 RECORD_SCHEMA = f"{PLACE_SCHEMA}, key BINARY, value BINARY"
 _PLACE = ("topic", "partition", "offset")
@@ -39,7 +39,7 @@ class UnreadableRecord(Exception):
 
 @dataclass(frozen=True)
 class SubjectPaths:
-    """The paths at which records name a person.
+    """The paths at which records contain the id of a person.
 
     Attributes:
         paths: The paths, such as ``value.user_id``.
@@ -52,7 +52,7 @@ class SubjectPaths:
 
     @cached_property
     def steps(self) -> Mapping[str, list[tuple[Step, ...]]]:
-        """The steps of the paths, grouped by the part of the record: key, value or headers."""
+        """The parsed paths, grouped by the part of the record: key, value or headers."""
         by_part: dict[str, list[tuple[Step, ...]]] = {}
         for text in self.paths:
             part, _, rest = text.partition(".")
@@ -64,10 +64,10 @@ class SubjectPaths:
         return by_part
 
     def subjects(self, sample: Sample) -> set[str]:
-        """Returns the ids of people that the record ``sample`` names.
+        """Returns the ids of people that the record ``sample`` contains.
 
-        If the key or value cannot be decoded, the result contains every word of the record's key and value, because any
-        word may be the id. Headers are treated in the same way.
+        If the key or value cannot be decoded, the result contains every word of both, because any of these words may be
+        the id. Headers are treated in the same way.
         """
         ids = _ids_or_words(self._of_sides(sample), sample.key, sample.value)
         for (name,) in self.steps.get("headers", ()):
@@ -139,7 +139,7 @@ def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yields the id in ``value`` as a string. If ``value`` is a list, yields each of its ids."""
+    """Yields the id in ``value`` as a string. If ``value`` is a list of ids, yields each of them."""
     if isinstance(value, list):
         for one in value:
             yield from _texts(one)
@@ -148,7 +148,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
-    """Returns ``ids`` as a set. If reading them fails, returns every word of ``contents`` instead.
+    """Returns ``ids`` as a set. If reading ``ids`` fails, returns every word of ``contents`` instead.
 
     So a single unreadable record does not end a run.
 
@@ -168,7 +168,7 @@ def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
 
 @dataclass
 class Erased:
-    """The erased people of one kind, as hashes. The object may be sent to another process.
+    """The erased people of one kind, as hashes. The object can be sent to another process.
 
     Attributes:
         kind: The kind of the ids.
@@ -204,10 +204,10 @@ class Erased:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """A test that a record passes if the record names an erased person.
+    """A test for records. A record passes the test if it contains the id of an erased person.
 
     Attributes:
-        paths: The paths at which records name a person.
+        paths: The paths at which records contain the id of a person.
         erased: The erased people.
     """
 
@@ -220,11 +220,11 @@ class RecordMatch:
 
 @dataclass(frozen=True)
 class MatchBatches:
-    """A function for ``map_in_arrow`` that takes Arrow batches of records, and returns the coordinates of the records
-    of erased people.
+    """A function for ``map_in_arrow``. It takes batches of records, and returns the coordinates of those records that
+    belong to erased people.
 
     Attributes:
-        match: The people, and the paths at which records name them.
+        match: The erased people, and the paths at which records contain their ids.
         place: The columns that identify a record, such as ``topic``, ``partition`` and ``offset``.
         sides: True to return ``key`` and ``value`` as well.
     """
@@ -260,7 +260,9 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
 
 
 def as_bytes(data: Any) -> bytes | None:
-    """Returns ``data``, a record's key or value, as bytes. Some tables of records store keys and values as strings."""
+    """Returns ``data``, the key or value of a record, as bytes. In some tables of records, keys and values are
+    strings.
+    """
     if isinstance(data, str):
         return data.encode()
     return None if data is None else bytes(data)

@@ -1,4 +1,4 @@
-"""The values to search for, and the spellings in which files contain them. The values stay in the driver's memory."""
+"""The values to search for, and the forms in which files may contain them. The values stay in the driver's memory."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 _LEAST = 6
-"""The length of the shortest string that is searched for everywhere. A shorter string may have another meaning, and so
-may a number with fewer than ``_DIGITS`` digits.
+"""The length of the shortest string that is searched for everywhere. A shorter string may occur with a different
+meaning. The same is true of a number with fewer than ``_DIGITS`` digits.
 """
 _DIGITS = 9
 _QUOTED = re.compile(rb'"(?=((?:[^"\\]|\\u[0-9a-f]{4})*)\\*")')
@@ -20,7 +20,7 @@ _BOUNDS = (16, 32)
 
 
 def is_short(text: str) -> bool:
-    """Returns True if ``text`` is so short that it may well occur without any relation to the person."""
+    """Returns True if ``text`` is so short that it may occur without any relation to the person."""
     return len(text) < (_DIGITS if text.isdecimal() else _LEAST)
 
 
@@ -30,7 +30,7 @@ class Needles:
 
     Attributes:
         ids: The ids.
-        names: The last part of the name of each column, and of each path, that holds an id.
+        names: The last part of each column name and of each path that holds an id.
         values: Other values that only these people have.
     """
 
@@ -40,7 +40,9 @@ class Needles:
 
     @property
     def short(self) -> frozenset[str]:
-        """The ids that are searched for only in columns and paths that name a person."""
+        """The ids that are searched for only in columns and at paths that contain ids of people. They are too short to
+        be searched for everywhere.
+        """
         return frozenset(filter(is_short, self.ids))
 
     @cached_property
@@ -87,7 +89,7 @@ class Needles:
 
     @cached_property
     def cuts(self) -> frozenset[str]:
-        """The beginnings of the values, as truncated statistics contain them."""
+        """The beginnings of the values to search for, as truncated statistics contain them."""
         cuts = set()
         for text in self.ids | self.anywhere:
             for length in _BOUNDS:
@@ -105,7 +107,7 @@ class Needles:
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
-        """RE2 patterns that find the strings with a truncated value."""
+        """RE2 patterns that match strings with the beginning of a value."""
         beginnings = set()
         for text in self.cuts:
             for length in _BOUNDS:
@@ -119,8 +121,8 @@ class Needles:
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """RE2 patterns that find the strings with a value. They may also match a few other strings. Each pattern has a
-        limited size.
+        """RE2 patterns that match strings with a value. They may also match a few other strings. The size of each
+        pattern is limited.
         """
         texts = set()
         for text in self.anywhere:
@@ -138,7 +140,9 @@ class Needles:
         return tuple(patterns)
 
     def in_bytes(self, data: bytes) -> int:
-        """Returns the number of values that occur in ``data``, which is text of any kind, such as JSON."""
+        """Returns the number of places in ``data`` at which a value occurs. ``data`` is text of any kind, such as
+        JSON.
+        """
         places = set()
         for pattern in (self._anywhere, self._behind_names, self._in_paths):
             if pattern is not None:
@@ -160,8 +164,8 @@ class Needles:
         return isinstance(value, str | bytes) and self.in_bytes(text.encode(errors="surrogatepass")) > 0
 
     def is_bound(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if ``value`` belongs to one of the people, or is the beginning of a value that does. Statistics
-        contain such truncated values.
+        """Returns True if ``value`` belongs to one of the people, or is the beginning of a value that belongs to one of
+        them. Statistics contain such truncated values.
         """
         if self.is_value(value, names_person=names_person):
             return True

@@ -1,8 +1,8 @@
-"""Removes old versions of a table after an erasure: their files, their statistics, and the log or manifests that
-contain these statistics.
+"""Removes old versions of a table after an erasure: their data files, the statistics of these files, and the log or the
+manifests that contain these statistics.
 
-A single old version still contains the values. So an erasure keeps only the current version, and ends time travel,
-restores and queries that read an older version.
+Each old version still contains the values. So an erasure keeps only the current version, and ends time travel, restores
+and queries that read an older version.
 """
 
 import re
@@ -27,8 +27,8 @@ _VERSION = re.compile(r"(?:^|/)(\d{20})\.")
 
 
 def purge_deleted_rows(session: SparkSession, table: LakeTable) -> str:
-    """Rewrites the data files of ``table`` that still contain deleted rows. Delta and Iceberg only list deleted rows in
-    a second file.
+    """Rewrites the data files of ``table`` that still contain deleted rows. Without this step, Delta and Iceberg may
+    leave deleted rows in the data files and only list them in a second file.
 
     Returns:
         A description of the work; empty if nothing had to be done.
@@ -59,7 +59,7 @@ def remove_past(session: SparkSession, table: LakeTable, *, no_writers: bool) ->
             after 168 hours.
 
     Raises:
-        TableError: SMT805, another writer changed the table meanwhile; SMT810, the folder holds another table.
+        TableError: SMT805, another writer changed the table meanwhile; SMT810, the folder contains another table.
     """
     if isinstance(table, DeltaTable):
         yield from _remove_past_of_delta(session, table, no_writers=no_writers)
@@ -79,10 +79,10 @@ def _remove_past_of_delta(session: SparkSession, table: DeltaTable, *, no_writer
 
 
 def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
-    """Notes the version at which the log of ``table`` begins. Without this note, Delta could not remove files after an
-    earlier erasure has removed the beginning of the log.
+    """Notes the version at which the log of ``table`` begins. An earlier erasure may have removed the beginning of the
+    log, and then Delta could not remove files without this note.
 
-    That erasure has also removed the files of the versions that the log no longer describes.
+    That erasure has also removed the files of the versions that are no longer in the log.
     """
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)
@@ -113,7 +113,7 @@ def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
     if version is None:
         return None
     own = table.version_of_state()
-    if own is None:  # a table of dead letters has no state
+    if own is None:  # a table of dead letters contains no state
         own = version
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)
@@ -132,8 +132,8 @@ def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
     """Rewrites all data files of the Iceberg table ``table`` if its only manifest lists deleted files next to live
     files. Yields a description of the work.
 
-    Iceberg cannot rewrite a single manifest, and a manifest's entry for a deleted file contains the bounds of the
-    file's columns.
+    The entry for a deleted file contains the bounds of the file's columns, and Iceberg cannot rewrite a single
+    manifest.
     """
     if not isinstance(table, IcebergTable):
         return
@@ -148,7 +148,8 @@ def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Itera
 
     The function also removes the bounds of deleted files from the manifests of the current snapshot.
     """
-    session.table(table.name).limit(0).writeTo(table.name).append()  # drops manifests that list only deleted files
+    # an empty append drops manifests that list only deleted files
+    session.table(table.name).limit(0).writeTo(table.name).append()
     session.sql(f"CALL {table.catalog}.system.rewrite_manifests(table => {text(table.name)}, use_caching => false)")
     if not table.anchor():
         hint = "launch the erasure again when no run is at work"

@@ -31,7 +31,7 @@ class Register:
         return self.spec.register_table.place
 
     def erased(self) -> Erased:
-        """Returns the erased people whose ids are of the erasure's kind.
+        """Returns the erased people whose ids have the kind of this erasure.
 
         Raises:
             TableError: SMT755, entries were written with a key that is missing from the key ring.
@@ -59,11 +59,11 @@ class Register:
         return Erased(self.spec.kind, own_keys, hashes_by_key)
 
     def add(self, subjects: Mapping[str, str], key: KeyReference, erasure: str) -> None:
-        """Adds those ``subjects`` to the register who are not in it yet.
+        """Adds those of ``subjects`` to the register who are not in it yet.
 
         Args:
-            subjects: The references by id. The ids are not written anywhere.
-            key: The key of the references.
+            subjects: Maps the id of each person to the person's reference. The ids are not written anywhere.
+            key: The key with which the references were computed.
             erasure: The name of the erasure.
         """
         now = datetime.now(timezone.utc)
@@ -84,12 +84,12 @@ def not_yet_erased(erased: Erased, subjects: Iterable[str]) -> set[str]:
 
 
 def check_register(place: str, noted: ErasedPersons | None, spec: SmtErasure | None, erased: Erased | None) -> None:
-    """Raises an error if a run would bring erased people back.
+    """Raises an error if a run could restore rows of erased people.
 
     Args:
         place: The table.
-        noted: The entry in the table's state; None if no person has been erased.
-        spec: The erasure of the definition.
+        noted: The note about erasures in the table's state. None if no person has been erased from the table.
+        spec: The erasure in the definition; None if there is none.
         erased: The erased people; None without an erasure.
 
     Raises:

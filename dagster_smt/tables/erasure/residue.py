@@ -1,8 +1,7 @@
-"""The residue scan, which reads every file of a table, and counts the values of erased people in these files.
+"""The residue scan, which reads every file of a table and counts the values of erased people in these files.
 
-The scan does not ask the table format which files belong to a table. It reads the data files of every version,
-statistics, checkpoints, manifests, change data, and files that no version references, whatever Delta and Iceberg report
-about them.
+The scan does not ask Delta or Iceberg which files belong to a table. It reads all files in the folder: the data files
+of every version, statistics, checkpoints, manifests, change data, and files that no version references.
 """
 
 import gzip
@@ -25,7 +24,7 @@ _BEAT_FILES = 20
 _LONG = 1 << 16
 _ROWS = 1 << 17
 _MOST_NAMED = 50
-"""The number of files with residue that a record lists individually."""
+"""The number of files with residue that the result lists individually."""
 _RETRIED = "launch the erasure again: it removes what runs have written meanwhile"
 MANIFEST = "a manifest"
 _REMEDIES = {
@@ -39,10 +38,10 @@ _REMEDIES = {
 
 @dataclass
 class ResidueScan:
-    """A scan that counts values in the files under some folders.
+    """A scan that counts the values of erased people in the files under some folders.
 
     Attributes:
-        needles: The values.
+        needles: The values to count.
         say: Is called between files. An error that it raises stops the scan.
     """
 
@@ -57,7 +56,7 @@ class ResidueScan:
         """Scans all ``files`` under ``folder``."""
         for file in files.below(folder):
             if file.inside.endswith(".crc") and file.inside.rpartition("/")[2].startswith("."):
-                continue  # checksum files of Hadoop
+                continue  # Hadoop's checksum files contain no values
             if self.files % _BEAT_FILES == 0:
                 self.say("")
             self.file(files, file)
@@ -76,7 +75,7 @@ class ResidueScan:
             self._left[kind_of(file.inside), name] += count
 
     def _name(self, file: StoredFile) -> str:
-        """Returns the file name of ``file`` without its folders, because folder names may contain values."""
+        """Returns the name of ``file`` without its folders, because the names of folders may contain values."""
         name = file.inside.rpartition("/")[2]
         if self.needles.in_bytes(name.encode(errors="surrogatepass")):
             return "a file with a value in its name"
@@ -101,7 +100,7 @@ class ResidueScan:
 
 
 def kind_of(path: str) -> str:
-    """Returns the kind of a table's file, such as "change data", determined from its ``path``."""
+    """Returns the kind of a table's file, such as "change data". The kind is determined from ``path``."""
     if "_delta_log/" in path:
         return "statistics in the log"
     if "_change_data/" in path:
@@ -136,8 +135,8 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
 
 
 def _in_parquet(data: bytes, needles: Needles) -> int:
-    """Counts ``needles`` in ``data``, a Parquet file: in its rows, in the statistics of a checkpoint, and in its own
-    metadata.
+    """Counts ``needles`` in ``data``, the content of a Parquet file. The function searches the rows, the statistics
+    that the rows of a checkpoint contain, and the metadata of the file.
     """
     file = pq.ParquetFile(io.BytesIO(data))
     count = 0
@@ -186,13 +185,13 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json: bool = False) -> int:
-    """Counts the strings in ``array`` that contain a value. Arrow searches for candidates, and only candidates are
-    converted to Python objects.
+    """Counts the strings in ``array`` that contain a value of ``needles``. Arrow searches for candidates, and only
+    candidates are converted into Python objects.
 
     Args:
         array: The strings.
-        needles: The values.
-        names_person: True if the column names people.
+        needles: The values to count.
+        names_person: True if the column contains ids of people.
         has_json: True if the strings are statistics in JSON, which truncate values.
     """
     if pa.types.is_fixed_size_binary(array.type):
@@ -226,8 +225,8 @@ def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
 
 
 def _in_avro(data: bytes, needles: Needles) -> int:
-    """Counts ``needles`` in the rows of ``data``, an Avro file. In manifests, the bounds of columns are bytes, stored
-    by column number.
+    """Counts ``needles`` in the rows of ``data``, the content of an Avro file. In manifests, the bounds of a column are
+    bytes under the number of the column.
     """
     import fastavro  # part of the extra that reads Avro
 
@@ -267,7 +266,8 @@ def _in_value(value: Any, name: str, needles: Needles, columns: Mapping[int, tup
     if isinstance(value, dict):
         if set(value) == {"key", "value"} and isinstance(value["value"], bytes):
             return _in_bound(value["key"], value["value"], needles, columns)
-        if set(value) >= {"contains_null", "lower_bound", "upper_bound"}:  # partition summaries in a manifest list
+        # the value is a partition summary in a manifest list
+        if set(value) >= {"contains_null", "lower_bound", "upper_bound"}:
             return sum(_is_any_bound(value[end], needles) for end in ("lower_bound", "upper_bound"))
         return sum(_in_value(child, key, needles, columns) for key, child in value.items())
     if isinstance(value, list):
@@ -288,8 +288,8 @@ def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, 
 
 
 def _is_any_bound(data: bytes | None, needles: Needles) -> bool:
-    """Returns True if ``data``, the bound of a partition, is one of the values. The file does not state the column of
-    the bound.
+    """Returns True if ``data``, a bound of a partition, is one of the values. All columns that contain ids are
+    considered, because the file does not state the column of the bound.
     """
     if data is None:
         return False

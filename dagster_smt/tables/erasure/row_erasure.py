@@ -1,8 +1,8 @@
-"""Finds the rows of people in Delta and Iceberg tables, and deletes or re-keys these rows. The columns of the erasure
-name the people.
+"""Finds the rows of people in Delta and Iceberg tables, and deletes these rows or replaces their ids. The erasure names
+the columns with the ids.
 
-No statement contains an id. A predicate in ``DELETE`` would stay in the history of a Delta table forever, in clear
-text. So the ids are rows of a view, and ``MERGE`` joins them.
+No statement contains an id, because the predicate of a ``DELETE`` would stay in the history of a Delta table forever,
+in clear text. So the ids are rows of a view, and a ``MERGE`` joins the view with the table.
 """
 
 import re
@@ -49,7 +49,7 @@ def column_parts(path: str) -> tuple[str, ...]:
 
 @dataclass
 class RowErasure:
-    """The rows that belong to the people of an erasure, in one table.
+    """The rows of one table that belong to the people of an erasure.
 
     Attributes:
         session: The Spark session.
@@ -66,7 +66,7 @@ class RowErasure:
     values: set[str] = field(default_factory=set)
 
     def check_columns(self, schema: StructType) -> None:
-        """Raises an error if ``schema`` lacks columns that the erasure names.
+        """Raises an error if ``schema`` lacks a column that the erasure names.
 
         Raises:
             TableError: SMT758, which lists all of these columns.
@@ -84,7 +84,7 @@ class RowErasure:
         return self.session.createDataFrame(sorted(self.subjects.items()), _SUBJECTS)
 
     def matching(self, paths: Sequence[str]) -> DataFrame:
-        """Returns the rows in which a column of ``paths`` names one of the people."""
+        """Returns the rows in which at least one column of ``paths`` contains the id of one of the people."""
         subjects = self.frame().select("subject")
         rows = self.table.read()
         condition = F.lit(False)
@@ -93,13 +93,13 @@ class RowErasure:
         return rows.join(F.broadcast(subjects), condition, "left_semi")
 
     def count(self) -> int:
-        """Returns the number of rows that name one of the people."""
+        """Returns the number of rows that contain the id of one of the people."""
         if not self.spec.columns:
             return 0
         return self.matching(self.spec.columns).count()
 
     def collect_values(self) -> None:
-        """Adds the values of the ``search`` columns in rows that will be erased to ``values``."""
+        """Adds to ``values`` the values that the ``search`` columns have in rows that will be erased."""
         if not self.spec.search or not self.spec.columns:
             return
         columns = []
@@ -109,8 +109,8 @@ class RowErasure:
             self.values.update(value for value in row if value is not None)
 
     def erase(self, schema: StructType) -> int:
-        """Deletes or re-keys the rows of the people in a table with the columns ``schema``, and returns the number of
-        these rows.
+        """Deletes the rows of the people, or replaces their ids, and returns the number of these rows. ``schema``
+        contains the columns of the table.
         """
         erased = self.count()
         if not erased:
@@ -137,9 +137,7 @@ class RowErasure:
         return ", ".join(changes)
 
     def _people(self, path: str, schema: StructType) -> DataFrame:
-        """Returns a data frame of the ids and their replacements. The replacements fit the type of the column
-        ``path``.
-        """
+        """Returns a data frame with the ids and their replacements, converted to the type of the column ``path``."""
         kind = _type_of(schema, column_parts(path))
         if isinstance(kind, StringType):
             return self.frame()
@@ -155,7 +153,7 @@ class RowErasure:
 
 
 def replacements(subjects: Iterable[str]) -> dict[str, str]:
-    """Maps each id in ``subjects`` to a random id. Neither id can be computed from the other."""
+    """Maps each id in ``subjects`` to a random id. Neither of the two can be computed from the other."""
     names = {}
     for subject in subjects:
         names[subject] = f"erased-{secrets.token_hex(16)}"
@@ -163,14 +161,14 @@ def replacements(subjects: Iterable[str]) -> dict[str, str]:
 
 
 def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, place: SourceColumns) -> int:
-    """Deletes those rows of ``table`` whose record names a person, and returns their number. The table holds records or
-    dead letters.
+    """Deletes those rows of ``table`` whose record contains the id of a person. The table holds records or dead
+    letters.
 
     Args:
         session: The Spark session.
         table: The table, with ``key``, ``value`` and perhaps ``headers``.
-        match: The people, and the paths at which records name them.
-        place: The columns with the coordinates of a row's record.
+        match: The people, and the paths at which records contain their ids.
+        place: The columns with the coordinates of each row's record.
 
     Returns:
         The number of deleted rows.
@@ -196,7 +194,7 @@ def _delete_records(session: SparkSession, table: LakeTable, records: DataFrame,
         session: The Spark session.
         table: The table.
         records: The records, with their coordinates.
-        names: Maps each column of the table to the column of ``records`` that it must equal.
+        names: Maps a column of the table to the column of ``records`` whose value it must equal.
     """
     if isinstance(table, IcebergTable) and can_merge_frames():
         on = _same_record(row_name(table.name), names)
@@ -213,7 +211,9 @@ def _same_record(now: str, names: Mapping[str, str]) -> str:
 
 
 def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns) -> DataFrame:
-    """Returns the coordinates, keys and values of those rows of ``table`` whose record names a person."""
+    """Returns the coordinates, keys and values of those rows of ``table`` whose record contains the id of a person.
+    ``place`` names the columns with the coordinates.
+    """
     rows = table.read()
     columns = []
     for name in (*place.names, "key", "value", "headers"):
@@ -223,7 +223,8 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
 
 
 def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
-    """Removes the remembered deletions of erased people from ``table``, which belongs to a table with keys.
+    """Removes the remembered deletions of erased people from ``table``. This table stores the deletions of a table with
+    keys.
 
     A remembered deletion stores its key as JSON.
 
@@ -234,7 +235,7 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
         return 0
     count = 0
     for path in erasure.spec.columns:
-        # get_json_object would read a dot or a bracket in the name as a step of the path
+        # get_json_object would interpret a dot or a bracket in the name as a step of the path
         of_row = f"from_json(now.key, 'MAP<STRING, STRING>')[{text(column_parts(path)[-1])}]"
         matching = table.read().alias("now").join(erasure.frame(), F.expr(f"{of_row} = subject"), "left_semi").count()
         if not matching:
@@ -248,8 +249,8 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
 
 
 def _stored(now: str, name: str) -> str:
-    """Returns SQL for the column ``name`` of a table's row. Strings are converted to bytes, because records contain
-    bytes.
+    """Returns SQL for the column ``name`` of the table's row ``now``. Strings are converted to bytes, because records
+    contain bytes.
     """
     column = f"{now}.{quoted(name)}"
     if name in ("key", "value"):

@@ -1,5 +1,5 @@
-"""Plain data that describes how records and rows name a person, and where erased people are remembered. This module
-does not import PySpark.
+"""Describes as plain data where records and rows contain the id of a person, and where erased people are remembered.
+This module does not import PySpark.
 """
 
 import hmac
@@ -18,12 +18,15 @@ PARTS = ("key", "value", "headers")
 _KEY = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _PURPOSE = "erasure"
 _BYTES = 16
-"""The size of a reference in bytes. The probability that two of a billion people share a reference is below 10^-20."""
+"""The size of a reference in bytes. For a billion people, the probability that two of them share a reference is below
+10^-20.
+"""
 
 
 @dataclass(frozen=True)
 class SmtErasure:
-    """The rules of an erasure: how records and rows of a table name a person, and where erased people are remembered.
+    """The rules of an erasure: where records and rows of a table contain the id of a person, and where erased people
+    are remembered.
 
     Example:
         .. code-block:: python
@@ -39,16 +42,16 @@ class SmtErasure:
         register_table: The register of erased people, a Delta or Iceberg table. It holds keyed hashes, but no id in
             clear text. All tables may share the register.
         key_ring: References to the keys of the hashes, the newest key first, such as ``e1=${env:ERASURE_KEY}``. Keep
-            each key as long as the register exists: without the key, no run can find out which person a record belongs
-            to.
-        records: The locations at which a record that the table reads names the person: ``key``, ``key.id``,
+            each key as long as the register exists. Without the key, no run can determine the person to whom a record
+            belongs.
+        records: The locations of the person's id in the records that the table reads: ``key``, ``key.id``,
             ``value.user_id``, ``headers.user``. They also apply to dead letters.
-        columns: The columns of the table that name the person, such as ``user_id`` or ``customer.id``.
-        written: The locations at which a record that the table writes names the person; by default the same as
-            ``records``. Applies to sinks of records.
+        columns: The columns of the table that contain the person's id, such as ``user_id`` or ``customer.id``.
+        written: For a sink that holds records: the locations of the person's id in the records that are written. By
+            default, these are the same as ``records``.
         topics: For a sink on a Kafka cluster: the topics that it writes.
         kind: The kind of the ids. Tables with the same kind share their erased people.
-        mode: ``delete`` removes the rows. ``rekey`` replaces the id in their columns with a random id.
+        mode: ``delete`` removes the person's rows. ``rekey`` replaces the id in the rows with a random id.
         clear: Columns that ``rekey`` sets to null, such as ``email``.
         search: Columns with values that only this person has, such as an e-mail address. Besides the ids, the residue
             scan searches for the values that these columns had in the erased rows.
@@ -87,7 +90,7 @@ class SmtErasure:
 
     @property
     def paths_written(self) -> Sequence[str]:
-        """The locations at which a record that the table writes names the person."""
+        """The locations of the person's id in the records that the sink writes."""
         return self.written or self.records
 
     def check_keys(self) -> None:

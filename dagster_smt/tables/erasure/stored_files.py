@@ -1,5 +1,5 @@
-"""Lists, reads and removes the files under a folder, on this machine or in a file system that the Spark session
-reaches.
+"""Lists, reads and removes the files under a folder. The folder is on this machine, or in a file system that the Spark
+session can reach.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ class LocalFiles:
 
 
 class HadoopFiles:
-    """A file system that Hadoop reaches: see ``Files``. The class needs a classic session, because it calls the
+    """A file system that Hadoop can reach: see ``Files``. The class needs a classic Spark session, because it calls the
     session's JVM.
     """
 
@@ -121,7 +121,7 @@ def files_of(session: SparkSession, folder: str) -> Files | None:
 
 
 _OF_ICEBERG = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
-"""Properties of an Iceberg table that name folders for its files. The last two are only in older versions of
+"""The properties of an Iceberg table that name folders for its files. The last two exist only in older versions of
 Iceberg.
 """
 

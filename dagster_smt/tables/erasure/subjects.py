@@ -1,4 +1,4 @@
-"""Reads the ids of people to erase from a file, an environment variable, or a table. The ids are never shown."""
+"""Reads the ids of the people to erase from a file, an environment variable, or a table. The ids are never shown."""
 
 import os
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ them.
 
 @dataclass(frozen=True)
 class SubjectSource:
-    """The location of the ids of people. Exactly one of ``file``, ``environment`` and ``table`` is set.
+    """The source of people's ids. Exactly one of ``file``, ``environment`` and ``table`` is set.
 
     Attributes:
         file: A text file with an id on each line.
@@ -41,7 +41,7 @@ class SubjectSource:
             raise ConfigError(Problem("SMT757", "subjects", "is not one place with ids", hint))
 
     def ids(self, session: "SparkSession") -> frozenset[str]:
-        """Returns the ids of the people, without spaces around them. With ``table``, ``session`` reads the ids.
+        """Returns the ids of the people, without surrounding spaces. If ``table`` is set, ``session`` reads the ids.
 
         Raises:
             ConfigError: SMT757, there are no ids, there are too many, or they cannot be read.
@@ -55,7 +55,7 @@ class SubjectSource:
 
     @property
     def place(self) -> str:
-        """The name of the file, variable or table in messages."""
+        """The name of the file, environment variable or table in messages."""
         if self.table is not None:
             return f"subjects table {self.table.place}"
         return f"subjects file {self.file}" if self.file else f"subjects environment {self.environment}"

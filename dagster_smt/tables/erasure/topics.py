@@ -41,13 +41,13 @@ class TopicOutcome:
     """The result of an erasure in one topic.
 
     Attributes:
-        records: The number of records that name a person.
+        records: The number of records that contain the id of a person.
         action: The action on these records, as in ``ErasedPlace``.
-        waits: The records that only the topic's retention removes.
+        waits: The records that stay until the topic's retention time has passed.
         read: The number of records that the scan read.
         bytes: The size of the records that the scan read.
-        left: The remaining values, by partition.
-        unread: Segments that cannot be rewritten.
+        left: The number of values that are left, by partition.
+        unread: The segments that could not be rewritten.
     """
 
     records: int = 0
@@ -69,12 +69,13 @@ def file_topics(topics: FileTopics) -> list[str]:
 
 
 def erase_in_files(topics: FileTopics, topic: str, match: RecordMatch, needles: Needles, say: Say) -> TopicOutcome:
-    """Empties the records of people in the file topic ``topic``, and scans the topic's files for values that are left.
+    """Empties the records of people in the file topic ``topic``. Then scans the files of the topic for values that are
+    left.
 
     Args:
-        topics: The topics.
-        topic: The topic.
-        match: The people, and the paths at which records name them.
+        topics: The folder of the topics.
+        topic: The name of the topic.
+        match: The people, and the paths at which records contain their ids.
         needles: The values to search for.
         say: Is called while the function waits. An error that it raises ends the wait.
     """
@@ -101,7 +102,7 @@ def erase_in_files(topics: FileTopics, topic: str, match: RecordMatch, needles: 
 
 
 def _rewritten(path: Path, match: RecordMatch, say: Say) -> int:
-    """Empties the records of people in the segment ``path``, and returns their number.
+    """Empties the records of people in the segment ``path``, and returns the number of these records.
 
     The segment is replaced in one step, and each line keeps its length.
     """
@@ -131,7 +132,9 @@ def _sample(row: SegmentRow) -> Sample:
 
 
 def _empty(row: SegmentRow, length: int) -> bytes:
-    """Returns the line for the emptied record of ``row``, which is ``length`` bytes long, as before."""
+    """Returns the line for ``row`` after its record has been emptied. The line has a length of ``length`` bytes, as
+    before.
+    """
     row.key = row.value = None
     headers = []
     for header in row.headers or ():
@@ -148,8 +151,8 @@ def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needle
 
     Args:
         topics: The cluster.
-        topic: The topic.
-        match: The people, and the paths at which records name them.
+        topic: The name of the topic.
+        match: The people, and the paths at which records contain their ids.
         needles: The values to search for.
         say: Is called between records. An error that it raises stops the function.
     """
@@ -172,7 +175,7 @@ def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needle
         if not match(sample) and not count:
             continue
         if sample.value is None and compacted:
-            continue  # a tombstone, which the brokers will remove later
+            continue  # brokers remove a tombstone later
         left[f"partition {sample.partition}"] = left.get(f"partition {sample.partition}", 0) + max(count, 1)
         places.append(Range(topic, sample.partition, sample.offset, sample.offset + 1))
         if sample.key is not None:

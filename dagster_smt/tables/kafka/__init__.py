@@ -1,3 +1,3 @@
-"""Describes Kafka clusters and sends requests to their brokers. Reading and writing are in ``sources.kafka`` and
+"""Describes Kafka clusters and sends requests to their brokers. Records are read by ``sources.kafka`` and written by
 ``sinks.kafka``.
 """

@@ -51,7 +51,7 @@ DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_
 _SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
            KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)  # fmt: skip
 _UNTOLD = {"SMT628", "SMT629"}
-"""Codes of problems whose messages from the brokers reveal no settings."""
+"""Codes of those problems in which the brokers' messages reveal no settings."""
 _LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
 
@@ -89,8 +89,8 @@ class KafkaClient:
         self._config: dict[str, Any] = {**config, "log_level": 0}
         self._admin: Any = None
         self.times: dict[Place, tuple[int, int]] = {}
-        """The result of the last request for a point in time. For each topic-partition, it holds an offset and the
-        timestamp of the offset's record.
+        """The result of the last request for a point in time. It maps each topic-partition to an offset and to the
+        timestamp of the record at this offset.
         """
         self._lock = threading.Lock()
 
@@ -119,7 +119,7 @@ class KafkaClient:
         return sorted(own_topics)
 
     def described(self, topics: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
-        """Returns the id and the partitions of each topic in ``topics``.
+        """Returns the id and the partition numbers of each topic in ``topics``.
 
         Raises:
             TableError: SMT501, for each topic that does not exist.
@@ -150,8 +150,8 @@ class KafkaClient:
         return f"topics there: {', '.join(names[:10]) or 'none'}"
 
     def create(self, names: Sequence[str], how: NewTopics) -> None:
-        """Creates the topics ``names`` with the settings in ``how``. A topic that another client creates at the same
-        time is not an error.
+        """Creates the topics ``names`` with the settings in ``how``. If another client creates one of the topics at the
+        same time, this is not an error.
         """
         settings = dict(how.settings)
         topics = [NewTopic(name, how.partitions, how.replication_factor, config=settings) for name in names]
@@ -170,10 +170,10 @@ class KafkaClient:
             time.sleep(0.1)
 
     def make_missing(self, names: Sequence[str]) -> None:
-        """Creates those topics in ``names`` that do not exist, if the option ``create`` of ``KafkaTopics`` is set.
+        """Creates those topics in ``names`` that do not exist, if the cluster's option ``create`` is set.
 
         Raises:
-            TableError: SMT586, for each topic that does not exist, if the topics have no option ``create``.
+            TableError: SMT586, for each topic that does not exist, if ``create`` is not set.
         """
         missing = sorted({*names} - {*self.names()})
         if not missing:
@@ -184,11 +184,12 @@ class KafkaClient:
         self.create(missing, self.topics_of.create)
 
     def demands(self, names: Iterable[str]) -> dict[str, Demands]:
-        """Returns the requirements of each topic in ``names`` for its records.
+        """Returns the requirements that each topic in ``names`` has for its records.
 
-        For a missing topic, the result contains the requirements that the topic will have after its creation.
+        For a topic that does not exist, the result contains the requirements that the topic will have after its
+        creation.
 
-        A topic is missing in the result if this user may not read the topic's settings.
+        If this user may not read the settings of a topic, the result does not contain the topic.
         """
         names = {*names}
         if not names:
@@ -204,8 +205,8 @@ class KafkaClient:
         return results
 
     def _settings_of_new(self) -> dict[str, str]:
-        """Returns the settings that a new topic would get from this client, limited to the settings that are
-        requirements for records.
+        """Returns the settings that a topic would get if this client created it. Only settings that are requirements
+        for records are included.
         """
         new_topics = self.topics_of.create
         if new_topics is not None:
@@ -227,9 +228,9 @@ class KafkaClient:
         return defaults | own
 
     def _settings(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Returns the settings of each topic or broker in ``names``.
+        """Returns the settings of each resource in ``names``. ``kind`` states whether these are topics or brokers.
 
-        Settings that the user may not read are left out. So are topics that have been deleted.
+        Settings that the user may not read are left out. Topics that have been deleted are also left out.
         """
         settings_by_name: dict[str, dict[str, str]] = {}
         resources = []
@@ -264,7 +265,7 @@ class KafkaClient:
         return list(self.measure(topics).ranges)
 
     def measure(self, topics: Iterable[str]) -> TopicEnds:
-        """Returns the ranges of ``topics``, the leader epochs, and the records behind open transactions."""
+        """Returns the ranges of ``topics``, the leader epochs, and the records that open transactions hold back."""
         places = []
         for t, (_, partitions) in self.described(topics).items():
             for p in partitions:
@@ -292,7 +293,7 @@ class KafkaClient:
         return TopicEnds(sorted(ranges), epochs, waiting)
 
     def _waiting(self, held_back: Mapping[Place, tuple[int, int]]) -> list[Waiting]:
-        """Returns the offsets that open transactions hold back, with the start of each transaction.
+        """Returns, for each open transaction, the offsets that it holds back and the start of the transaction.
 
         ``held_back`` contains the last stable offset and the end of each topic-partition.
         """
@@ -315,8 +316,8 @@ class KafkaClient:
         return IsolationLevel.READ_UNCOMMITTED
 
     def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
-        """Requests one offset for each topic-partition in ``places``. The result is -1 if the partition has no such
-        offset.
+        """Requests one offset for each topic-partition in ``places``; ``which`` selects the offset, such as the first
+        or the last. The result is -1 if the partition has no such offset.
         """
         answers = self._offset_answers(places, which, self._isolation if isolation is None else isolation)
         offsets = {}
@@ -347,8 +348,8 @@ class KafkaClient:
         return answers
 
     def offsets_at(self, places: Sequence[Place], millis: int) -> dict[Place, int]:
-        """Returns the first offset of each partition whose record has the timestamp ``millis`` or a later one. The
-        result is -1 if there is no such record.
+        """Returns, for each partition in ``places``, the offset of the first record with the timestamp ``millis`` or a
+        later one. The result is -1 if there is no such record.
         """
         answers = self._offset_answers(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
         times = {}
@@ -362,8 +363,8 @@ class KafkaClient:
         return offsets
 
     def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
-        """Returns the timestamp of the first record at or after each of ``offsets``, by topic-partition. The record
-        need not be committed.
+        """Returns, for each topic-partition, the timestamp of the first record at or after its offset in ``offsets``.
+        The record need not be committed.
         """
         millis_by_place: dict[Place, int] = {}
 
@@ -381,8 +382,8 @@ class KafkaClient:
     def cut_back(self, positions: Mapping[Place, Position]) -> dict[Place, int]:
         """Returns the first lost offset of each partition that has lost records before its position in ``positions``.
 
-        A consumer sends a position together with its leader epoch, and the brokers compare both with their log
-        (KIP-320).
+        A consumer sends a position together with the leader epoch of the position, and the brokers compare both with
+        their log (KIP-320).
         """
         cuts: dict[Place, int] = {}
 
@@ -404,8 +405,8 @@ class KafkaClient:
         take: Callable[[Place, Any], None],
         refused: Callable[[Place, KafkaError], None] = lambda place, error: None,
     ) -> None:
-        """Reads one record of each partition, the first at or after an offset in ``starts``. Calls ``take`` with the
-        record, or ``refused`` with the partition's error.
+        """Reads one record of each partition in ``starts``: the first record at or after the offset. Calls ``take``
+        with the record, or ``refused`` with the error of the partition.
         """
         more = {"isolation.level": isolation, "auto.offset.reset": "error", "enable.partition.eof": True,
                 "fetch.wait.max.ms": 50, "max.partition.fetch.bytes": _LITTLE}  # fmt: skip
@@ -429,7 +430,9 @@ class KafkaClient:
                 consumer.close()
 
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
-        """Returns the number of records in ``window`` by topic. The function reads the whole window to count them."""
+        """Returns the number of records in ``window`` by topic. The method has to read the whole window to count
+        them.
+        """
         counts = dict.fromkeys(window.topics, 0)
         offsets = offsets_of(window)
         more = {"isolation.level": self.topics_of.isolation_level, "auto.offset.reset": "error",
@@ -475,9 +478,9 @@ class KafkaClient:
     def committed(self, group: str) -> dict[Place, Committed]:
         """Returns the offsets that the consumer group ``group`` has committed.
 
-        The function uses a consumer, which requests the offsets of all partitions and waits for the end of
-        transactions. The admin client of librdkafka 2.16 crashes if a broker answers this request by asking for a
-        retry.
+        The method uses a consumer, which requests the offsets of all partitions and waits for the end of transactions.
+        It does not use the admin client, because the admin client of librdkafka 2.16 crashes if a broker asks for a
+        retry of this request.
         """
         with self.asking("topics"):
             listed = self.admin().list_topics(timeout=self.timeout).topics.values()
@@ -504,7 +507,9 @@ class KafkaClient:
         return True
 
     def _unstable(self, group: str) -> Problem:
-        """Returns a problem that states why responding brokers do not return the committed offsets of ``group``."""
+        """Returns a problem for the case that brokers respond, but do not return the committed offsets of ``group``.
+        The problem states the reason.
+        """
         statement = f"a transaction that commits the group's offsets is still open after {self.timeout:g} s"
         hint = "run again: the brokers end the transaction of a crashed run; or set a longer timeout of KafkaTopics"
         return Problem("SMT597", f"group {group}", statement, hint)
@@ -532,7 +537,7 @@ class KafkaClient:
             return len(future.result().members)
 
     def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
-        """Commits ``offsets`` for the consumer group ``group``, which has no members."""
+        """Commits ``offsets`` for the consumer group ``group``, which must not have members."""
         positions = []
         for (t, p), c in offsets.items():
             positions.append(TopicPartition(t, p, c.offset, c.metadata))
@@ -548,7 +553,7 @@ class KafkaClient:
     def producer(self, **more: Any) -> Any:
         """Returns a producer with the additional librdkafka settings ``more``."""
         with self.asking(""):
-            # with its own logger, librdkafka prints nothing; being fenced by another run should not appear on stderr
+            # with a logger, librdkafka prints nothing to stderr, for example if another run fences this producer
             return Producer({**self._config, **more}, logger=_LOG)
 
     def consumer(self, group: str, **more: Any) -> Any:
@@ -568,8 +573,8 @@ class KafkaClient:
     # --- failures ---
 
     def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """Calls ``ask`` and returns its result. While a broker is not ready, as often happens right after its start,
-        the call is repeated.
+        """Calls ``ask`` and returns its result. If a broker is not ready yet, as often happens right after its start,
+        the method repeats the call.
         """
         until = time.monotonic() + self.timeout
         while True:
@@ -584,8 +589,8 @@ class KafkaClient:
 
     @contextmanager
     def asking(self, what: str) -> Iterator[None]:
-        """Converts failures of the client inside the block into errors of this package, which name ``what`` was
-        requested.
+        """Converts failures of the client inside the block into errors of this package. ``what`` names the requested
+        information in these errors.
 
         Raises:
             EngineError: SMT625: no broker responds; SMT626: the login fails; SMT627: TLS fails; SMT628: a permission is
@@ -603,10 +608,10 @@ class KafkaClient:
             raise EngineError(self._problem([first, *self._heard(first)], what)) from None
 
     def _heard(self, error: KafkaError) -> list[KafkaError]:
-        """Returns the reasons behind ``error``, an error that only states that no broker answers.
+        """Returns the reasons behind ``error``, if ``error`` only states that no broker answers.
 
-        A time-out does not carry a reason. So a second client tries to connect for a while, and the function collects
-        the client's errors.
+        A time-out does not carry a reason. So a second client tries to connect for a while, and the method collects the
+        errors of this client.
 
         Only this short-lived client has a callback, because librdkafka calls back from its own threads until the very
         end of the Python process.

@@ -1,4 +1,6 @@
-"""Translates options for Kafka's Java clients into options for librdkafka, the library of our client."""
+"""Translates options for Kafka's Java clients into options for librdkafka, the library behind this package's Kafka
+client.
+"""
 
 import re
 from collections.abc import Mapping
@@ -47,8 +49,8 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
 
 
 def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """Adds key stores and trust stores to ``config``, and returns the problems. librdkafka reads PEM, and also keys in
-    PKCS#12.
+    """Adds the settings for key stores and trust stores to ``config``, and returns the problems. librdkafka can read
+    PEM files, and also keys in PKCS#12 files.
     """
     problems = []
     if place := options.get("ssl.truststore.location", ""):
@@ -73,7 +75,9 @@ def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str
 
 
 def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """Adds the user and the password from the JAAS line of the login module to ``config``, and returns the problems."""
+    """Reads the user and the password from the JAAS line of the login module, and adds them to ``config``. Returns the
+    problems.
+    """
     if not options.get("security.protocol", "").upper().startswith("SASL"):
         return []
     mechanism = options.get("sasl.mechanism", "GSSAPI").upper()

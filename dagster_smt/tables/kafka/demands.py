@@ -1,4 +1,6 @@
-"""Derives the requirements of topics for their records from the settings of the topics."""
+"""Derives the requirements that topics have for their records. The requirements follow from the settings of the
+topics.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Prepares dead letters for a topic with a size limit. A letter that is too long is shortened in steps."""
+"""Prepares dead letters for a topic with a size limit. A dead letter that is too long is shortened in steps."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ Header = tuple[str, bytes | None]
 Parts = tuple[bytes | None, bytes | None, list[Header]]
 """The key, the value and the headers of a record."""
 LEFT_OUT = "dagster_smt.left_out"
-"""The header of a dead letter that was too long for its topic. The header contains the sizes of the parts that were
-left out.
+"""The header of a dead letter that was too long for its topic. The header contains the sizes of the parts that have
+been left out.
 """
 _CONTEXT = ("__connect.errors.", "dagster_smt.")
 _MESSAGE = "__connect.errors.exception.message"
@@ -20,7 +20,7 @@ _CLASSES = ("__connect.errors.exception.class.name", "__connect.errors.class.nam
 
 @dataclass
 class Outgoing:
-    """A record to send, in the longest form that the topic may accept.
+    """A record to send. It starts in the longest form that the topic may accept.
 
     Attributes:
         topic: The target topic.
@@ -56,12 +56,12 @@ class Outgoing:
 def forms_of(
     key: bytes | None, value: bytes | None, headers: list[Header], limit: int, identity: Collection[str] = ()
 ) -> Iterator[Parts]:
-    """Yields the forms of a dead letter that fit into ``limit``, the longest form first. If the shortest form is too
-    long, yields nothing.
+    """Yields the forms of a dead letter that fit into ``limit``, the longest form first. If even the shortest form is
+    too long, yields nothing.
 
-    The first shorter form has neither key nor value, but one more header with the original sizes. The second form also
-    lacks the headers of the original record. The third form has only the code of the error, without classes and text.
-    The last form has only the headers that identify the record.
+    The first shorter form has neither key nor value, but one more header with the original sizes. The second shorter
+    form also lacks the headers of the original record. The third has only the code of the error, without classes and
+    text. The last form has only the headers that identify the record.
 
     Args:
         key, value, headers: The dead letter.
@@ -93,8 +93,8 @@ def forms_of(
 
 
 def _brief(name: str, content: bytes | None) -> bytes | None:
-    """Shortens ``content`` if the header ``name`` holds the text of a problem. The short text is the problem's code,
-    its first word.
+    """Shortens ``content`` if the header ``name`` contains the text of a problem. Only the first word stays, which is
+    the problem's code.
     """
     if name == _MESSAGE and content is not None:
         return content.split(b" ")[0]

@@ -24,7 +24,7 @@ def send(
         partition: The partition of the records. If None, the key determines the partition.
 
     Returns:
-        The number of records of each partition, and the offset of the first one.
+        For each partition, the number of records and the offset of the first record.
 
     Raises:
         TableError: SMT586: the topic does not exist; SMT590: the brokers reject records.

@@ -1,9 +1,9 @@
-"""Stores the state of a topic sink in a consumer group's committed offsets. Kafka's tools can show and reset these
+"""Stores the state of a topic sink in the committed offsets of a consumer group. Kafka's tools can show and reset these
 offsets.
 
-The commit of each partition has a metadata string next to the offset. The string contains the exact set of offsets that
-the sink holds, and the last run. If somebody sets an offset with Kafka's own tools, the commit has no such string. Then
-all earlier offsets are treated as held, and the partition as read from its beginning.
+Next to its offset, the commit of each partition has a metadata string. The string contains the last run, and the exact
+set of offsets that the sink holds. If somebody sets an offset with Kafka's own tools, the commit has no such string.
+Then all earlier offsets are treated as held, and the partition as read from its beginning.
 """
 
 import json
@@ -19,10 +19,12 @@ from dagster_smt.tables.kafka.unmasked import accepted_in, texts_of, unmasked_in
 
 FORMAT = 1
 LIMIT = 4000
-"""The largest size of a commit's metadata in bytes. Brokers accept 4096 (``offset.metadata.max.bytes``)."""
+"""The largest size in bytes of the metadata that this module writes to a commit. Brokers accept 4096 bytes
+(``offset.metadata.max.bytes``).
+"""
 COPIES = 16
-"""The number of topics whose commits repeat the list of last runs. When a topic is deleted, brokers also delete the
-group's commits for the topic.
+"""The number of topics whose commits repeat the list of the last runs. If a topic is deleted, the brokers delete the
+group's commits for the topic, but the list survives in the other commits.
 """
 _KEY = "dagster_smt"
 
@@ -72,8 +74,8 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 def _with_runs(data: dict[str, Any], state: TableState) -> str:
-    """Returns ``data`` as a metadata string, together with the start of the next search for dead letters and the last
-    runs. The oldest runs are left out if the string would be too long.
+    """Returns ``data`` as a metadata string. The string also contains the last runs, and the offsets at which the next
+    search for dead letters starts. If the string would be too long, the oldest runs are left out.
     """
     runs = [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in state.runs]
     letters = {"d": dict(state.dead_letters)} if state.dead_letters else {}
@@ -116,7 +118,8 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
         identities |= {place[0]: data["i"]} if "i" in data else {}
         rows |= {place[0]: data["r"]} if "r" in data else {}
         kind, letters = data.get("k", kind), data.get("d", letters)
-        runs = max(runs, data.get("u", []), key=len)  # as many as fit next to the rest of a commit
+        # commits may contain different numbers of runs, depending on the space that was left
+        runs = max(runs, data.get("u", []), key=len)
     return TableState(
         number=number,
         attempt=attempt,

@@ -1,9 +1,9 @@
-"""Computes the size of a record in bytes, as brokers compare it with ``max.message.bytes``. This is the size of a batch
-that contains only this record.
+"""Computes the size in bytes of a record as brokers see it. Brokers compare the size of a batch that contains only this
+record with ``max.message.bytes``.
 
-A batch of version 2 has 61 bytes before its records, and a record has varints before its parts (``DefaultRecordBatch``,
-``DefaultRecord``). The result is the size before compression. The compressed size depends on the other records in the
-batch, so the same record could fit in one run but not in the next.
+A batch of version 2 has 61 bytes before its records, and each part of a record is preceded by a varint
+(``DefaultRecordBatch``, ``DefaultRecord``). The result is the size before compression. The compressed size depends on
+the other records in the batch, so the same record could fit in one run but not in the next.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,13 @@ BATCH = 61
 ESTIMATED = 32
 """The greatest difference between the producer's estimate and the real size. The estimate is never too small."""
 _FIRST = 3
-"""The bytes of three fields of a record: the attributes, and the differences of time and offset to the batch. Both
-differences are 0 for a first record.
+"""The size of three fields of a record: the attributes, and the differences between the record and its batch in time
+and offset. For the first record of a batch, both differences are 0.
 """
 _VARINTS = (2**6, 2**13, 2**20, 2**27)
-"""The smallest numbers for which a signed varint needs one more byte. The first needs two bytes."""
+"""The smallest numbers for which a signed varint needs one more byte. For the first of these numbers, a varint needs
+two bytes.
+"""
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -50,12 +52,12 @@ def size_column(key: Column, value: Column, headers: Column, more: Mapping[str, 
     Args:
         key, value: The record's key and value, as bytes.
         headers: The record's own headers.
-        more: The contents of further headers, by header name. They are measured without an array, because Spark
-            interprets functions over the elements of an array.
+        more: The contents of further headers, by header name. They are measured without an array, because functions
+            over array elements are slow in Spark.
     """
     nothing = F.lit(0).cast("bigint")
     further = more or {}
-    count = F.greatest(F.coalesce(F.size(headers), F.lit(0)), F.lit(0))  # settings may make the size of null -1
+    count = F.greatest(F.coalesce(F.size(headers), F.lit(0)), F.lit(0))  # with some settings, the size of null is -1
     of_headers = F.aggregate(
         headers, nothing, lambda sum_, header: sum_ + _part_column(header["key"]) + _part_column(header["value"])
     )

@@ -1,9 +1,10 @@
 """Describes Kafka clusters as plain data: servers, client options, and references to secrets.
 
 Options are spelled as in Spark: ``kafka.`` in front of Kafka's own names. A value may contain references to environment
-variables, ``${env:NAME}``, as for Connect's ``EnvVarConfigProvider``, or be a Dagster ``EnvVar``. The references are
-resolved when a client is created, so a definition, its ``repr``, its metadata and its messages contain only names.
-There is one exception: the message that no broker responds shows the addresses of the brokers.
+variables (``${env:NAME}``), as for Connect's ``EnvVarConfigProvider``, or it may be a Dagster ``EnvVar``. The
+references are resolved when a client is created. So a definition, its ``repr``, its metadata and its messages contain
+only the names of variables. There is one exception: if no broker responds, the message shows the addresses of the
+brokers.
 """
 
 import re
@@ -39,7 +40,7 @@ OURS = {
         "Spark sets it",
     ),
 }
-"""Maps options that users cannot set to the reason."""
+"""Maps options that users cannot set to the reason why they cannot set them."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,11 @@ class KafkaTopics:
             variable.
         options: Options of Kafka's Java clients as Spark spells them (``kafka.security.protocol``), and options of
             Spark's reader and writer. Secrets are references: ``${env:NAME}`` or a Dagster ``EnvVar``.
-        client_options: Options of librdkafka, for the client that lists topics and offsets. Most of them are derived
-            from ``options``. Set here only the options that librdkafka spells differently.
-        isolation_level: ``read_committed`` skips aborted transactions and ends before open ones;
-            ``read_uncommitted`` reads both.
-        create: Settings with which a run creates missing target topics. None: a missing target topic is an error.
+        client_options: Options of librdkafka, for the client that lists topics and offsets. Most of librdkafka's
+            options are derived from ``options``. Set only those that librdkafka spells differently.
+        isolation_level: ``read_committed`` skips aborted transactions, and ends before the first open transaction.
+            ``read_uncommitted`` reads the records of both.
+        create: Settings with which a run creates missing target topics. If None, a missing target topic is an error.
         timeout: The time limit of each request to the brokers, in seconds.
     """
 
@@ -118,8 +119,8 @@ class KafkaTopics:
 
     @property
     def addressed(self) -> str:
-        """The name of the cluster in messages, with its addresses. If the addresses come from a reference, they are
-        added only if the reference contains nothing else.
+        """The name of the cluster in messages, together with its addresses. If the addresses come from a reference,
+        they are shown only if the reference contains nothing except addresses.
         """
         servers = self.servers
         if servers == self.bootstrap_servers or not _ADDRESSES.fullmatch(servers):
@@ -143,7 +144,7 @@ class KafkaTopics:
         return client_options
 
     def spark_options(self) -> dict[str, str]:
-        """Returns those options that belong to Spark itself, unchanged."""
+        """Returns the options that belong to Spark itself. They are unchanged."""
         results = {}
         for k, v in self.options.items():
             if not k.startswith("kafka."):

@@ -17,38 +17,42 @@ OnDelivery = Callable[[KafkaError | None, Message], None]
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _REQUEST = 64 * 2**20
 LONGEST = _REQUEST - 1024
-"""The size in bytes of the longest record that this package sends, even if a topic accepts longer records. The client
-adds some bytes of its own.
+"""The size in bytes of the longest record that this package sends, even if a topic accepts longer records. It is
+smaller than the client's limit, because the client adds some bytes of its own.
 """
 _BATCH = 1_000_000
 _MOST, _BYTES = 10_000, 32 * 2**20
-"""The largest number of records in a transaction, and the largest number of their bytes. The records stay in memory
-until the transaction ends, because they may have to be sent again.
+"""The largest number of records in a transaction, and the largest size of these records in bytes. The records stay in
+memory until the transaction ends, because they may have to be sent again.
 """
 _TRIES = 5
-"""The number of attempts to send a transaction, if brokers rejected no record."""
+"""The number of attempts to send a transaction. It applies to failures in which the brokers rejected no record."""
 _OF_RECORDS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD)
-"""Errors with which brokers reject a record, or a record of a batch. Other errors concern the producer or the topic."""
+"""Errors with which brokers reject a record, or a record in a batch. All other errors concern the producer or the
+topic.
+"""
 _NOT_SENT = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-"""Errors that the client reports for records after a rejected record, and for records of the next transaction.
+"""Errors that the client reports for records that it did not send: records after a rejected record, and records of the
+next transaction.
 
-The sequence numbers that the client assigns have a gap after a rejected record, until the client gets a new epoch.
+The client assigns sequence numbers to records. After a rejected record, these numbers have a gap until the client gets
+a new epoch.
 """
 
 
 class Transactions:
     """A producer that sends records in successive transactions.
 
-    If brokers reject a record, its transaction ends, and the next transaction can begin half a second later. To avoid
-    this delay, the producer remembers the size limit of the topic. It does not send a form of a record that brokers
-    would also reject.
+    If brokers reject a record, its transaction ends, and the next transaction can begin only half a second later. To
+    avoid this delay, the producer remembers the size limit of the topic. It does not send a form of a record that
+    brokers would also reject.
 
     Args:
         client: The brokers.
         name: The transactional id.
         owner: The sender, for messages.
-        limits: The largest batch in bytes by topic, as far as known, because librdkafka does not split rejected
-            batches. Records of other topics are sent as batches of one record.
+        limits: Maps a topic to the largest size of a batch in bytes, if the size is known. Records of all other topics
+            are sent in batches of one record, because librdkafka does not split rejected batches.
 
     Attributes:
         unwritten: The records that brokers reject in every form.
@@ -76,9 +80,9 @@ class Transactions:
         self.open, self.bytes, self.shortened, self.times = False, 0, 0, 0
 
     def begin(self) -> None:
-        """Registers the producer with the brokers, and fences earlier producers of the same name.
+        """Registers the producer with the brokers, and fences earlier producers with the same name.
 
-        The brokers abort the uncommitted records of these producers. Readers see all other records.
+        The brokers abort the open transactions of the earlier producers. All other records stay visible.
         """
         with self.client.asking(self.owner):
             self.producer.init_transactions(self.client.timeout)
@@ -87,7 +91,7 @@ class Transactions:
         """Adds ``record`` to the records of the next transaction.
 
         Raises:
-            TableError: SMT528: a later producer has this name; SMT590: the brokers reject records because of their
+            TableError: SMT528: a later producer uses this name; SMT590: the brokers reject records because of their
                 topic.
         """
         if len(self.waiting) >= _MOST or self.bytes + record.size > _BYTES:
@@ -97,14 +101,14 @@ class Transactions:
         self.bytes += record.size
 
     def commit(self) -> list[Range]:
-        """Sends the waiting records in a transaction. If brokers reject a record, the others are sent in another
-        transaction.
+        """Sends the waiting records in a transaction. If brokers reject a record, the remaining records are sent in
+        another transaction.
 
         Returns:
-            Ranges that certainly contain only the records that were sent.
+            Ranges of offsets that contain only records that this call has sent.
 
         Raises:
-            TableError: SMT528: a later producer has this name; SMT590: the brokers reject records because of their
+            TableError: SMT528: a later producer uses this name; SMT590: the brokers reject records because of their
                 topic.
             EngineError: SMT628, a permission is missing.
         """
@@ -129,7 +133,7 @@ class Transactions:
         return results
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
-        """Yields each of ``records`` in the longest form that its topic may accept. Records without such a form are
+        """Returns each of ``records`` in the longest form that its topic may accept. Records without such a form are
         added to ``unwritten``.
         """
         writable: list[Outgoing] = []
@@ -148,7 +152,7 @@ class Transactions:
         """Sends all ``records`` in one transaction, or none of them. Returns True if the transaction was committed."""
         delivered: list[tuple[str, int, int]] = []
         refused: list[KafkaError] = []
-        # errors of an earlier transaction are reported late, and to the list of that transaction
+        # a new list, because the client may still report errors of the earlier transaction, to the old list
         self.refused, self.lost = refused, False
 
         def note_delivery(error: KafkaError | None, message: Message) -> None:
@@ -210,8 +214,8 @@ class Transactions:
             pass
 
     def _abort(self, last: Outgoing) -> None:
-        """Aborts a transaction in which a record was rejected, and notes the size limit that ``last``, the record sent
-        last, has shown.
+        """Aborts a transaction in which a record was rejected. Also notes the size limit that the rejection has shown;
+        ``last`` is the record that was sent last.
 
         Raises:
             TableError: SMT590, the brokers rejected something other than a single record.
@@ -231,13 +235,13 @@ class Transactions:
         self.producer.abort_transaction(self.client.timeout)
         self.open = False
         if self.refused and last.topic in self.batches:
-            self.batches.clear()  # brokers do not report which record of a batch they rejected
+            self.batches.clear()  # the brokers do not report which record of the batch they rejected
         elif self.refused:
             self._learn(last, self.refused[0])
 
     def _check_rights(self) -> None:
-        """Raises an error if the client did not send records because of a missing permission. Only a commit reports
-        this reason.
+        """Raises an error if the client sent no records because it lacks a permission. The client reports this reason
+        only for a commit.
         """
         try:
             self.producer.commit_transaction(self.client.timeout)
@@ -248,7 +252,7 @@ class Transactions:
     def _learn(self, record: Outgoing, error: KafkaError) -> None:
         assert record.parts is not None
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            # the real limit is lower; a letter in its shortest form has nothing more to leave out
+            # The real limit is lower. A dead letter in its shortest form cannot be shortened further.
             self.limits[record.topic] = record.size * 2 // 3 if not record.shortest else record.size - 1
         elif record.parts[0] is None:
             self.with_keys.add(record.topic)
@@ -262,7 +266,7 @@ class Transactions:
         """Aborts the transaction if one is open."""
         if not self.open:
             return
-        # if this producer is fenced, or no broker answers, the brokers end the transaction themselves
+        # if the call fails because of fencing, or because no broker answers, the brokers end the transaction themselves
         with suppress(KafkaException):
             self.producer.abort_transaction(self.client.timeout)
 
@@ -281,8 +285,8 @@ class Transactions:
     def _is_shut_out(self, failure: KafkaException | SystemError) -> bool:
         """Returns True if a later producer has taken over the name of this producer.
 
-        The error ``failure`` does not show this. If librdkafka reports records while its fatal error is raised, Python
-        turns the fatal error into a ``SystemError``, nested once for each record. A second question gets only
+        ``failure`` itself does not show this. If librdkafka reports records while its fatal error is raised, Python
+        converts the fatal error into a ``SystemError``, nested once for each record. A second question gets only
         ``_FATAL`` as an answer. However, a producer with a fatal error answers every question about transactions with
         the fatal error.
         """
@@ -290,14 +294,17 @@ class Transactions:
             return True
         if self._is_answer_fenced(self.producer.begin_transaction):
             return True
-        # A broker may answer "unknown" while it gives the name to the later producer. Only the end of the transaction
-        # then shows the reason. After other failures, such as a broker that is gone, the end would only take longer.
+        # A broker may answer "unknown" while it assigns the name to the later producer. Only a call that ends the
+        # transaction then shows the reason. After other failures, such as a broker that is gone, this call would only
+        # cost time.
         return _is_unknown(failure) and self._is_answer_fenced(
             partial(self.producer.abort_transaction, self.client.timeout)
         )
 
     def _is_answer_fenced(self, ask: Callable[[], None]) -> bool:
-        """Calls ``ask``, a function of the client. Returns True if the client raises the error of a fenced producer."""
+        """Calls ``ask``, a function of the client. Returns True if the client then raises the error of a fenced
+        producer.
+        """
         try:
             ask()
         except KafkaException as error:

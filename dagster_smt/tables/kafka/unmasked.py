@@ -1,5 +1,5 @@
-"""Stores the list of unmasked records in the commits of a consumer group. If a commit has too little space, ranges are
-joined.
+"""Stores the list of unmasked records in the commits of a consumer group. If a commit has too little space for the
+list, its ranges are joined.
 """
 
 import json
@@ -13,12 +13,13 @@ from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.tables.kafka.client import Place
 
 ROOM = 1500
-"""The number of bytes in the first commit's metadata that may list unmasked records entry by entry."""
+"""The number of bytes that the metadata of the first commit may use to list unmasked records entry by entry."""
 _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
-    """Returns what the commit of each partition stores about the unmasked records in ``state``.
+    """Returns, for each partition, the data about the unmasked records in ``state`` that the commit of the partition
+    stores.
 
     The first commit lists the entries, each with one range per partition. If this list is too long, a single entry
     replaces all of them, and the commit of each partition contains the partition's range.
@@ -64,8 +65,8 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
 
 
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
-    """Returns the last acceptance of unmasked records that ``texts_of`` has stored in ``texts``; empty if there is
-    none.
+    """Returns the last acceptance of unmasked records that ``texts_of`` has stored in ``texts``. The result is empty if
+    there is no acceptance.
     """
     noted = (text[_ACCEPTED] for text in texts.values() if _ACCEPTED in text)
     accepted = []

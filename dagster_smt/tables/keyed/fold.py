@@ -1,5 +1,5 @@
-"""Combines the events of a window into one change for each key. The change contains the key's row after all of its
-events.
+"""Combines the events of a window into one change for each key. The change contains the row of the key after all events
+in the window.
 
 | column | type | meaning |
 |---|---|---|
@@ -25,11 +25,11 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 
 
 def last_events(events: DataFrame) -> DataFrame:
-    """Returns the last event of each key as the change to its row.
+    """Returns the last event of each key as the change to the row of the key.
 
     The last event is sufficient if it contains all columns, and if deletions keep no values. The column ``unchanged``
     names the columns that the last event lacks. If there are any, ``folded_events`` has to search the earlier events
-    for their values.
+    for the values of these columns.
     """
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
     record = []
@@ -118,8 +118,8 @@ def _soft_row(row: StructType, keyed: Keyed) -> Column:
 
 
 class _EventFold:
-    """The row of a key while its events are applied in order. The state is a struct of ``row``, ``unchanged`` and
-    ``incomplete``.
+    """The row of a key while the events of the key are applied in order. The state is a struct of ``row``,
+    ``unchanged`` and ``incomplete``.
 
     ``unchanged`` names the columns that still have the table's values; at first, these are all columns.
     ``incomplete`` names the columns whose values are unknown; after a deletion, these are all columns.

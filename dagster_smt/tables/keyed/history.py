@@ -20,7 +20,7 @@ from dagster_smt.tables.keyed.unavailable import can_be_unchanged
 from dagster_smt.tables.schemas import conformed_columns
 
 Starts = Mapping[tuple[str, int], int]
-"""The first offset that a window reads, by topic and partition."""
+"""Maps a topic and partition to the first offset that a window reads."""
 _EVENT = ("key", "row", "op", "unchanged", "topic", "partition", "offset", "timestamp")
 
 
@@ -47,7 +47,7 @@ def version_changes(
 
 
 class _Versions:
-    """The computation of version changes for one table."""
+    """A computation of the version changes of one table."""
 
     def __init__(self, keyed: Keyed, schema: StructType):
         self.keyed, self.schema = keyed, schema
@@ -58,8 +58,8 @@ class _Versions:
         self.tracked = list(keyed.rows.track) or [name for name in schema.names if name not in self.own]
 
     def touched(self, table: DataFrame, events: DataFrame, starts: Starts) -> DataFrame:
-        """Returns those versions of ``table`` with the window's keys that were open when the window began, or that
-        began in the window or later.
+        """Returns those versions of ``table`` that have a key of the window and may change. These are the versions that
+        were open when the window began, and the versions that began in the window or later.
 
         The result has the columns of an event, and ``stale``: true if the version began in the window or later.
         """
@@ -82,8 +82,8 @@ class _Versions:
         )
 
     def _begins(self, starts: Starts) -> Column:
-        """Returns a column with the first offset in ``starts`` that the window reads in the partition of a version. For
-        partitions that the window does not read, the column is greater than any offset.
+        """Returns a column with the first offset that the window reads in the partition of a version, according to
+        ``starts``. For a partition that the window does not read, the value is greater than any offset.
         """
         topic, partition = F.col("row").getField(self.topic), F.col("row").getField(self.partition)
         begins = F.lit(2**63 - 1)
@@ -92,8 +92,8 @@ class _Versions:
         return begins
 
     def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the changes to versions for keys whose ``events`` have an order. Keys whose events have no order are
-        returned as conflicts.
+        """Returns the changes to the versions of all keys in ``events``. If nothing orders the events of a key, the key
+        is returned as a conflict.
         """
         conflicts = self._conflicts(events, there)
         ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
@@ -130,8 +130,8 @@ class _Versions:
         return shown.unionByName(refused)
 
     def _conflicts(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the keys whose events and versions are in more than one partition. For a key with versions in
-        ``there``, the result contains their partition.
+        """Returns the keys whose events and versions are in more than one partition. If a key has versions in
+        ``there``, the result also contains their partition.
         """
         place = F.struct("topic", "partition")
         places = events.groupBy("key").agg(F.min(place).alias("first"), F.max(place).alias("last"))
@@ -160,7 +160,7 @@ class _Versions:
         ends = (F.col("op") == DELETE) & (before == UPSERT)
         marked = filled.withColumn("begins", begins).withColumn("bounds", F.coalesce(begins | ends, F.lit(False)))
         number = F.sum(F.col("begins").cast("int")).over(in_order).alias("number")
-        # The next bound of an event is the first bound after the event.
+        # The version that an event begins ends at the first bound after the event.
         after = in_order.rowsBetween(1, Window.unboundedFollowing)
         bound = F.when(F.col("bounds"), F.struct("timestamp", "offset"))
         placed = marked.select("*", number, F.first(bound, ignorenulls=True).over(after).alias("until"))
@@ -204,8 +204,8 @@ class _Versions:
         return events.select(*names, F.struct(*columns).alias("row"), incomplete.alias("incomplete"))
 
     def _version(self) -> Column:
-        """Returns a column with the row of a version. The tracked columns come from the version's first event, and the
-        other columns from its last event. The row also contains the end of the version's validity.
+        """Returns a column with the row of a version. The tracked columns come from the first event of the version, and
+        the other columns from its last event. The row also contains the time at which the version ends.
         """
         columns = []
         for field in self.schema.fields:
@@ -225,7 +225,9 @@ class _Versions:
         return F.struct(*columns)
 
     def _beside(self, versions: DataFrame, there: DataFrame) -> DataFrame:
-        """Compares ``versions``, which the events create, with the versions in the table, and returns the changes."""
+        """Compares ``versions``, which the events create, with the versions in the table, which are in ``there``.
+        Returns the changes.
+        """
         now = there.select(
             F.col("key").alias("now_key"),
             F.col("row").alias("now_row"),
@@ -256,8 +258,8 @@ class _Versions:
 
 
 def _comparable(column: Column, kind: DataType) -> Column:
-    """Returns ``column`` in a form that Spark can compare. A type with maps, which Spark cannot compare, is converted
-    to JSON.
+    """Returns ``column`` in a form that Spark can compare. Spark cannot compare maps, so a type that contains maps is
+    converted to JSON.
     """
     if _has_map(kind):
         return F.to_json(F.struct(column.alias("v")))

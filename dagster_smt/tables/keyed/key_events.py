@@ -34,7 +34,7 @@ class Keyed:
     """A table with keys during a run.
 
     Attributes:
-        rows: The rules by which the table follows its topics.
+        rows: The rules that state how events change the rows of the table.
         columns: The key columns.
         coordinates: The source columns.
     """
@@ -58,8 +58,8 @@ def no_names() -> Column:
 
 
 def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Problem]]:
-    """Returns pairs of a condition and a problem. A record of ``evaluated`` that meets a condition cannot have a row in
-    a table with keys.
+    """Returns pairs of a condition and a problem. If a record of ``evaluated`` meets the condition, it cannot have a
+    row in the table ``keyed``, and fails with the problem.
     """
     deleted = _is_deleted(evaluated, keyed)
     values = []
@@ -78,8 +78,8 @@ def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Probl
 
 
 def keyed_rows(evaluated: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the rows of the records in ``evaluated``, with the columns of the chain and the columns that the mode
-    adds.
+    """Returns the rows of the records in ``evaluated``. They have the columns of the chain and the columns that the
+    mode of the table adds.
     """
     return evaluated.select(*_row_columns(evaluated, keyed))
 
@@ -174,11 +174,11 @@ def _is_deleted(evaluated: DataFrame, keyed: Keyed) -> Column:
 
 
 def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
-    """Returns the key column ``name``, which comes from the record's key. If the key lacks the column, it comes from
-    the value.
+    """Returns the key column ``name``. The column comes from the record's key, or from the value if the key lacks the
+    column.
 
-    A key that is not a struct has no field of this name. The column then comes from the value, and from the key only
-    for tombstones.
+    A key that is not a struct has no field of this name. In that case, the column comes from the value; only for
+    tombstones, it comes from the key.
     """
     from_key = []
     if name in keyed.columns.from_key and KEY in evaluated.columns:

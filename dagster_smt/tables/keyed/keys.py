@@ -21,7 +21,7 @@ class KeyColumns:
     Attributes:
         names: The names, in order.
         from_key: Maps a column's name to the field of the record's key that holds it.
-        in_value: The columns that the value also holds.
+        in_value: The key columns that the value also holds.
         is_whole: True if the record's key is not a struct, and is the only key column.
     """
 
@@ -36,7 +36,7 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
 
     Args:
         plan: A typed plan; records without a schema have no key columns.
-        keyed: The rules by which the table follows its topics.
+        keyed: The mode of the table and its options.
 
     Raises:
         PlanError: SMT701: the record's key has no fields; SMT702: the column does not exist; SMT703: the value is not a
@@ -49,7 +49,7 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
         raise PlanError(Problem("SMT703", "mode", f"mode '{keyed.mode}' needs values that are structs", hint))
     problems = [*_missing(value, keyed), *_clashes(value, keyed), *_unordered(value, keyed)]
     fields = _key_fields(key)
-    # a key that is a single value fills the only key column, whatever its name
+    # a key that is a single value becomes the only key column, whatever the column's name
     is_whole = key is not None and key.type is not Type.STRUCT and len(keyed.keys) == 1
     if keyed.keys:
         names = keyed.keys
@@ -76,7 +76,7 @@ def key_names(keyed: KeyedRows, key: Schema | None) -> tuple[str, ...]:
     """Returns the names of the key columns of a table.
 
     Args:
-        keyed: The rules by which the table follows its topics.
+        keyed: The mode of the table and its options.
         key: The schema of the output key.
     """
     return keyed.keys or _key_fields(key)
@@ -104,7 +104,7 @@ def _no_column(option: str, name: str, value: Schema) -> Problem:
 
 
 def _clashes(value: Schema, keyed: KeyedRows) -> list[Problem]:
-    """Returns a problem for each column of ``value`` whose name belongs to a column that the mode adds."""
+    """Returns a problem for each column of ``value`` that has the same name as a column that the mode adds."""
     own = set(map(caseless, keyed.added_columns))
     problems = []
     for name in value.by_name:

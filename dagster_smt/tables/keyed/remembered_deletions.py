@@ -1,9 +1,9 @@
 """Stores, in a second table, the deletions that a table with ``sequence_by`` must remember.
 
 After a deletion, an event with a smaller sequence may still arrive, from another shard or in a replay. The table then
-has no row with a sequence to compare. So the second table remembers the key of the deletion as JSON, and its sequence.
-A deletion is written before the commit that removes the row. If that commit fails, the next run reads the deletion
-again and writes the same line once more, which changes nothing.
+has no row with a sequence to compare. So the second table remembers the key of the deleted row as JSON, and the
+sequence of the deletion. A deletion is written before the commit that removes the row. If that commit fails, the next
+run reads the deletion again and writes the same line once more, which changes nothing.
 """
 
 from dataclasses import replace
@@ -33,8 +33,8 @@ def remembers_deletions(keyed: Keyed) -> bool:
 
 
 def deletions_table(session: SparkSession, sink: TableSink) -> Table:
-    """Returns the table that remembers the deletions of ``sink``. Its path or name is that of the sink with
-    ``__deleted`` at the end.
+    """Returns the table that remembers the deletions of ``sink``. The path or name of this table is that of ``sink``
+    with ``__deleted`` at the end.
     """
     plain = replace(sink, mode="append", keys="record_key", sequence_by="", schema_evolution="widen", **NO_LAYOUT)
     if sink.table:
@@ -44,11 +44,11 @@ def deletions_table(session: SparkSession, sink: TableSink) -> Table:
 
 
 def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> DataFrame | None:
-    """Returns the last remembered deletion of each key; None if there are no deletions.
+    """Returns the last remembered deletion of each key. Returns None if the table of deletions does not exist.
 
-    The columns are ``deleted_key`` and ``deletion``, which is the sequence of the deletion. For a record that is read
-    again, only its current effect matters. If the record no longer deletes anything, because the chain has changed, its
-    former deletion is ignored.
+    The columns are ``deleted_key``, and ``deletion`` with the sequence of the deletion. If the window reads a record
+    again, only the current effect of the record matters. If the record no longer deletes a row, because the chain has
+    changed, its earlier deletion is ignored.
 
     Args:
         table: The table of deletions.
@@ -69,7 +69,9 @@ def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> Data
 
 
 def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame:
-    """Returns ``changes`` with the column ``deletion``, the sequence of the key's last remembered deletion."""
+    """Returns ``changes`` with the column ``deletion``, which contains the sequence of the last remembered deletion of
+    the key.
+    """
     if deletions is None:
         return changes.withColumn("deletion", F.lit(None).cast(changes.schema["order"].dataType))
     joined = changes.join(deletions, _key_text() == F.col("deleted_key"), "left").drop("deleted_key")

@@ -1,4 +1,4 @@
-"""Determines how each change of a window acts on the row of its key, and counts these actions.
+"""Determines how each change of a window affects the row of its key, and counts these actions.
 
 | action | the row |
 |---|---|
@@ -29,7 +29,7 @@ WRITTEN = (INSERT, UPDATE, REMOVE)
 
 
 def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the key of each row in ``table``, with the coordinates of the row's record.
+    """Returns the key of each row in ``table``, with the coordinates of the record that produced the row.
 
     The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset``, ``now_exists`` (true) and, with
     ``sequence_by``, ``now_sequence``.
@@ -40,18 +40,18 @@ def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
         columns.append(F.col(quoted(name)).alias(alias))
     if keyed.rows.sequence_by:
         columns.append(F.col(quoted(keyed.rows.sequence_by)).alias("now_sequence"))
-    # A row that another writer has inserted names no record.
+    # This column is needed, because a row that another writer has inserted contains no coordinates.
     columns.append(F.lit(True).alias("now_exists"))
     return table.select(key_of_rows(keyed), *columns)
 
 
 def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) -> DataFrame:
     """Returns ``changes`` with the column ``action``. For a key with a row in the table, the result also contains the
-    coordinates of the row's record.
+    coordinates of the record that produced the row.
 
     Args:
         changes: See ``tables.keyed.fold``.
-        current: See ``current_rows``; None if there is no table yet, or it starts over.
+        current: See ``current_rows``. None if there is no table yet, or if the table starts over.
         keyed: The table.
     """
     if current is None:
@@ -83,7 +83,8 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
 def vanished_rows(
     table: DataFrame, events: DataFrame, topics: Iterable[str], keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns a removal for each row of the topics that start over, if no event of the window creates the row again.
+    """Returns a removal for each row of the topics that start over, unless an event of the window creates the row
+    again.
 
     Args:
         table: The rows of the table.
@@ -114,10 +115,11 @@ def _same_partition() -> Column:
 
 
 def _order_after_row(kind: DataType) -> Column:
-    """Returns a column with the position of an event of ``kind`` in the order of its key's events.
+    """Returns a column with the position of an event in the order of its key's events. ``kind`` is the type of such a
+    position.
 
     A tombstone may have no preceding event in its window. Then its position is after the event of the current row, and
-    the tombstone is remembered with the sequence of that row. Without this sequence, an older event would create the
+    the tombstone is remembered with the sequence of that row. Without this sequence, an older event could create the
     row again.
     """
     follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
@@ -126,7 +128,8 @@ def _order_after_row(kind: DataType) -> Column:
 
 
 def _is_older(keyed: Keyed) -> Column:
-    """Returns a condition that is true if an event is older than the event of the current row in the table ``keyed``.
+    """Returns a condition that is true if an event is older than the event that produced the current row in the table
+    ``keyed``.
 
     Without ``sequence_by``, the condition is never true: a run that reads older offsets again also reads all later
     offsets up to the table's progress.
@@ -139,15 +142,16 @@ def _is_older(keyed: Keyed) -> Column:
         F.col("now_partition").alias("partition"),
         F.col("now_offset").alias("offset"),
     )
-    # A tombstone whose window has no other event of its key has no sequence, so the offsets of its partition order it.
+    # A tombstone has no sequence if its window contains no other event of its key. Then the offsets of its partition
+    # determine the order.
     by_offset = F.col("offset") < F.col("now_offset")
     has_sequence = F.col("order.sequence").isNotNull()
     return F.when(has_sequence, F.col("order") < now).otherwise(by_offset)
 
 
 def _conflicts(keyed: Keyed) -> Column:
-    """Returns a condition that is true if nothing in ``keyed`` determines the order of an event and the current row's
-    event.
+    """Returns a condition that is true if nothing in ``keyed`` determines the order of two events: a new event, and the
+    event that produced the current row.
     """
     if not keyed.rows.sequence_by:
         return ~_same_partition()
@@ -161,8 +165,8 @@ class Effects:
     Attributes:
         counts: The counts by the topic of the events.
         rows: The change in the number of the table's rows, by topic.
-        conflicts: The number of keys that have events in several partitions, without anything that orders these events.
-        actions: The actions on rows that occur (a part of ``WRITTEN``).
+        conflicts: The number of keys whose events are in several partitions and have no order.
+        actions: Those of the actions in ``WRITTEN`` that occur.
         keeps_columns: True if an event lacks columns. The values of these columns stay.
     """
 

@@ -1,8 +1,8 @@
-"""Recognizes large columns that a change event lacks because the update has not changed them.
+"""Recognizes large columns that a change event lacks because the update did not change them.
 
-Postgres does not log such a column (TOAST), so Debezium writes ``unavailable.value.placeholder`` instead of the value:
+Postgres does not log the value of such a column (TOAST), so Debezium writes ``unavailable.value.placeholder`` instead:
 as a string, as bytes, as base64 of the bytes (because JSON writes bytes as base64), and in arrays and maps as their
-only element (``RelationalChangeRecordEmitter`` and ``PostgresValueConverter`` of Debezium; debezium#7815 for arrays).
+only element (``RelationalChangeRecordEmitter`` and ``PostgresValueConverter`` in Debezium; debezium#7815 for arrays).
 """
 
 import base64
@@ -37,8 +37,8 @@ def can_be_unchanged(kind: DataType) -> bool:
 
 
 def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column | None:
-    """Returns a condition that is true if ``column`` contains the placeholder. Returns None if its type cannot contain
-    the placeholder.
+    """Returns a condition that is true if ``column`` contains the placeholder. Returns None if a column of the type
+    ``kind`` cannot contain the placeholder.
     """
     data = placeholder.encode()
     if isinstance(kind, StringType):
@@ -60,7 +60,7 @@ def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column 
 
 
 def _uuid_of(data: bytes) -> str:
-    """Returns the UUID that Java's ``UUID.nameUUIDFromBytes`` derives from ``data``. In arrays of UUIDs, this UUID
-    represents the placeholder.
+    """Returns the UUID that Java's ``UUID.nameUUIDFromBytes`` derives from ``data``. In an array of UUIDs, Debezium
+    writes this UUID instead of the placeholder.
     """
     return str(uuid.UUID(bytes=hashlib.md5(data, usedforsecurity=False).digest(), version=3))

@@ -1,8 +1,8 @@
 """Maintenance of Delta tables: ``OPTIMIZE`` and ``VACUUM``.
 
-``VACUUM`` removes two kinds of files: files that only older versions need, and files that no version references. A run
-may be about to commit files of the second kind. So a short retention applies only to the first kind (``VACUUM … LITE``
-reads these files from the log). The second kind stays for ``SAFE_HOURS`` in any case.
+``VACUUM`` removes two kinds of files: files that only older versions need, and files that no version references. A
+running job may be about to commit files of the second kind. So a short retention applies only to the first kind, which
+``VACUUM … LITE`` finds in the log. The second kind stays for ``SAFE_HOURS`` in any case.
 """
 
 import re
@@ -31,8 +31,8 @@ _NO_LITE = re.compile(r"DELTA_CANNOT_VACUUM_LITE")
 _LONGER = re.compile(r"low retention period|retentionDurationCheck")
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _UNCHECKED: dict[int, tuple[int, str | None]] = {}
-"""Stores two facts for each session: the number of running steps that have switched off Delta's retention check, and
-the setting's value before these steps.
+"""Two facts for each session, by the session's id: the number of running steps that have switched off Delta's retention
+check, and the value of the setting before these steps.
 """
 _LOCK = threading.Lock()
 
@@ -56,7 +56,7 @@ class DeltaMaintenance:
         """Rewrites small files into larger ones, as ``Maintained`` describes. ``OPTIMIZE`` also clusters the table if
         it has clustering columns.
         """
-        # keeps the metadata of a MERGE out of this commit
+        # so that this commit does not get the metadata of a concurrent MERGE
         with conflicts(_CONFLICT, self.place), undisturbed(self.session):
             metrics = self.session.sql(f"OPTIMIZE {self.name}").collect()[0].metrics
         return StepResult(metrics.numFilesRemoved, metrics.numFilesAdded, metrics.filesRemoved.totalSize)
@@ -72,7 +72,7 @@ class DeltaMaintenance:
         return StepResult()
 
     def clean_up(self) -> StepResult:
-        """Removes files that no version in the retention needs, as ``Maintained`` describes.
+        """Removes files that no version within the retention needs, as ``Maintained`` describes.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT809, a property of the table
@@ -85,7 +85,8 @@ class DeltaMaintenance:
         """Removes files as ``clean_up`` does, with a chosen minimum age for unreferenced files.
 
         Args:
-            safe_hours: The minimum age, with a short retention, of removed files that no version references.
+            safe_hours: With a short retention, the age in hours from which on files that no version references are
+                removed.
 
         Raises:
             TableError: See ``clean_up``.
@@ -115,7 +116,8 @@ class DeltaMaintenance:
         except TableError:
             raise
         except Exception as error:  # raised by PySpark or by Py4J, depending on the session
-            if kind == "LITE" and _NO_LITE.search(str(error)):  # an erasure has removed the beginning of the log
+            # LITE needs the beginning of the log, which an erasure may have removed
+            if kind == "LITE" and _NO_LITE.search(str(error)):
                 return
             if not _LONGER.search(str(error)):
                 raise
@@ -127,8 +129,8 @@ class DeltaMaintenance:
         return int(self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version)
 
     def _removed(self, before: int) -> StepResult:
-        """Returns the number and size of the files that ``VACUUM`` removed after the version ``before``, as the log
-        states them. On some file systems, Delta does not write these numbers to the log.
+        """Returns the number and size of the files that ``VACUUM`` removed after the version ``before``, according to
+        the log. On some file systems, Delta does not write these numbers to the log.
         """
         history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
         files, size = 0, 0
@@ -169,9 +171,9 @@ def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) ->
 
 @contextmanager
 def _unchecked(session: SparkSession) -> Iterator[None]:
-    """Switches off Delta's check of the retention in ``session`` while the block runs.
+    """Switches off Delta's retention check in ``session`` while the block runs.
 
-    Threads of a session share its settings, so the last running step restores the setting.
+    The threads of a session share its settings, so only the step that ends last restores the setting.
     """
     key = id(session)
     with _LOCK:
