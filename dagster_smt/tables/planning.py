@@ -17,8 +17,8 @@ from dagster_smt.tables.written_formats import check_names, written_formats
 
 
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
-    """Returns the plan of ``chain`` on the topic table ``table``. The plan has a schema if the table declares a schema
-    for the values.
+    """Returns the plan of ``chain`` on the topic table ``table``. If the table declares a schema for the values, the
+    plan has a schema.
 
     Args:
         chain: The chain.
@@ -36,8 +36,8 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
     """Plans ``chain`` as ``plan_table`` does, and checks that ``sink`` can store the result.
 
     Raises:
-        PlanError: No record of the table can pass through the chain or be written; or a mask, drop or rename can touch
-            nothing. The last check needs all topics, so it runs only without ``topics``.
+        PlanError: No record of the table can pass through the chain or be written; or a mask, drop or rename cannot
+            touch any record. The last check needs all topics, so it runs only if ``topics`` is empty.
         UnsupportedError: SMT905, the records cannot be written in their format.
     """
     written = written_formats(table, sink)
@@ -54,7 +54,7 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
 
 
 def _check_layout(plan: Plan, sink: TableSink) -> None:
-    """Raises an error if the table format, or the planned columns, do not permit the layout of ``sink``.
+    """Raises an error if the layout of ``sink`` does not suit the table format or the planned columns.
 
     Raises:
         PlanError: SMT559, SMT569.
@@ -67,8 +67,8 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
 
 
 def declared_values(table: TopicTable) -> Schema | None:
-    """Returns the declared schema of the values of ``table`` that the first stage of a chain receives. Returns None if
-    the schema depends on the records.
+    """Returns the schema that the values of ``table`` have before the first stage of a chain, according to the
+    declaration. Returns None if the schema depends on the records.
     """
     if table.row and table.row.physical:
         return Schema(Type.STRUCT, fields=tuple((column.name, column.schema) for column in table.row.physical))
@@ -76,9 +76,9 @@ def declared_values(table: TopicTable) -> Schema | None:
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Returns ``chain`` with a last stage that keeps parts of the record next to the value.
+    """Returns ``chain`` with settings to keep more of a record than its value, if ``sink`` needs more.
 
-    The stage keeps the record's key for tables with keys, and the output topic if the topic determines the table.
+    The chain keeps the record's key if the table has keys. It keeps the output topic if the topic determines the table.
 
     Raises:
         PlanError: SMT701, ``keys='record_key'`` and the format of the keys has no schema; SMT706, arrays are rows.
@@ -98,7 +98,7 @@ def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
 
 
 def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Problem]:
-    """Yields a problem for each property of a record that a stage or a column sets, although ``sink`` cannot store the
+    """Yields a problem for each stage or column that sets a property of a record, if ``sink`` cannot store this
     property.
     """
     if sink.kind != "records":
@@ -114,8 +114,8 @@ def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Proble
 
 
 def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partition"]) -> Iterator[tuple[str, str]]:
-    """Yields each column or stage that sets ``what``, which is the timestamp or the partition of a record. A pair
-    contains the location and the remedy.
+    """Yields a pair for each column or stage that sets the timestamp or the partition of a record; ``what`` states
+    which of the two. The pair contains the location and the remedy.
     """
     for column in table.row.others:
         if column.origin == what and not column.virtual:

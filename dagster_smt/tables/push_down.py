@@ -45,7 +45,8 @@ class Narrowed:
 
     Attributes:
         window: The offsets to read: at most one range for each range of the whole window.
-        unread: The offsets that the run leaves out, by topic and stage. Their records are not counted yet.
+        unread: The offsets that the run leaves out, by topic and stage. The records at these offsets have not been
+            counted yet.
     """
 
     window: Window
@@ -55,15 +56,15 @@ class Narrowed:
 def narrowed(
     window: Window, chain: Chain, table: TopicTable, offsets_at: OffsetsAt | None, *, found_schemas: bool = False
 ) -> Narrowed:
-    """Returns the part of ``window`` that a run must read. The other records would be dropped by the chain in any case.
+    """Returns the part of ``window`` that a run must read. The chain would drop all other records in any case.
 
     Only the beginning and the end of a range are left out. The run reads all records between two records that it needs.
 
     Args:
         window: The window.
         chain: The chain, with the stage that reads columns.
-        table: Its topic table.
-        offsets_at: See ``Source.offsets_at``; None if the source would have to read records for it.
+        table: The topic table.
+        offsets_at: See ``Source.offsets_at``. None if the source would have to read records to answer.
         found_schemas: True if the columns of the sink depend on the records, including the records that a stage drops.
     """
     if table.push_down != "off" and not found_schemas:
@@ -141,13 +142,13 @@ def _offsets(offsets: Intervals) -> str:
 
 def _metadata(table: TopicTable) -> dict[str, Column]:
     """Returns the columns of ``table`` that contain a record's topic, partition, offset or timestamp unchanged, by
-    name.
+    column name.
     """
     columns = {}
     for c in table.row.others:
         if c.origin in _KNOWN and c.schema.default is None:
             columns[c.name] = c
-    # with a schema, a timestamp cannot be compared
+    # a timestamp column with a schema cannot be compared
     moments = set()
     for n, c in columns.items():
         if c.origin == "timestamp" and c.schema.logical is not None:
@@ -162,8 +163,8 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
 def _split(
     place: "RecordPlace", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
-    """Splits the offsets of ``place``. Returns the offsets that the run must read, and for each stage the offsets that
-    the stage would drop.
+    """Splits the offsets of ``place``. Returns the offsets that the run must read, and for each stage the offsets of
+    the records that the stage would drop.
 
     A record is assigned to a stage that drops it only if it certainly reaches that stage, whether its value is null or
     not.
@@ -195,15 +196,17 @@ def _unread(chain: Chain, left: Sequence[tuple[int, Range]]) -> Iterator[Unread]
 
 @dataclass
 class _Times:
-    """A cache of offsets by time. Each time is looked up once for all topics, and only if a stage needs it."""
+    """A cache of offsets by time. For each time, the offsets of all topics are requested once, and only if a stage
+    needs them.
+    """
 
     topics: Sequence[str]
     offsets_at: OffsetsAt | None
     offsets: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
 
     def first(self, place: TopicPartition, millis: int) -> int:
-        """Returns the first offset of ``place`` at or after the time ``millis``. All earlier records are older. Returns
-        0 if the offset is unknown.
+        """Returns the first offset of ``place`` at or after the time ``millis``. All records before this offset are
+        older. Returns 0 if the offset is unknown.
         """
         if self.offsets_at is None or millis <= 0:  # to brokers, negative times have a special meaning
             return 0
@@ -218,7 +221,7 @@ class RecordPlace:
 
     Attributes:
         whole: The offsets.
-        of: The topic and the partition; None for any partition.
+        of: The topic and the partition. None stands for any partition.
         columns: The metadata columns by name.
         times: The first offset of each time.
         null: True if the values are null.
@@ -231,8 +234,8 @@ class RecordPlace:
     null: bool = False
 
     def possible(self, condition: Condition, outcome: bool = True) -> Intervals:
-        """Returns the offsets at which ``condition`` can have the result ``outcome``. Offsets with an unknown result
-        are included.
+        """Returns the offsets at which ``condition`` can have the result ``outcome``. Offsets at which the result is
+        unknown are included.
         """
         if isinstance(condition, NotCondition):
             return self.possible(condition.condition, not outcome)
@@ -269,9 +272,9 @@ class RecordPlace:
         spans = tuple(_spans(test, column, outcome))
         if column.origin == "offset":
             return common(self.whole, spans)
-        if outcome in _answers(test, column, None):  # a timestamp may be null
+        if outcome in _answers(test, column, None):  # the timestamp of a record may be null
             return self.whole
-        # newer records may be stored before older ones, so an upper limit excludes no offset
+        # records may not be in the order of their timestamps, so an upper limit excludes no offset
         return minus(self.whole, [(0, self._first(spans[0][0]) if spans else EVERY)])
 
     def _first(self, millis: int) -> int:
@@ -281,14 +284,16 @@ class RecordPlace:
 
 
 def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
-    """Returns the possible results of ``test`` for ``value``, in records with and without a schema."""
+    """Returns the results that ``test`` can have for ``value``, in records with a schema and in records without a
+    schema.
+    """
     return _answer(test.test, column.schema, value) | _answer(test.test, None, value)
 
 
 def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
-    """Returns the result of ``test`` as a set. If the test raises an error, the set contains True and False.
+    """Returns the result of ``test`` as a set. If the test raises an error, the set contains both True and False.
 
-    The run then reads the records, and they fail with the problem.
+    In that case, the run reads the records, and they fail with the problem.
     """
     try:
         return {test(*of)}

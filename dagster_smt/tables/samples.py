@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: int | None = None) -> list[Sample]:
-    """Returns up to ``limit`` records of ``topic``: the last records of its partitions, or the records from the offset
-    ``start`` onwards.
+    """Returns up to ``limit`` records of ``topic``. These are the last records of the topic's partitions, or, if
+    ``start`` is given, the records from this offset onwards.
 
     Raises:
         TableError: SMT501 or SMT515, the topic does not exist; SMT538, the offsets do not exist.
@@ -71,12 +71,13 @@ def records_of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sa
 
 
 def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) -> Iterator[Sample]:
-    """Yields the records of the given ranges as the brokers send them, up to a point in time.
+    """Yields the records of ``ranges`` as the brokers send them.
 
     Args:
         topics: The cluster.
         ranges: The ranges.
-        until: The time at which reading stops. None: read all records, as long as the brokers send some.
+        until: The time at which reading stops. If None, the function reads all records, unless the brokers stop
+            sending.
     """
     with needs_extras():
         from confluent_kafka import KafkaError, TopicPartition
@@ -93,9 +94,10 @@ def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) 
             for message in consumer.consume(500, timeout=0.5):
                 error = message.error()
                 if until is None and error is not None and error.code() != KafkaError._PARTITION_EOF:
-                    continue  # records after an error are not read
+                    continue  # after an error, no further record of the partition is read
                 if error is not None or message.offset() >= ends.get(message.partition(), 0) - 1:
-                    ends.pop(message.partition(), None)  # the end of the range, or its last requested record
+                    # the message is the end of the range, or the last requested record
+                    ends.pop(message.partition(), None)
                 if error is None:
                     patience = time.monotonic() + topics.timeout
                     yield _sample(message)

@@ -12,7 +12,8 @@ _FILES = {"schema": ".avsc", "descriptor": ".desc"}
 
 
 def with_files(form: Format, folder: Path) -> Format:
-    """Returns ``form`` with the contents of its schema file: an ``.avsc`` file, or a ``.desc`` file from ``protoc``.
+    """Returns ``form`` with the content of its schema file: an ``.avsc`` file, or a ``.desc`` file from ``protoc``. The
+    file's path is relative to ``folder``.
 
     Raises:
         ConfigError: SMT273, a file cannot be read.
@@ -31,7 +32,7 @@ def with_files(form: Format, folder: Path) -> Format:
 
 
 def with_schema(form: Format) -> Format:
-    """Returns ``form`` with the schema that its options name, for formats in ``DESCRIBED``. Without such options,
+    """Returns ``form`` with the schema to which its options refer, for formats in ``DESCRIBED``. Without such options,
     returns ``form`` unchanged.
 
     Raises:

@@ -1,5 +1,5 @@
-"""Determines the columns that a table has after a run. Before a run reads records, it adds columns, widens types, or
-rejects changes.
+"""Determines the columns that a table has after a run. Before the run reads records, columns are added, types are
+widened, or changes are rejected.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ _OF_OLD_DELTA = ("smallint", "int")
 
 @dataclass
 class _Merge:
-    """A comparison of two schemas, which collects the problems."""
+    """A comparison of two schemas. It collects the problems, and determines the common schema."""
 
     evolution: SchemaEvolution
     old_delta: bool = False
@@ -82,7 +82,7 @@ class _Merge:
 
 
 def _holds(old: DataType, new: DataType) -> bool:
-    """Returns True if decimals of the type ``old`` can hold decimals of the type ``new``, so that the column need not
+    """Returns True if a column of the type ``old`` can hold decimals of the type ``new``, so that the type need not
     change.
     """
     if not (isinstance(old, DecimalType) and isinstance(new, DecimalType)):
@@ -91,7 +91,7 @@ def _holds(old: DataType, new: DataType) -> bool:
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:
-    """Returns the type that can hold the values of both ``one`` and ``other``; None if neither can."""
+    """Returns whichever of the types ``one`` and ``other`` can hold the values of both. Returns None if neither can."""
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
         if one.scale == other.scale:
             return max(one, other, key=lambda d: d.precision)
@@ -113,7 +113,7 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
         case_sensitive: True if Spark distinguishes names that differ only in case.
 
     Returns:
-        The columns of the table and the run, in order of appearance. Every column may be null.
+        The columns of the table, followed by the new columns of the run. Every column may be null.
 
     Raises:
         TableError: All problems. SMT521: a column has a different type; SMT526: two columns or fields differ only in
@@ -149,7 +149,8 @@ def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
     for target in schema.fields:
         kind = have.get(target.name)
         if kind is not None and nullable(kind) == nullable(target.dataType) and not target.metadata:
-            columns.append(F.col(quoted(target.name)))  # a cast and an alias would be some thirty calls into the JVM
+            # without a cast and an alias, which take some thirty calls into the JVM
+            columns.append(F.col(quoted(target.name)))
             continue
         if kind is None:
             column = F.lit(None)
@@ -188,8 +189,8 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
 
 
 def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
-    """Yields pairs of fields of the same struct in ``schema`` whose names differ only in case. Each item contains the
-    paths of both fields.
+    """Yields a pair for any two fields of the same struct in ``schema`` whose names differ only in case. The pair
+    contains the paths of both fields.
     """
     for path, struct in all_structs(schema):
         seen: dict[str, str] = {}
@@ -200,10 +201,10 @@ def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
 
 
 def nul_names(schema: StructType, table: str) -> list[Problem]:
-    """Returns a problem for each name in ``schema`` that contains the character NUL. Spark writes such names, but other
-    readers of the table fail.
+    """Returns a problem for each name in ``schema`` that contains the character NUL. Spark can write such names, but
+    other readers of the table would fail.
 
-    ``table`` is the kind of the table, for the messages.
+    ``table`` describes the kind of the table in messages.
     """
     hint = "rename the field with ReplaceField"
     results = []
@@ -239,8 +240,8 @@ def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructTyp
 
 
 def changed_types(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
-    """Yields the columns, and the parts of columns, whose types differ between ``old`` and ``new``. Each is listed with
-    its path for ``ALTER TABLE`` and its new type.
+    """Yields the columns and the parts of columns whose types differ between ``old`` and ``new``. Each item contains
+    the path for ``ALTER TABLE`` and the new type.
     """
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = {f.name: f.dataType for f in old.fields}

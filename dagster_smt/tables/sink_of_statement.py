@@ -1,4 +1,4 @@
-"""Gives a sink the key and the partitions that a statement of its topics names."""
+"""Adds to a sink the key columns and the partitioning that a statement of its topics names."""
 
 from dataclasses import replace
 
@@ -9,12 +9,13 @@ from dagster_smt.tables.topic_table import TopicTable
 
 
 def sink_of_statement(sink: Sink, table: TopicTable) -> Sink:
-    """Returns the sink with the options that the statement of its topics sets: ``keys`` and ``partition_by``.
+    """Returns ``sink`` with the options that the statement of ``table`` sets: ``keys`` and ``partition_by``.
 
-    Nothing in a statement is ignored, so a sink that cannot use them is an error.
+    Nothing in a statement is ignored, so if the sink cannot use these options, this is an error.
 
     Raises:
-        ConfigError: SMT267, the sink has no keys or no partitions, or names others than the statement.
+        ConfigError: SMT267, the sink cannot have keys or partitions, or names keys or partitions that differ from those
+            in the statement.
     """
     problems = []
     if table.primary_key:

@@ -28,8 +28,8 @@ from dagster_smt.tables.topic_table import FileTopics
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """The names of the columns with the coordinates of each row's record. A replay uses these columns to find the rows
-    that it replaces.
+    """The names of the columns that contain the coordinates of each row's record. A replay finds the rows that it
+    replaces by these columns.
     """
 
     topic: str = "_source_topic"
@@ -45,8 +45,8 @@ RECORD_COORDINATES = SourceColumns("source_topic", "partition", "offset")
 """The source columns of a table of records. The partition and the offset are Kafka's own columns."""
 
 MOST_TOPICS = 500
-"""The largest permitted number of target topics. File topics hold a lock for each topic, and most systems let a process
-open only 1,024 files.
+"""The largest permitted number of target topics. A run holds a lock file for each file topic, and most systems permit a
+process to open only 1,024 files.
 """
 SinkKind = Literal["records", "columns"]
 SchemaEvolution = Literal["none", "add", "widen"]
@@ -59,9 +59,9 @@ class Sink:
     Attributes:
         kind: ``records`` (Kafka's columns) or ``columns`` (one column per field of the value).
         schema_evolution: The permitted changes of the table's columns.
-        path: The folder or URI, for sinks that have one.
-        table: The name in a catalog, for sinks that have one.
-        key, value: The formats of written records. None: the formats of the topic table.
+        path: The folder or URI of the sink, if it has one.
+        table: The name of the sink in a catalog, if it has one.
+        key, value: The formats in which keys and values are written. If None, the formats of the topic table.
         storage: The short name of the format.
         replaceable: True if a run can replace committed rows.
     """
@@ -94,14 +94,16 @@ class Sink:
 
     @property
     def folder(self) -> Path | None:
-        """The local folder that contains the sink; None if there is no such folder."""
+        """The local folder that contains the sink. None if the sink is not in a local folder."""
         if self.path and "://" not in str(self.path):
             return Path(self.path)
         return None
 
     @property
     def coordinates(self) -> SourceColumns | None:
-        """The columns with the coordinates of each row's record; None if the sink cannot replace rows."""
+        """The columns with the coordinates of each row's record. None if the sink has no such columns, so that rows
+        cannot be replaced.
+        """
         return None
 
 
@@ -118,10 +120,11 @@ class TableSink(Sink):
         table: Name in a catalog, such as ``lake.orders``; instead of ``path``.
         schema_evolution: Permitted changes of the table's columns: ``none``, ``add`` (new columns and fields) or
             ``widen`` (also wider types).
-        source_columns: Names of the columns for the topic, partition and offset of each row. None omits these columns,
-            so no run can replace rows. Tables of kind ``records`` have Kafka's own columns instead.
-        key, value: For kind ``records`` only: the format in which keys, or values, are written. None: the format of the
-            topic table.
+        source_columns: The names of the columns for the topic, partition and offset of each row. With None, the table
+            lacks these columns, so no run can replace rows. Tables of kind ``records`` have Kafka's own columns
+            instead.
+        key, value: For kind ``records`` only: the formats in which keys and values are written. If None, the formats of
+            the topic table.
         mode: For kind ``columns`` only: ``append`` adds a row for each record; ``upsert`` keeps one row for each key;
             ``scd2`` keeps each version of a key.
         keys: The columns of the key, or ``record_key``: the fields of the record's key.
@@ -131,14 +134,14 @@ class TableSink(Sink):
             column.
         sequence_by: A column that orders the events of a key if they come from several partitions. Without this option,
             offsets order the events, and a key that occurs in two partitions is an error.
-        track: For ``scd2`` only: the columns whose change creates a new version; empty: all columns.
-        unavailable_value: Debezium's ``unavailable.value.placeholder``: if an event has this string in a column, the
-            table keeps the column's value. Empty: there is no placeholder.
+        track: For ``scd2`` only: the columns whose change creates a new version. If empty, all columns.
+        unavailable_value: Debezium's ``unavailable.value.placeholder``. If an event has this string in a column, the
+            table keeps the column's value. If empty, there is no placeholder.
         soft_delete_columns, validity_columns: The names of the columns that ``soft`` and ``scd2`` add.
         partition_by: The partitioning of a new table: columns, or ``year(at)``, ``month(at)``, ``day(at)``,
             ``hour(at)``; on Iceberg also ``bucket(16, id)`` and ``truncate(4, name)``.
-        cluster_by: The columns by which a new table stores similar rows together: Delta's ``CLUSTER BY``, Iceberg's
-            sort order.
+        cluster_by: The columns by which a new table stores similar rows together: ``CLUSTER BY`` in Delta, the sort
+            order in Iceberg.
         properties: Table properties of a new table.
         comment: The description of a new table.
         target_file_size: The size of a new table's files: a number of bytes, or a string such as ``128 MB``.
@@ -268,7 +271,7 @@ table.
 
 
 def per_topic_problems(sink: TableSink) -> list[Problem]:
-    """Returns the problems in the options of ``sink``, whose path or name contains ``{topic}``."""
+    """Returns the problems in the options of ``sink``, if its path or name contains ``{topic}``."""
     problems = []
     if (problem := template_problem(str(sink.path or ""), sink.table)) is not None:
         problems.append(problem)
@@ -327,8 +330,8 @@ def keyed_problems(sink: TableSink) -> list[Problem]:
 
 
 def _append_only_problems(sink: TableSink) -> list[Problem]:
-    """Returns a problem if the properties of ``sink`` forbid changes to existing rows, although the mode of the table
-    changes rows.
+    """Returns a problem if the mode of ``sink`` changes existing rows, although a property of the table forbids such
+    changes.
     """
     problems: list[Problem] = []
     if sink.storage != "delta":
@@ -342,7 +345,7 @@ def _append_only_problems(sink: TableSink) -> list[Problem]:
 
 
 APPEND_ONLY = "delta.appendOnly"
-"""A property of Delta tables. Delta then rejects every statement that changes or removes rows."""
+"""A property of Delta tables. If the property is set, Delta rejects every statement that changes or removes rows."""
 
 
 @dataclass(frozen=True)
@@ -375,7 +378,7 @@ class FileTopicSink(Sink):
     Attributes:
         path: The folder of the topics. A relative path begins where Dagster runs.
         group: The consumer group whose progress is kept next to the topics.
-        key, value: The format in which keys, or values, are written. None: the format of the topic table.
+        key, value: The formats in which keys and values are written. If None, the formats of the topic table.
         max_topics: The largest number of topics that one run may write to. The limit protects against a router that
             takes the topic from an arbitrary field.
     """
@@ -403,9 +406,9 @@ class KafkaSink(Sink):
 
     Attributes:
         topics: The cluster.
-        group: The consumer group whose committed offsets are the progress, on the cluster of the source. Empty: the
-            name of the asset or op.
-        key, value: The format in which keys, or values, are written. None: the format of the topic table.
+        group: The consumer group whose committed offsets store the progress, on the cluster of the source. If empty,
+            the name of the asset or op.
+        key, value: The formats in which keys and values are written. If None, the formats of the topic table.
         max_topics: The largest number of topics that one run may write to. The limit protects against a router that
             takes the topic from an arbitrary field.
     """
@@ -423,7 +426,9 @@ class KafkaSink(Sink):
         return self.topics.place
 
     def of(self, name: str) -> "KafkaSink":
-        """Returns the sink with ``name``, an asset or op, as its consumer group, unless the sink has a group."""
+        """Returns the sink with the consumer group ``name``, unless the sink already has a consumer group. ``name`` is
+        the name of an asset or op.
+        """
         if self.group:
             return self
         return replace(self, group=name)

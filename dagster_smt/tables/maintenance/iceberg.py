@@ -1,9 +1,9 @@
 """Maintenance of Iceberg tables with the procedures of Iceberg's catalog.
 
-The progress of the table must survive when its snapshots are removed. The marker of a run is in the summary of a
-snapshot. So ``anchor`` first stores the marker of the current snapshot in a property.
+The progress of the table must survive the removal of snapshots, although the marker of a run is in the summary of a
+snapshot. So ``anchor`` first stores the marker of the current snapshot in a table property.
 
-The branch of a current run must also stay. Iceberg expires only branches that have an age limit. At least five
+The branch of a running job must also stay. Iceberg expires only branches that have an age limit. At least five
 snapshots of each branch are retained, so the path from the branch back to ``main`` stays as well.
 """
 
@@ -64,8 +64,8 @@ class IcebergMaintenance:
         """Removes old snapshots, as ``Maintained`` describes.
 
         Raises:
-            TableError: SMT805, another writer changed the table at the same time; SMT812, no property contains the
-                marker of the progress, so the snapshot with the marker must stay.
+            TableError: SMT805, another writer changed the table at the same time; SMT812, only a snapshot contains the
+                marker of the progress, so no snapshot may expire.
         """
         if not self.table.anchor():
             hint = "launch the job again when fewer runs are at work"
@@ -89,7 +89,7 @@ class IcebergMaintenance:
             except TableError:
                 raise
             except Exception as error:  # raised by PySpark or by Py4J, depending on the session
-                if not _NO_FOLDER.search(str(error)):  # a table without rows has no data folder
+                if not _NO_FOLDER.search(str(error)):  # the data folder of a table without rows does not exist
                     raise
         return StepResult(removed)
 
@@ -98,7 +98,7 @@ class IcebergMaintenance:
 
     def _location(self) -> str:
         rows = self.session.sql(f"DESCRIBE TABLE EXTENDED {self.name}").collect()
-        # the output lists columns first, which may have this name
+        # a column may also have this name, but the output lists columns first
         locations = [str(row.data_type) for row in rows if row.col_name == "Location"]
         return locations[-1].rstrip("/")
 
@@ -125,8 +125,8 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
 
 
 def _before(hours: float) -> str:
-    """Returns the procedure argument that selects all snapshots and files older than ``hours``. The time is exact,
-    because whole seconds would leave out snapshots of the current second.
+    """Returns the procedure argument that selects all snapshots and files older than ``hours``. The time is exact to a
+    microsecond, because whole seconds would leave out snapshots of the current second.
     """
     moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
     return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}+00:00'"

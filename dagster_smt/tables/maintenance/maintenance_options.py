@@ -1,4 +1,4 @@
-"""The options of a table's maintenance, as plain data (no pyspark here)."""
+"""Describes the options of a table's maintenance as plain data. This module does not import PySpark."""
 
 import re
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ STEPS = ("compact", "manifests", "expire", "clean_up")
 STEPS_OF = {"delta": ("compact", "clean_up"), "iceberg": STEPS}
 """Maps each table format to its maintenance steps. Delta has neither manifests nor snapshots to expire."""
 SAFE_HOURS = 168.0
-"""Delta's own minimum retention in hours. A younger file may belong to a current run, which writes its files before it
-commits them.
+"""Delta's own minimum retention in hours. A younger file may belong to a run that has written the file and not
+committed it yet.
 """
 _RANGES = {
     "retention_hours": (0, 10 * 366 * 24),
-    "retain_last": (5, 100_000),  # the branch of a run has up to three snapshots that main does not have
+    "retain_last": (5, 100_000),  # the branch of a run has up to three snapshots that ``main`` lacks
 }
 _NAME = re.compile(r"(?:\w+|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))*")
 
 
 @dataclass(frozen=True)
 class SmtMaintenance:
-    """The steps of a maintenance job, in their order, and the age of the versions that they remove.
+    """The steps of a maintenance job in their order, and the age of the versions that the steps remove.
 
     Attributes:
         compact: Replace many small files with a few large ones. Delta: ``OPTIMIZE``, with the clustering of the table.
@@ -32,11 +32,11 @@ class SmtMaintenance:
         manifests: Replace many small manifests of an Iceberg table with a few large ones: ``rewrite_manifests``.
         expire: Remove old snapshots of an Iceberg table: ``expire_snapshots``.
         clean_up: Remove the files that no version needs. Delta: ``VACUUM``. Iceberg: ``remove_orphan_files``.
-        retention_hours: The number of hours that old versions stay. A file stays for the same time after the last
-            version that needs it.
+        retention_hours: The number of hours for which old versions stay. A file stays for the same time after the last
+            version that needs it has been replaced.
         allow_short_retention: Permits a retention below 168 hours. Queries of older versions may then fail. Files that
-            no version references stay for 168 hours in any case, because a current run may be about to commit them.
-        retain_last: The number of an Iceberg table's snapshots that stay, whatever their age.
+            no version references stay for 168 hours in any case, because a running job may be about to commit them.
+        retain_last: The number of the last snapshots of an Iceberg table that stay, whatever their age.
 
     Raises:
         ConfigError: SMT800, the retention is below 168 hours; SMT801, a number is out of its range.
@@ -56,7 +56,9 @@ class SmtMaintenance:
             raise ConfigError(problems)
 
     def steps_of(self, sink: Sink) -> tuple[str, ...]:
-        """Returns the steps that are switched on and that the table format supports, in their order."""
+        """Returns the steps for ``sink`` in their order. These are the steps that are switched on and that the table
+        format supports.
+        """
         steps = []
         for step in STEPS_OF[sink.storage]:
             if getattr(self, step):

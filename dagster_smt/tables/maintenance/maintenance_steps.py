@@ -1,4 +1,4 @@
-"""The parts that the maintenance of all table formats shares: results of steps, file sizes and conflicts."""
+"""Contains the parts that the maintenance of all table formats shares: results of steps, file sizes and conflicts."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Maintained(Protocol):
         ...
 
     def sizes(self, small_below: int) -> FileSizes:
-        """Returns the number and size of the files of the current version.
+        """Returns the number and the sizes of the files of the current version.
 
         Args:
             small_below: A file with fewer bytes is small.
@@ -57,7 +57,7 @@ def sizes_of(files: DataFrame, small_below: int) -> FileSizes:
     """Returns the number and the sizes of a table's files.
 
     Args:
-        files: One row for each file, with a column ``size``.
+        files: A data frame with a row for each file. The column ``size`` contains the size of the file.
         small_below: A file with fewer bytes is small.
     """
     small = F.sum(F.when(F.col("size") < F.lit(small_below), 1).otherwise(0))
@@ -67,11 +67,11 @@ def sizes_of(files: DataFrame, small_below: int) -> FileSizes:
 
 @contextmanager
 def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
-    """Converts an error about a concurrent writer, raised by a table format inside the block, into an error of this
+    """Converts errors about a concurrent writer that a table format raises inside the block into errors of this
     package.
 
     Args:
-        pattern: Matches the message of such an error.
+        pattern: A regular expression that matches the message of such an error.
         place: The table.
 
     Raises:

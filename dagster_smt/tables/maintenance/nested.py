@@ -1,7 +1,7 @@
 """Finds tables inside the folder of another table.
 
-``VACUUM`` of the outer table would remove the files of an inner table, because no version of the outer table needs
-them.
+A ``VACUUM`` of the outer table would remove the files of an inner table, because no version of the outer table needs
+these files.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Proposes columns for records that go through a chain. The fields that the chain changes keep the types that JSON
-has.
+"""Proposes columns for records that go through a chain. If the chain changes a field, the proposed column keeps the
+field's JSON type.
 """
 
 import re
@@ -19,10 +19,11 @@ _WORD = re.compile(r"\w+")
 
 
 def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -> Proposal:
-    """Proposes a table as ``propose`` does, for records that go through ``chain``. The fields that the chain changes
-    keep the types that JSON has.
+    """Proposes a table as ``propose`` does, for records that go through ``chain``. If the chain changes a field, the
+    proposed column keeps the field's JSON type.
 
-    For example, a stage that parses a string as a time, or a mask that writes an empty string, expects strings.
+    For example, a stage that parses a string as a time expects a string, and so does a mask that writes an empty
+    string.
 
     Args:
         chain: The chain.
@@ -52,7 +53,9 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
 
 
 def table_of(proposal: Proposal) -> TopicTable | None:
-    """Returns the topic table of ``proposal``. Returns None if its columns come from the records."""
+    """Returns the topic table of ``proposal``. Returns None if the proposal has no columns, so that the columns come
+    from the records.
+    """
     if not proposal.columns:
         return None
     text = proposal.statement("proposal", {"topic": ";".join(proposal.topics)})

@@ -24,7 +24,7 @@ _SINGLE: Mapping[str, Type] = {
     "integer": Type.INT32,
     "long": Type.INT64,
 }
-"""Maps each format of a single value to the type of the column that holds the whole key or value."""
+"""Maps each format of a single value to the type of the column. The column holds the whole key or the whole value."""
 _PREFIX = "key_"
 
 
@@ -38,7 +38,7 @@ class Proposal:
         key, value: The encodings of keys and values.
         columns: The columns of the value, followed by the columns of the key.
         options: The options for ``WITH``, except topics and servers.
-        notes: Ambiguous fields, and fields in which records disagree.
+        notes: Remarks about fields that are ambiguous or in which records disagree.
         remarks: Remarks about the whole table.
         rows: True if an array at the top of a value becomes rows.
     """
@@ -55,7 +55,7 @@ class Proposal:
 
     @property
     def origin(self) -> str:
-        """A phrase with the number of records and the topics on which the proposal is based."""
+        """A phrase that states the basis of the proposal: the number of records and the topics."""
         return f"the last {self.records} records of {', '.join(self.topics)}"
 
     def statement(self, name: str, place: Mapping[str, str]) -> str:
@@ -79,7 +79,7 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
     Args:
         samples: The records.
-        plain: Paths of fields that keep the types of JSON.
+        plain: Paths of fields whose columns keep the JSON type.
         with_key: True if the key also becomes columns.
 
     Raises:
@@ -151,12 +151,14 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
 
 
 def _part(observation: Observation, kind: str) -> Observation:
-    """Returns the part of ``observation`` that concerns values of the type ``kind``."""
+    """Returns the part of ``observation`` that concerns values of the JSON type ``kind``."""
     return Observation(kinds=type(observation.kinds)({kind: observation.kinds[kind]}), fields=observation.fields)
 
 
 def _note_misfits(proposal: Proposal, observation: Values) -> None:
-    """Adds a note to ``proposal`` about values that are not objects. A JSON null is treated as a null value."""
+    """Adds a note to ``proposal`` about those values in ``observation`` that are not objects. A JSON null is treated as
+    a null value.
+    """
     fitting = {"objects", "arrays"} if proposal.rows else {"objects"}
     odd = []
     for group, count in observation.whole.groups.items():
@@ -169,7 +171,7 @@ def _note_misfits(proposal: Proposal, observation: Values) -> None:
 
 
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
-    """Adds columns for the key to ``proposal``, unless the value has the same fields."""
+    """Adds columns for the key of ``samples`` to ``proposal``, unless the value has the same fields."""
     kind = proposal.key.kind
     if kind is None:
         return
@@ -222,8 +224,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _field_with_key(samples: Sequence[Sample]) -> str:
-    """Returns the field of the value that equals the key in all of ``samples`` with both. If there is no such field,
-    returns an empty string.
+    """Returns the field of the value that equals the key in all of ``samples`` that have both a key and a value. If
+    there is no such field, returns an empty string.
     """
     candidates: set[str] | None = None
     for sample in samples:

@@ -9,8 +9,8 @@ from dagster_smt.model.topics.format import FormatKind
 
 _REGISTRY_HEADER = 5
 _MOST_IDS = 2**24
-"""The largest number that is taken for a schema id. Registries number their schemas from 1, so a greater number is
-probably not an id.
+"""The largest number that is interpreted as a schema id. Registries number their schemas from 1, so a greater number is
+probably not a schema id.
 """
 _NUMBERS: dict[int, FormatKind] = {4: "integer", 8: "long"}
 
@@ -20,10 +20,10 @@ class Encoding:
     """The encoding of the sampled keys, or of the sampled values.
 
     Attributes:
-        kind: The format; None if no sampled record has a key, or a value.
+        kind: The format. None if no sampled record has a key (or a value).
         records: The number of records with this encoding.
         fitting: The number of these records that the format can read, if known.
-        ids: The registry's schemas that the records name.
+        ids: The ids of the registry's schemas that the records name.
         note: A remark if the guess is ambiguous.
     """
 
@@ -48,8 +48,8 @@ class Encoding:
 def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     """Guesses the encoding of ``sides``, which are the keys or the values of sampled records.
 
-    If the bytes start with a zero byte and a number of four bytes, the number is the id of a schema in a registry.
-    Otherwise the function tries Connect's envelopes, other JSON, strings, and finally bytes.
+    If the bytes start with a zero byte and a number of four bytes, the number is treated as the id of a schema in a
+    registry. Otherwise the function tries Connect's envelopes, other JSON, strings, and finally bytes.
     """
     present = [side for side in sides if side is not None]
     if not present:

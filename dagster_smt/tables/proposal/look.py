@@ -1,5 +1,5 @@
-"""Reads the last records of topics within a short time. If a broker does not respond, no second request is sent to
-it.
+"""Reads the last records of topics within a short time. If a broker does not respond to a request, it gets no further
+request.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.tables.windows import matching
 
 _MOST_TOPICS = 20
-"""The largest number of topics that are sampled for a topic pattern. More topics add no information about the
+"""The largest number of topics that are sampled for a topic pattern. More topics would add no information about the
 columns.
 """
 _SECONDS = 4.0
@@ -26,7 +26,7 @@ class TopicSamples:
 
     Attributes:
         samples: The last records of the topics, oldest first in each topic.
-        problem: The reason for a lack of samples; empty if there are samples.
+        problem: The reason why there are no samples. Empty if there are samples.
     """
 
     samples: Sequence[Sample] = ()
@@ -40,7 +40,8 @@ class Look:
     Attributes:
         place: The broker or folder of the topics.
         records: The number of records of each topic.
-        silent: The reason why the broker or folder is not asked again.
+        silent: The error because of which the broker or folder gets no further request. Empty if there was no such
+            error.
     """
 
     place: FileTopics | KafkaTopics

@@ -11,12 +11,12 @@ from dagster_smt.model.schema import Schema, Type, date, decimal, optional, time
 from dagster_smt.privacy.patterns import is_personal
 
 EVERYTHING = ""
-"""A value of ``plain`` that replaces all paths: no field is interpreted as a date, a timestamp or a decimal."""
+"""A value for ``plain`` that stands for all paths. No field is then interpreted as a date, a timestamp or a decimal."""
 _TEXT = Schema(Type.STRING, optional=True)
 _MOST_SCALE = 38
 _MANY_NAMES = 20
-"""The number of names above which objects may become a map. The names become keys of the map if each name occurs in few
-of the objects.
+"""The number of field names above which objects may become a map. The field names become keys of the map if each name
+occurs in few of the objects.
 """
 _MOST_NAMES = 500
 
@@ -27,7 +27,7 @@ class Note:
 
     Attributes:
         path: The field, as a path of the value.
-        text: The ambiguity, or how records disagree.
+        text: A description of the ambiguity, or of the differences between records.
         misfits: The number of sampled values that the type cannot read.
     """
 
@@ -41,8 +41,7 @@ class TypeProposal:
     """A proposal of types for a value, field by field.
 
     Attributes:
-        plain: Paths of fields that keep the types of JSON, because a chain was written for these types; or
-            ``EVERYTHING``.
+        plain: Paths of fields whose columns keep the JSON type, because a chain expects this type; or ``EVERYTHING``.
         notes: The notes about guesses.
     """
 
@@ -50,8 +49,8 @@ class TypeProposal:
     notes: list[Note] = field(default_factory=list)
 
     def schema(self, observation: Observation, path: str = "") -> Schema | None:
-        """Returns the type that can read most of the values of ``observation``. Returns None for objects without any
-        field, because no column can hold them.
+        """Returns the type that can read most of the values of ``observation``. For objects without any field, returns
+        None, because no column can hold them.
         """
         groups = observation.groups
         if not groups:
@@ -125,8 +124,8 @@ class TypeProposal:
         return optional(decimal(places))
 
     def _texts_beside_numbers(self, observation: Observation, path: str) -> Schema:
-        """Returns a decimal type for the numbers of ``observation`` that some records write as strings, because a
-        decimal reads both.
+        """Returns a decimal type for the field ``path``, whose numbers some records write as strings. A decimal column
+        reads both numbers and strings.
         """
         texts = observation.groups["texts"]
         digits: list[int] = []
@@ -174,9 +173,9 @@ class TypeProposal:
         return Schema(Type.STRUCT, optional=True, fields=tuple(fields))
 
     def _map(self, observation: Observation, path: str) -> Schema:
-        """Returns a map type for the objects of ``observation``, whose names differ from record to record.
+        """Returns a map type for the objects of ``observation``, whose field names differ from record to record.
 
-        The names become keys of the map, so the proposal shows none of them.
+        The field names become keys of the map, so the proposal shows none of them.
         """
         whole = Observation()
         for inside in observation.fields.values():
@@ -196,14 +195,16 @@ def _decimal(places: int) -> str:
 
 
 def _one_number(observation: Observation, groups: Counter[str]) -> bool:
-    """Returns True if all values of ``observation`` are numbers, and some of these numbers are written as strings."""
+    """Returns True if all values of ``observation`` are numbers, some of which are written as strings. ``groups``
+    counts the values by group.
+    """
     numeric = sum(observation.kinds[kind] for kind in ("decimal", "number", "integer", "large", "fraction"))
     return numeric == groups.total() and len(groups) == 2
 
 
 def _personal(names: Iterable[str]) -> set[str]:
-    """Returns those ``names`` that look like personal data. A statement must not show them, because it shows no
-    data.
+    """Returns those ``names`` that look like personal data. A proposed statement must not show them, because a
+    statement must not show any data.
     """
     return set(filter(is_personal, names))
 

@@ -1,4 +1,4 @@
-"""Proposes columns for values whose schema is in a registry."""
+"""Proposes columns for values whose schema is in a schema registry."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,11 +15,11 @@ _KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent", "json-
 
 
 def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: str) -> Proposal:
-    """Returns ``proposal`` with the columns of the registered schema that the last record names.
+    """Returns ``proposal`` with the columns of a registered schema. The last record of ``samples`` names this schema.
 
     Args:
         proposal: The proposal for these records.
-        samples: The records in order; the last record names the schema.
+        samples: The records in order.
         url: The registry's address.
 
     Raises:
@@ -38,8 +38,8 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
 
 def _format_and_schema(value: bytes, url: str) -> tuple[Format, SchemaWithId]:
-    """Returns the format and the schema of ``value``. The registry is asked for an Avro schema first, then for a
-    Protobuf schema, because a schema id does not show the schema's type.
+    """Returns the format and the schema of ``value``. The function asks the registry for an Avro schema first, and then
+    for a Protobuf schema, because a schema id does not show the type of the schema.
     """
     problem: DataError | None = None
     for kind in _KINDS:

@@ -1,3 +1,3 @@
-"""Rows of topic tables. A statement declares them, a first stage creates them from records, and a last stage converts
-them into records again.
+"""Rows of topic tables. A statement declares the columns, a first stage creates rows from records, and a last stage
+converts rows into records again.
 """

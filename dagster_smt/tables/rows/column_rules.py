@@ -1,5 +1,5 @@
-"""Value rules for metadata columns and header columns. All rules run in Python, and some also run in Spark's Catalyst,
-as far as it has the necessary functions.
+"""Value rules for metadata columns and header columns. All rules can run in Python. Some can also run in Spark's
+Catalyst, if Catalyst has the necessary functions.
 """
 
 from collections.abc import Callable
@@ -135,8 +135,8 @@ class HeaderMap(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderNamed(ValueRule):
-    """A rule that returns the bytes of the header with a certain name. The rule can also return the bytes of all
-    headers with this name as an array.
+    """A rule that returns the bytes of the header with a certain name. If there are several such headers, ``match``
+    determines whether the rule returns one of them or all of them as an array.
     """
 
     key: str
@@ -170,7 +170,9 @@ class HeaderNamed(ValueRule):
 
     @property
     def _place(self) -> int | None:
-        """The position of the header among the headers with the same name, starting at 0; None for the last header."""
+        """The position of the header among the headers with the same name, starting at 0. None stands for the last
+        header.
+        """
         if isinstance(self.match, int):
             return self.match - 1
         if self.match == "first":
@@ -195,8 +197,8 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """Returns the error for a record with several headers of the same name, if the column ``what`` allows only one
-    header.
+    """Returns the error for a record that has several headers of the same name, although the column ``what`` permits
+    only one.
     """
     return data_error("SMT433", f"{what} appears several times", "match first, last or all of them")
 
@@ -205,7 +207,8 @@ def several(what: str) -> Any:
 class Decoded(ValueRule):
     """A rule that decodes a header's bytes into a value.
 
-    If the bytes cannot be decoded, the value is null, or the record fails if the column is strict.
+    If the bytes cannot be decoded, the result depends on the column: the record fails if the column is strict,
+    otherwise the value is null.
 
     With ``many``, the argument is an array with the bytes of several headers, and the result is also an array.
     """
@@ -270,10 +273,10 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """A rule that returns the value of a column that the key also contains. If the key has a different value, the
-    record fails.
+    """A rule that returns the value of a column that is in both the key and the value of a record. If the key and the
+    value differ, the record fails.
 
-    The argument ``there`` is null if the record has no value. In this case, nothing is compared.
+    The argument ``there`` is null if the record has no value. In that case, nothing is compared.
     """
 
     name: str
@@ -306,7 +309,8 @@ def _function(decoder: Decoder, schema: Schema) -> Decode:
 
 @dataclass(frozen=True, slots=True)
 class Mismatched(ValueRule):
-    """A rule that returns True if the key and the value contain different values of a column, else null.
+    """A rule that returns True if the key and the value of a record differ in a column that both contain. Otherwise the
+    rule returns null.
 
     The ledger counts the result. See ``Same``.
     """
@@ -322,9 +326,7 @@ class Mismatched(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Undecoded(ValueRule):
-    """A rule that returns True if a record has bytes that cannot be decoded, else null. The ledger counts the
-    result.
-    """
+    """A rule that returns True if the bytes of a header cannot be decoded, else null. The ledger counts the result."""
 
     many: bool
 

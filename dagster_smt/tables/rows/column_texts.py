@@ -32,10 +32,10 @@ _TABLE_CLAUSES = {
     "UNIQUE": ("(", _APPENDED),
     "CHECK": ("(", "leave it out"),
 }
-"""Maps clauses between a statement's columns to two strings: the token after the clause's name, and the advice for the
-user.
+"""Maps clauses among the columns of a statement to two strings: the token after the clause's name, and the advice for
+the user.
 
-The token tells a clause from a column with the same name.
+The token distinguishes the clause from a column with the same name.
 """
 _COLUMN_CLAUSES = {
     "PRIMARY KEY": _APPENDED,
@@ -46,7 +46,7 @@ _COLUMN_CLAUSES = {
     "REFERENCES": "leave it out",
     "CHECK": "leave it out",
 }
-"""Maps unsupported clauses of a column to the advice for the user."""
+"""Maps a clause of a column that is not supported to the advice for the user."""
 
 
 class _Sql(Dialect):
@@ -125,14 +125,16 @@ class RowParser(ColumnParser):
         return column
 
     def word(self) -> str:
-        """Returns the next token in capitals if it is a keyword; otherwise an empty string."""
+        """Returns the next token in capitals if it is a keyword. Otherwise returns an empty string."""
         token = self.now
         if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             return ""
         return " ".join(self.spelling(token).upper().split())
 
     def refuse_clause(self) -> None:
-        """Notes a problem if the next clause of a column is not supported, and skips the rest of the column."""
+        """Checks whether the next clause of a column is supported. If it is not, notes a problem and skips the rest of
+        the column.
+        """
         if (clause := self.word()) in _COLUMN_CLAUSES:
             self.refuse(clause, _COLUMN_CLAUSES[clause])
 
@@ -142,7 +144,7 @@ class RowParser(ColumnParser):
         raise Skip
 
     def primary_key_of(self, column: Column) -> Column:
-        """Parses what follows ``PRIMARY KEY`` after a column. Only a statement has a primary key."""
+        """Parses the text after ``PRIMARY KEY`` in a column. Only statements can have a primary key."""
         self.at -= 1
         self.refuse("PRIMARY KEY", _COLUMN_CLAUSES["PRIMARY KEY"])
 
@@ -183,8 +185,8 @@ class RowParser(ColumnParser):
 
 
 def _in_small_letters(schema: Schema) -> Schema:
-    """Returns ``schema``, that of ksqlDB's header list, with the field names of this package. ksqlDB's own names are
-    ``KEY`` and ``VALUE``.
+    """Returns ``schema``, the schema of a ksqlDB header list, with the field names of this package. ksqlDB's own names
+    are ``KEY`` and ``VALUE``.
     """
     item = schema.values
     if item is None or schema.type is not Type.ARRAY or set(item.by_name) != {"KEY", "VALUE"}:
@@ -197,7 +199,7 @@ Declaration = str | Mapping[str, Any] | Sequence[Any]
 
 
 def parse_columns(declaration: Declaration, place: str = "columns") -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Parses ``declaration``. Returns its columns, and the names of the columns that ``KEY`` puts into the key.
+    """Parses ``declaration``. Returns the columns, and the names of those columns that ``KEY`` puts into the key.
 
     Args:
         declaration: A column list; a mapping of names to strings or options; or ``Column`` objects.
@@ -229,7 +231,9 @@ def _finished(
 
 
 def _from_options(name: str, declaration: Any, place: str, keys: list[str], problems: list[Problem]) -> Column | None:
-    """Creates the column ``name`` from its entry in a mapping, and notes the entry's problems."""
+    """Creates the column ``name`` from ``declaration``, the entry of the column in a mapping. Adds the problems of the
+    entry to ``problems``.
+    """
     if isinstance(declaration, str):
         options = {"type": declaration}
     elif isinstance(declaration, Mapping):
@@ -254,7 +258,7 @@ def _from_options(name: str, declaration: Any, place: str, keys: list[str], prob
 
 
 def _with_source(column: Column, options: Mapping[str, Any], place: str, problems: list[Problem]) -> Column:
-    """Returns ``column`` with those ``options`` that describe the source of its values."""
+    """Returns ``column`` with the source of its values, which some of the ``options`` describe."""
     sources = []
     for option in ("metadata", "headers", "header"):
         if options.get(option) not in (None, False):

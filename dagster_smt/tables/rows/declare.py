@@ -24,8 +24,8 @@ def declared_row(
     """Returns the row that the columns of a topic table declare.
 
     Args:
-        columns: As in ``parse_columns``. Columns marked ``KEY`` are only in the key, as in ksqlDB.
-        key_fields, prefix, include, verify: As in ``Row``.
+        columns: The declaration; see ``parse_columns``. Columns marked ``KEY`` are only in the key, as in ksqlDB.
+        key_fields, prefix, include, verify: The options of the key columns; see ``Row``.
 
     Raises:
         ConfigError: All problems of the declaration: SMT250 to SMT253, SMT260 to SMT268.
@@ -79,8 +79,8 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
 
 
 def _key_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema of the key of ``row``: a struct of the key columns. For ksqlDB's single key column, returns
-    the column's schema without a struct.
+    """Returns the schema of the key of ``row``, which is a struct of the key columns. If ``form`` holds a single key
+    column without a struct, as in ksqlDB, returns the schema of this column.
     """
     if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
         return optional(row.key_column.schema)
@@ -88,8 +88,8 @@ def _key_schema(row: Row, form: Format) -> Schema | None:
 
 
 def _value_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema of the value: a struct of the value columns. If ``form`` holds a single column without a
-    struct, returns the schema of the only column.
+    """Returns the schema of the value of ``row``, which is a struct of the value columns. If ``form`` holds a single
+    column without a struct, returns the schema of this column.
     """
     schema = row.value_schema()
     if schema is None or not form.is_column or len(schema.fields) != 1:
@@ -98,7 +98,7 @@ def _value_schema(row: Row, form: Format) -> Schema | None:
 
 
 def _only_column(row: Row, form: Format) -> Iterator[Problem]:
-    """Yields a problem if ``form`` requires a single column, but the row has several columns or none."""
+    """Yields a problem if ``form`` requires exactly one column, but ``row`` has several columns or none."""
     columns = row.value_schema()
     if form.is_column and (columns is None or len(columns.fields) != 1):
         count = 0 if columns is None else len(columns.fields)
@@ -107,7 +107,7 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
 
 
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
-    """Yields a problem if the schema of ``form`` is unknown, because every record would fail."""
+    """Yields a problem if the schema of ``form`` is unknown. Without a schema, every record would fail."""
     if form.kind in DESCRIBED and form.schema is None:
         if form.kind == "avro":
             options = "avro.schema"
@@ -118,7 +118,8 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
 
 
 def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
-    """Yields a problem for each timestamp column of ``row`` whose unit in Avro may be milliseconds or microseconds.
+    """Yields a problem for each timestamp column of ``row`` whose unit in Avro could be either milliseconds or
+    microseconds.
 
     Only the declaration can state the unit.
     """
@@ -155,8 +156,8 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
 
 
 def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
-    """Returns the change data format ``form`` with the parts that the columns read: the row, and metadata of the
-    change.
+    """Returns the change data format ``form``, restricted to the parts that the columns of ``row`` read: the row, and
+    metadata of the change.
     """
     inside = row.value_schema()
     if inside is None or (form.schema is not None and ROW not in form.schema.by_name):
@@ -177,8 +178,9 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 def _texts(form: Format) -> Format:
     """Returns ``form`` with the spelling of dates and times that declared columns expect.
 
-    By default, dates and times are strings, as people and Flink write them. Debezium's messages come from Connect's
-    converter, so they use the converter's numbers and base64. Options of the format take precedence.
+    By default, dates and times are strings, in the form that people and Flink write. Debezium's messages come from
+    Connect's converter, so they use the numbers and the base64 of that converter. Options of the format take
+    precedence.
     """
     usual = "CONNECT" if form.kind == "debezium-json" else "SQL"
     return replace(form, options={MOMENTS: usual, **form.settings})
@@ -187,7 +189,8 @@ def _texts(form: Format) -> Format:
 def _declared(side: str, form: Format, schema: Schema | None, problems: list[Problem]) -> Format:
     if schema is None:
         return form
-    if form.kind in SELF_DESCRIBED or form.described:  # the records' own schemas are fitted to the columns
+    # such records have their own schemas, which are fitted to the columns
+    if form.kind in SELF_DESCRIBED or form.described:
         return form
     if form.kind in DESCRIBED and form.schema in (None, schema):
         return replace(form, schema=schema)
@@ -198,12 +201,12 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
         form = _texts(form)
         problems += _odd_maps(f"{side}.format json", form, schema)
         return replace(form, kind="json_schema", schema=schema)
-    # Flink's raw and ksqlDB's kafka formats depend on the column's type
+    # the formats raw (Flink) and kafka (ksqlDB) depend on the column's type
     if form.kind == "bytes" and len(schema.fields) == 1:
         only = schema.fields[0][1]
         form = replace(form, kind=_BY_TYPE.get(only.type, form.kind) if only.logical is None else form.kind)
     place = f"{side}.format {form.kind}"
-    if form.kind == "json_schema" and form.schema == schema:  # the schema has been set before
+    if form.kind == "json_schema" and form.schema == schema:  # the schema has already been set
         return form
     if form.kind in WHOLE:
         fitting = []
@@ -220,8 +223,8 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
 
 
 def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
-    """Returns the problem of ``form``, a format for single values, if there are several columns or a column of an
-    unsuitable type.
+    """Returns the problem of ``form``, a format for single values, if there are several columns or if the type of the
+    only column is unsuitable.
     """
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
     names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)
@@ -240,7 +243,8 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
 def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
     """Yields a problem for each map in ``schema`` whose keys are not strings.
 
-    Keys of JSON objects are always strings. Only Connect's converter can write other keys, as a list of pairs.
+    The keys of a JSON object are always strings. Only Connect's converter can write maps with different keys, as a list
+    of pairs.
     """
     if not form.text_standard:
         return
@@ -271,7 +275,7 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
 
 
 def described_format(form: Format) -> Format:
-    """Returns ``form`` with the schema that its options name; see ``tables.schema_files``."""
+    """Returns ``form`` with the schema to which its options refer; see ``tables.schema_files``."""
     from dagster_smt.tables.schema_files import with_schema  # loads fastavro
 
     return with_schema(form)

@@ -1,9 +1,9 @@
 """Converts the bytes of a header into a value, and a value into bytes.
 
-``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES`` and ``DOUBLE_FROM_BYTES`` follow the KLIP "Kafka headers": a ``ByteBuffer`` of
-exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` follow ksqlDB's ``FROM_BYTES``. The decoders for
-short, float, boolean and ``uuid`` read the bytes of Kafka's serializers. The decoder ``simple`` reads the bytes of
-``SimpleHeaderConverter``.
+``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES`` and ``DOUBLE_FROM_BYTES`` follow the KLIP "Kafka headers", which requires a
+``ByteBuffer`` of exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` follow ksqlDB's ``FROM_BYTES``.
+The decoders for short, float, boolean and ``uuid`` read the bytes of Kafka's serializers. The decoder ``simple`` reads
+the bytes of ``SimpleHeaderConverter``.
 """
 
 import base64
@@ -58,8 +58,8 @@ def decode_function(decoder: Decoder, schema: Schema) -> Decode:
 
 
 def encode_function(decoder: Decoder, schema: Schema) -> Encode:
-    """Returns the inverse function of ``decode_function``. It encodes a value of the type ``schema`` into bytes that
-    decode to the same value.
+    """Returns the inverse function of ``decode_function``. The function encodes a value of the type ``schema`` into
+    bytes that decode to the same value.
     """
     if decoder.name in _NUMBERS:
         return _number(decoder)[1]
@@ -82,7 +82,9 @@ def _number(decoder: Decoder) -> tuple[Decode, Encode]:
 
 
 def _uuid(data: bytes) -> str:
-    """Decodes ``data`` into a UUID. The bytes are 16 bytes, or a string that Kafka's ``UUIDSerializer`` has written."""
+    """Decodes ``data`` into a UUID. ``data`` consists of the UUID's 16 bytes, or of the string that Kafka's
+    ``UUIDSerializer`` writes.
+    """
     return str(uuid.UUID(bytes=data) if len(data) == 16 else uuid.UUID(data.decode("ascii")))
 
 
@@ -99,9 +101,10 @@ def _json(schema: Schema) -> Decode:
 
 
 def _simple(schema: Schema) -> Decode:
-    """Returns a function that reads a literal as Connect does, and converts it into a value of the type ``schema``.
+    """Returns a function that parses a literal as Connect's ``SimpleHeaderConverter`` does, and converts it into a
+    value of the type ``schema``.
 
-    A narrower integer fits into a wider column, and any literal fits into a string.
+    An integer fits into a column with a wider integer type, and any literal fits into a string column.
     """
     bits = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 

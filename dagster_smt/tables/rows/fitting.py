@@ -1,9 +1,9 @@
 """Reads records with their own schemas into declared columns. A column gets the field of the same name, converted into
 the declared type.
 
-The rules are Avro's rules for a writer's schema and a reader's schema: fields match by name, numbers
-become wider, and missing fields are null. Only integers of 32 bits are narrowed, to 8 or 16 bits, because Flink writes
-such integers as 32 bits.
+The rules are Avro's rules for a writer's schema and a reader's schema: fields are matched by name, numbers may become
+wider, and missing fields become null. Only integers of 32 bits may become narrower, with 8 or 16 bits, because Flink
+writes such integers as 32 bits.
 """
 
 from dataclasses import dataclass, replace
@@ -47,8 +47,8 @@ class Widened(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NarrowedNumber(ValueRule):
-    """A rule that converts an integer into 8 or 16 bits, because Avro and Protobuf have no such type. A number that is
-    out of range is an error.
+    """A rule that converts an integer into one of 8 or 16 bits, because Avro and Protobuf have no such types. A number
+    that is out of range is an error.
     """
 
     schema: Schema
@@ -83,8 +83,8 @@ class NarrowedNumber(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Digits(ValueRule):
-    """A rule that fits a decimal into a column with fewer digits. A decimal with more digits than the column is an
-    error.
+    """A rule that fits a decimal into a column with fewer digits. If the decimal has more digits than the column
+    permits, this is an error.
     """
 
     schema: Schema
@@ -106,7 +106,7 @@ class Digits(ValueRule):
         return Decimal(10 ** (precision - scale))
 
     def python(self, value: Any) -> Any:
-        if value is not None and value.copy_abs() >= self._limit:  # abs() would round
+        if value is not None and value.copy_abs() >= self._limit:  # abs() would round the decimal
             raise self.failure()
         return value
 
@@ -127,10 +127,10 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
     """Converts ``node``, a field of a record's own schema, into a column of the declared schema.
 
     Args:
-        node: The field; None if the records do not have it.
+        node: The field. None if the records do not have the field.
         schema: The declared type.
         name: The name of the column in messages.
-        parent: The struct around the field; None if that struct is never null.
+        parent: The struct that contains the field. None if that struct is never null.
 
     Raises:
         PlanError: SMT443, the field has an unsuitable type, or is missing although the column is not nullable.
@@ -163,7 +163,7 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
 
 
 def _loses_digits(one: Schema, other: Schema) -> bool:
-    """Returns True if a decimal of the schema ``one`` may have more digits than the schema ``other`` permits."""
+    """Returns True if a decimal with the schema ``one`` may have more digits than the schema ``other`` permits."""
     if other.logical != "Decimal" or other.precision in (None, MAX_DIGITS):
         return False
     return one.precision is None or one.precision > other.precision

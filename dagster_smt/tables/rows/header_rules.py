@@ -16,10 +16,10 @@ from dagster_smt.values.value_rule import PythonRule
 @dataclass(frozen=True, slots=True)
 class PutHeader(PythonRule):
     """A rule that writes a column's value into a header, if the value differs from the header that was read. The result
-    is the list of headers.
+    is the list of the record's headers.
 
-    A changed value replaces the last header of the name. The other headers of that name are removed, because they would
-    still contain the value before the change.
+    A changed value replaces the last header with the name. The other headers with this name are removed, because they
+    would still contain the old value.
     """
 
     key: str
@@ -59,8 +59,8 @@ class PutHeader(PythonRule):
 
 
 def _in_place(headers: Sequence[Header], key: str, own: list[Header]) -> list[Header]:
-    """Returns ``headers`` with the headers in ``own`` instead of the last header called ``key``. The other headers
-    called ``key`` are removed.
+    """Returns ``headers`` with ``own`` in place of the last header called ``key``. The other headers called ``key`` are
+    removed.
     """
     places = []
     for number, header in enumerate(headers):
@@ -85,7 +85,7 @@ class NoHeaders(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HeadersFrom(PythonRule):
-    """A rule that writes the headers from a column with all headers, if a stage has changed the column. The column is a
+    """A rule that writes all headers of a record from one column, if a stage has changed the column. The column is a
     list of pairs, or a map from names to values.
     """
 

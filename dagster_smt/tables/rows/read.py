@@ -42,7 +42,7 @@ _PARTS: dict[str, Part] = {
     "timestamp-type": "timestamp_type",
     "leader-epoch": "leader_epoch",
 }
-"""Maps the origin of a column to the part of the record from which it is read."""
+"""Maps the origin of a column to the part of the record from which the column is read."""
 _CELLS = {"timestamp-type": "timestamp_type", "leader-epoch": "leader_epoch"}
 _CASTS: dict[tuple[str, Any], Rule] = {
     ("partition", Type.INT64): AsLong(),
@@ -54,7 +54,9 @@ _CASTS: dict[tuple[str, Any], Rule] = {
 
 
 class ReadRow(RowTransform):
-    """Replaces the value with a row of the topic table, whose columns come from value, key, metadata and headers."""
+    """Replaces the value with a row of the topic table. The columns of the row come from the record's value, key,
+    metadata and headers.
+    """
 
     purpose = "reading the columns of a topic table"
     form: Format = option("The format of the values.", Format())
@@ -143,7 +145,7 @@ class ReadRow(RowTransform):
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
         """Returns two expressions: the value of ``column`` in the key, and a condition that is true if the record has a
-        value to compare.
+        value with which it can be compared.
 
         The first expression is null if the key is null.
         """
@@ -204,7 +206,8 @@ def _adding(
             if name in value:
                 raise _exists(name)
             result = make(record)
-            value[name] = int(result) if type(result) is JavaDate else result  # without a schema, dates are numbers
+            # in a record without a schema, a date is a number
+            value[name] = int(result) if type(result) is JavaDate else result
         record.dirty |= VALUE_DIRTY
         for bit, when in touches:
             record.touched |= bit if when is None or when(record) is not None else 0
@@ -232,7 +235,7 @@ def _opened(node: Node) -> Group:
 
 
 def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> dict[str, Node]:
-    """Returns those fields of a record's value for which ``declared`` has no column."""
+    """Returns those fields of ``node``, a record's value, for which ``declared`` has no column."""
     if node.schema.type is not Type.STRUCT:
         raise refuse(
             "SMT434", "the value is not a struct, so it cannot have columns", "declare one physical column for it"
@@ -247,7 +250,7 @@ def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> d
 
 
 def _field(node: Node | None, name: str) -> Node | None:
-    """Returns the field ``name`` of a key or value. If the key or value is not a struct, it is returned itself."""
+    """Returns the field ``name`` of ``node``, a key or value. If ``node`` is not a struct, returns ``node`` itself."""
     if node is None:
         return None
     if node.schema.type is not Type.STRUCT:

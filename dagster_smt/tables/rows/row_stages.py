@@ -1,5 +1,5 @@
-"""Adds stages to a chain over a topic table with columns. A first stage creates rows, and a last stage converts rows
-into records again.
+"""Adds stages to a chain over a topic table with columns. The first stage converts records into rows, and the last
+stage converts rows into records again.
 """
 
 from dataclasses import dataclass, replace
@@ -42,8 +42,9 @@ def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | 
     Args:
         chain: The chain, with or without these stages.
         table: The topic table.
-        kind: ``columns``: the rows are written; ``records``: the rows become records again.
-        written: The format of written values; None: the format of the topic table.
+        kind: The kind of the sink. With ``columns``, the rows are written. With ``records``, the rows become records
+            again.
+        written: The format of written values. If None, the format of the topic table.
     """
     row = table.row
     if not row:

@@ -1,4 +1,4 @@
-"""The base class of the two stages that a topic table with columns adds to a chain."""
+"""Contains the base class of the two stages that a topic table with columns adds to a chain."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class RowTransform(CodeTransform):
 
     @property
     def sides(self) -> Parts:
-        """The parts of the record that the stage reads. The stage reads the key only if the key holds columns."""
+        """The parts of the record that the stage reads. The key is included only if columns come from the key."""
         return frozenset({"value", "key"} if self.row.key_fields else {"value"})
 
     def configured(self) -> dict[str, Any]:

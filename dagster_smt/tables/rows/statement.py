@@ -1,7 +1,7 @@
 """Parses Flink's and ksqlDB's ``CREATE TABLE`` and ``CREATE STREAM`` statements into topic tables.
 
-Nothing in a statement is ignored: a clause or option that this package does not support is an error that names the
-clause or option. Names keep their case, also in ksqlDB's statements.
+Nothing in a statement is ignored. If this package does not support a clause or option, the error names the clause or
+option. Names keep their case, even in ksqlDB's statements.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _AFTER = {
 }
 _KINDS = ("TABLE", "STREAM")
 _PSEUDO = {"ROWTIME": "timestamp", "ROWPARTITION": "partition", "ROWOFFSET": "offset"}
-"""Maps each pseudo column of ksqlDB to the metadata of a record that it stands for."""
+"""Maps each pseudo column of ksqlDB to the metadata of a record that the column contains."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Statement:
         name: The table's name.
         columns: The columns.
         keys: The columns that ksqlDB's ``KEY`` puts into the key.
-        options: The options in ``WITH``, with keys as written.
+        options: The options in ``WITH``, with their keys as the statement spells them.
         primary_key: The columns of ``PRIMARY KEY (…) NOT ENFORCED``.
         partitioned_by: The entries of ``PARTITIONED BY``, such as ``day(at)``.
     """
@@ -91,7 +91,7 @@ class _Parser(RowParser):
         """
         token, word = self.now, self.word()
         if self.primary_key_clause():
-            raise Skip  # the clause is no column, and skipping it is no problem
+            raise Skip  # the clause is not a column, so it is skipped without a problem
         column = super().row_column()
         if self.stream and word in _PSEUDO and column.source is None:
             hint = f"declare it METADATA FROM '{_PSEUDO[word]}', or put the name of a field into backticks"
@@ -121,12 +121,14 @@ class _Parser(RowParser):
         return True
 
     def primary_key_of(self, column: Column) -> Column:
-        """See ``RowParser``."""
+        """Parses ``PRIMARY KEY`` in a column. See ``RowParser``."""
         self.enforced([column.name])
         return column
 
     def enforced(self, names: list[str]) -> None:
-        """Takes the words ``NOT ENFORCED`` after a primary key. A topic cannot enforce a key."""
+        """Consumes the words ``NOT ENFORCED`` after a primary key with the columns ``names``. Without these words,
+        notes a problem, because a topic cannot enforce a key.
+        """
         following = self.tokens[self.at : self.at + 2]
         if [self.spelling(token).upper() for token in following] != ["NOT", "ENFORCED"]:
             hint = "write PRIMARY KEY (…) NOT ENFORCED, as Flink does; ksqlDB's key column of a record is marked KEY"
@@ -137,14 +139,16 @@ class _Parser(RowParser):
         self.primary_key += names
 
     def check_primary_key(self, columns: list[Column]) -> None:
-        """Notes the key columns that the statement does not declare."""
+        """Notes a problem for each column of the primary key that is not among ``columns``."""
         known = {column.name for column in columns}
         for name in self.primary_key:
             if name not in known:
                 self.note("SMT267", f"PRIMARY KEY ({name}): there is no such column", "name a column of the statement")
 
     def partitions(self) -> list[str]:
-        """Parses the columns and transforms of ``PARTITIONED BY``, as the sink's option ``partition_by`` has them."""
+        """Parses the columns and transforms of ``PARTITIONED BY``, and returns them in the spelling of the sink's
+        option ``partition_by``.
+        """
         entries, depth = [], 0
         if not self.take(TokenType.L_PAREN):
             self.refuse(

@@ -1,6 +1,4 @@
-"""Reads the options in a statement's ``WITH``. The supported options are options of Flink's Kafka connector and of
-ksqlDB.
-"""
+"""Reads the options in a statement's ``WITH``. It supports options of Flink's Kafka connector and of ksqlDB."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -30,7 +28,9 @@ _NOT_DONE_OF_FORMATS = {
     "database.include": "declare a column METADATA FROM 'value.database', and drop the others with Filter",
     "table.include": "declare a column METADATA FROM 'value.table', and drop the others with Filter",
 }
-"""Options of any format that this package does not support. Flink's default, ``false``, is accepted."""
+"""Maps format options that this package does not support to the advice for the user. Flink's default value ``false`` is
+accepted.
+"""
 _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "sink.delivery-guarantee": ("at-least-once",),
     "sink.partitioner": ("default",),
@@ -44,12 +44,13 @@ _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "properties.enable.auto.commit": ("false",),
     "scan.topic-partition-discovery.interval": (),
 }
-"""Maps options that request what runs do in any case to the values that request it. An empty tuple accepts any value.
+"""Maps an option to the values that request what runs do in any case. An empty tuple accepts any value.
 
-The case of the values is ignored. For example, each run finds new partitions.
+The case of the values is ignored. An example is an option that requests the discovery of new partitions, because each
+run finds new partitions.
 """
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
-"""Maps the words with which ksqlDB names a delimiter to the delimiter."""
+"""Maps the words that ksqlDB uses for delimiters to the delimiters."""
 _FORMATS = {
     "json": "json",
     "csv": "csv",
@@ -65,16 +66,16 @@ _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 
 @dataclass
 class _Options:
-    """The options of a statement, while they are converted into arguments of a topic table. An option that is left at
-    the end is an error.
+    """The options of a statement while they are converted into arguments of a topic table. If an option is left at the
+    end, this is an error.
     """
 
     left: dict[str, str]
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, *names: str) -> str | None:
-        """Removes an option that may have any of ``names``, and returns its value. The names of ksqlDB's options ignore
-        case.
+        """Removes an option that may have any of ``names``, and returns its value. For options of ksqlDB, the case of
+        the name is ignored.
         """
         for name in names:
             keys = []
@@ -86,7 +87,9 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Removes options that request the default behaviour according to ``known``, including options of a format."""
+        """Removes those options that request the behaviour that runs have in any case, according to ``known``. Options
+        of a format are included.
+        """
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")
             words = known.get(name, known.get(name.upper()))
@@ -102,12 +105,12 @@ class _Options:
         return options
 
     def wrong(self, option: str, statement: str, hint: str) -> None:
-        """Notes a problem with the option ``option``, which is not supported."""
+        """Notes the problem that ``option`` or its value is not supported."""
         self.problems.append(Problem("SMT270", f"WITH '{option}'", statement, hint))
 
     def chosen(self, option: str, value: str | None, known: Mapping[str, Any]) -> Any:
-        """Returns the entry of ``known`` for ``value``, the value of an option. Returns None if the option is absent or
-        wrong.
+        """Returns the entry of ``known`` for ``value``, the value of ``option``. Returns None if the option is absent,
+        or if its value is wrong.
         """
         if value is None:
             return None
@@ -152,7 +155,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
 
 
 def _columns(statement: Statement, options: _Options) -> tuple[Column, ...]:
-    """Returns the statement's columns, with settings from ``header.<column>.decode`` and similar options."""
+    """Returns the columns of ``statement``, with the settings from ``header.<column>.decode`` and similar options."""
     settings: dict[str, dict[str, str]] = {}
     for key, value in {**options.below("header."), **options.below("headers.")}.items():
         name, _, word = key.rpartition(".")
@@ -183,7 +186,7 @@ def _with_settings(column: Column, settings: Mapping[str, str], options: _Option
 
 
 def _formats(options: _Options, arguments: dict[str, Any]) -> None:
-    # Flink's option format applies to the value, ksqlDB's to key and value
+    # in Flink, the option ``format`` applies only to the value; in ksqlDB, it applies to key and value
     value = options.take("value.format", "format", "VALUE_FORMAT")
     both = options.take("FORMAT")
     value, key = value or both, options.take("key.format", "KEY_FORMAT") or both
@@ -199,11 +202,11 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
-    """Removes Flink's option ``timestamp_mapping.legacy`` from ``options``. Its value must be ``false``, and no column
+    """Removes Flink's option ``timestamp_mapping.legacy`` from ``options``. The option must be ``false``, and no column
     may be a timestamp without a time zone.
 
-    For timestamps with a time zone, this mapping equals what this package writes. For timestamps without a time zone,
-    the mapping uses ``local-timestamp-millis``, which Connect's converter reads as a plain number.
+    For timestamps with a time zone, this setting writes the same data as this package. For timestamps without a time
+    zone, it uses ``local-timestamp-millis``, which Connect's converter reads as a plain number.
     """
     for name in (f"{prefix}timestamp_mapping.legacy" for prefix in prefixes):
         if (options.left.get(name) or "").lower() != "false":
@@ -232,7 +235,7 @@ def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
 def _wrapping(options: _Options, kind: str) -> dict[str, str]:
     """Returns the format option that corresponds to ksqlDB's ``WRAP_SINGLE_VALUE`` in ``options``.
 
-    The option determines whether a single column is a field of the value, or the whole value.
+    The format option determines whether a single column is a field of the value, or the whole value.
     """
     word = (options.take("WRAP_SINGLE_VALUE") or "").lower()
     if word not in ("", "true", "false"):
@@ -267,7 +270,7 @@ def _key(statement: Statement, options: _Options, arguments: dict[str, Any]) -> 
     if statement.keys:
         arguments["key_fields"] = (*arguments["key_fields"], *statement.keys)
         arguments["value_fields_include"] = "EXCEPT_KEY"
-        if "key" not in arguments:  # ksqlDB reads a KEY column without KEY_FORMAT in this way
+        if "key" not in arguments:  # ksqlDB uses the format kafka for a KEY column if KEY_FORMAT is missing
             arguments |= {"key": _FORMATS["kafka"], "key_options": {}}
     arguments["key_fields_prefix"] = options.take("key.fields-prefix") or ""
     verify = (options.take("fields.verify-integrity") or "false").lower()
@@ -275,8 +278,8 @@ def _key(statement: Statement, options: _Options, arguments: dict[str, Any]) -> 
 
 
 def _names(text: str, options: _Options) -> tuple[str, ...]:
-    """Parses the names in ``text``, a value of ``key.fields``. Semicolons separate the names, and names with unusual
-    characters are in backticks.
+    """Parses the names in ``text``, the value of ``key.fields``. The names are separated by semicolons, and names with
+    unusual characters are in backticks.
     """
     names = []
     for part in _NAME.finditer(text):
@@ -297,10 +300,8 @@ def _push_down(options: _Options) -> str:
 
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
-    """Removes the client option ``auto.offset.reset`` from ``properties``, unless the start is a group's committed
-    offsets.
-
-    ``scan.startup.mode`` sets the start.
+    """Removes the client option ``auto.offset.reset`` from ``properties``, because ``scan.startup.mode`` determines the
+    start. The option stays if the start is the committed offsets of a group.
     """
     if options.left.get("scan.startup.mode") == "group-offsets":
         return

@@ -32,10 +32,11 @@ class WriteRow(RowTransform):
     """Writes the columns of a row to the parts of the record that the topic table declares: key, value, headers,
     timestamp and partition.
 
-    A record without a key keeps no key. An unchanged column writes nothing, so headers keep their bytes, including the
-    changes that stages have made to the headers. If the chain drops the column of a header, the header is dropped; a
-    dropped timestamp is null. Columns that hold all headers are written first, so a column for a single header takes
-    precedence. If a partition is null or dropped, the topic chooses the partition.
+    A record without a key still has no key afterwards. A column that no stage has changed writes nothing, so headers
+    keep their bytes, and changes that stages have made to the headers themselves stay. If the chain drops the column of
+    a header, the header is removed. If it drops the column of the timestamp, the timestamp is null. Columns that hold
+    all headers are written first, so a column for a single header takes precedence. If the column of the partition is
+    null or has been dropped, the topic chooses the partition.
     """
 
     purpose = "writing the columns of a topic table"
@@ -159,14 +160,14 @@ class WriteRow(RowTransform):
 
 
 def _is_partition(column: Column) -> bool:
-    """Returns True if ``column`` is the partition in the partition's own type. A column with a different type is only
-    read, never written.
+    """Returns True if ``column`` is the partition of the record and has Kafka's type for partitions. A column with a
+    different type is only read, never written.
     """
     return column.origin == "partition" and column.schema.type is Type.INT32
 
 
 def _metadata(column: Column, cell: Cell) -> Expr:
-    """Returns an expression that converts the value of ``column`` into a record's timestamp or partition."""
+    """Returns an expression that converts ``cell``, the value of ``column``, into a record's timestamp or partition."""
     rule = _RULES[column.origin].get(cell.schema.logical or cell.schema.type.value)
     if rule is None:
         raise refuse(*_other(column.origin, column.name, cell.schema.label))
@@ -174,7 +175,9 @@ def _metadata(column: Column, cell: Cell) -> Expr:
 
 
 def _number(origin: str, name: str, value: Any) -> int | None:
-    """Returns the timestamp or the partition of a record without a schema, taken from ``value``."""
+    """Returns the timestamp or the partition (``origin``) of a record without a schema, taken from ``value``, the value
+    of the column ``name``.
+    """
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool):

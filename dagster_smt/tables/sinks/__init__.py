@@ -1,4 +1,4 @@
-"""Opens sinks, and topics for appending. A separate module implements the protocol ``Table`` for each kind of sink."""
+"""Opens sinks, and topics for appending. For each kind of sink, a separate module implements the protocol ``Table``."""
 
 from pyspark.sql import SparkSession
 
@@ -15,7 +15,7 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
 
     Args:
         session: The Spark session.
-        sink: The sink. A sink with ``{topic}`` opens as the table that stores the progress of its runs.
+        sink: The sink. For a sink with ``{topic}``, the result is the table that stores the progress of its runs.
         source: The source of the records. Sinks that write topics need the source, so that a run does not write to a
             topic that it reads.
 

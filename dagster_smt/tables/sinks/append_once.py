@@ -4,7 +4,7 @@ not written again.
 If two runs append at the same time, either one waits for the other, or the later run fences the earlier one.
 
 The headers of each record name its writer and its source record. For each partition of the target topics, the table
-stores the offset at which the next run starts to search. All earlier records belong to commits of the table.
+stores the offset at which the next run starts to search. All records before this offset belong to commits of the table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,8 +33,8 @@ class Trace:
 
     Attributes:
         identity: Headers that together identify a record. If a header occurs several times, the last one applies.
-        owner: The header with the writer's name, and that name.
-        source: The topic, partition and offset of the source record, as strings.
+        owner: The name of the header that contains the writer's name, and the writer's name.
+        source: Columns with the topic, partition and offset of the source record, as strings.
     """
 
     identity: Sequence[str]
@@ -60,9 +60,9 @@ def append_once(
         topics: The target topics.
         trace: The identity of the records in their headers.
         since: The offsets at which the search for existing records starts.
-        taken_in: The source offsets that the table holds after this commit. Later runs still search for the records of
-            other source offsets.
-        order: See ``Topics.append``.
+        taken_in: The source offsets that the table holds after this commit. Later runs have to search only for records
+            from source offsets that are not in this set.
+        order: The columns that order the records; see ``Topics.append``.
         say: Receives lines about the progress.
 
     Returns:
@@ -106,7 +106,7 @@ def _from(r: Range, since: Ends) -> Range:
 
 
 def _traces(records: DataFrame, trace: Trace) -> DataFrame:
-    """Returns the coordinates of ``records``, with the identities that their headers contain."""
+    """Returns the coordinates of ``records``, together with the identity that the headers of each record contain."""
     topic, partition, offset = trace.source
     traces = records.select(
         "topic",
@@ -126,11 +126,11 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """Returns, for each partition of ``traces``, the offset of the first record whose source record is not yet part of
-    the table.
+    """Returns, for each partition in ``traces``, the offset of the first record of ``owner`` whose source record is not
+    yet part of the table.
 
     Either a run that died has left this record, or the table is being rebuilt. The run that adds the source record to
-    the table must find this record.
+    the table must find the record.
     """
     records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
     if taken_in:
@@ -147,8 +147,8 @@ def _key(r: Range) -> str:
 
 
 def last_header(name: str) -> Column:
-    """Returns a column with the value of the last header called ``name``, as a string. Records of other writers lack
-    the header, so the value is null.
+    """Returns a column with the value of the last header called ``name``, as a string. The value is null for records of
+    other writers, which lack the header.
     """
     last = F.try_element_at(F.filter("headers", lambda h: h["key"] == name), F.lit(-1))
     return last["value"].cast("string")

@@ -58,8 +58,8 @@ _OWN_SOURCE = {
     "spark.databricks.delta.merge.materializeSource": "none",
     "spark.databricks.delta.merge.failSourceCachedAfterMaterialization": "false",
 }
-"""Settings that stop Delta from copying the changes before a ``MERGE``. A copy is not needed, because the run already
-caches the changes.
+"""Settings that stop Delta from copying the changes before a ``MERGE``. The copy is not needed, because the run has
+already cached the changes.
 
 Delta 4.1 rejects changes that are cached but not copied, because somebody could have cached them while they were read.
 """
@@ -81,14 +81,16 @@ _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
 _RECORDING: dict[int, tuple[int, str | None]] = {}
-"""Stores two facts for each session: the number of running commits, and the setting's value before these commits."""
+"""Two facts for each session, by the session's id: the number of running commits, and the value of a setting before
+these commits.
+"""
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
-"""The number of latest commits that are searched for commits of other writers."""
+"""The number of the latest commits among which a run searches for commits of other writers."""
 _LOG_LIMITS = (1, 30, None)
-"""The numbers of latest commits that are searched for the state, in three attempts. Usually the last commit contains
-the state. None means the whole log.
+"""The numbers of the latest commits that are searched for the state, in up to three attempts. Usually the last commit
+contains the state. None stands for the whole log.
 """
 
 
@@ -107,7 +109,7 @@ class DeltaTable:
     """A Delta table: see ``Table``."""
 
     def __init__(self, session: SparkSession, spec: DeltaSink):
-        if spec.folder is not None:  # Delta accepts relative paths for writing, but not for reading
+        if spec.folder is not None:  # Delta accepts a relative path for writing, but not for reading
             spec = replace(spec, path=spec.folder.absolute())
         self.session, self.spec = session, spec
         self.name = spec.table or f"delta.{quoted(str(spec.path))}"
@@ -156,8 +158,8 @@ class DeltaTable:
         return None
 
     def _standing(self, settle: bool) -> TableState | None:
-        """Returns the state that belongs to the table's current rows, if these rows do not simply come from our last
-        commit.
+        """Returns the state that belongs to the table's current rows. This method is needed if the current rows do not
+        simply come from our last commit.
 
         Raises:
             TableError: SMT554, another writer has replaced the rows; SMT555, the log does not reach back far enough.
@@ -179,8 +181,8 @@ class DeltaTable:
     def _version_at(self, restore: Commit, commits: Sequence[Commit]) -> int | None:
         """Returns the version that ``restore`` brought back, if the user restored the table by timestamp.
 
-        Spark records the timestamp as the user wrote it, in the time zone of the user's session. So the function
-        compares the files of the versions.
+        Spark records the timestamp as the user wrote it, in the time zone of the user's session. So the method checks a
+        candidate by comparing the files of the two versions.
         """
         written = restore.parameters.get("timestamp")
         if written is None:
@@ -242,8 +244,8 @@ class DeltaTable:
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
     def _history(self, limit: int | None) -> list[Commit]:
-        """Returns the latest commits, up to ``limit``, the newest first. Without a table, the list is empty. Each call
-        lists the whole log.
+        """Returns the latest commits, up to ``limit``, the newest first. If there is no table, the list is empty. Each
+        call lists the whole log.
         """
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
@@ -254,7 +256,7 @@ class DeltaTable:
         except PySparkException:
             if self.schema() is None:
                 return []
-        return self._described_history(limit)  # another run has created the table since then
+        return self._described_history(limit)  # another run may have created the table since then
 
     def _described_history(self, limit: int | None) -> list[Commit]:
         suffix = f" LIMIT {limit}" if limit else ""
@@ -307,8 +309,8 @@ class DeltaTable:
         return [other_layout(self.spec.place, differences)]
 
     def _check_rebuild(self, detail: Row) -> None:
-        """Raises an error if Delta cannot do the rebuild of the table with ``detail``. The check runs before the run
-        reads records.
+        """Raises an error if Delta cannot rebuild the table that ``detail`` describes with its new layout. The check
+        runs before the run reads records.
 
         Raises:
             UnsupportedError: SMT906.
@@ -335,7 +337,7 @@ class DeltaTable:
         write = partial(self._write, frame, state, replaced)
         self._on_top_of_others(write, partial(self.state, settle=settles), expected, replaced)
         mine = self._commit_of(state)
-        if mine is None:  # Delta silently skips a transaction whose number is taken
+        if mine is None:  # Delta silently skips a transaction whose number has been used before
             raise other_run_committed(self.spec.place)
         self._repeat_state(state)
         rows, copied, files, size = (
@@ -350,7 +352,7 @@ class DeltaTable:
         expected: TableState | None,
         replaced: Replaced,
     ) -> None:
-        """Calls ``write`` to commit. If another writer's commit, such as ``OPTIMIZE``, came first, calls ``write``
+        """Calls ``write`` to commit. If the commit of another writer, such as ``OPTIMIZE``, came first, calls ``write``
         again.
 
         Raises:
@@ -398,10 +400,11 @@ class DeltaTable:
 
         self._on_top_of_others(write, self.state, expected, Replaced())
         mine = self._commit_of(state)
-        if mine is None:  # Delta silently skips a transaction whose number is taken
+        if mine is None:  # Delta silently skips a transaction whose number has been used before
             raise other_run_committed(self.spec.place)
         self._repeat_state(state)
-        # Delta reads the rows a moment after the last look at the log, and shows which version it has read.
+        # Delta reads the rows a moment after this method has last read the log. The commit states which version Delta
+        # has read.
         read = int(seen) if mine.read_version is None else mine.read_version
         if commits := self._changes_since(int(seen), read):
             raise changed_at_the_same_moment(self.spec.place, commits)
@@ -409,11 +412,11 @@ class DeltaTable:
         return NewCommit(None, files, size)
 
     def _changes_since(self, seen: int, until: int | None = None) -> list[ForeignCommit]:
-        """Returns the commits of other writers after a version that may have changed rows.
+        """Returns the commits of other writers after the version ``seen`` that may have changed rows.
 
         Args:
-            seen: The version.
-            until: The last version to look at. None: the current version.
+            seen: The version after which the commits are searched.
+            until: The last version to search. If None, the current version.
         """
         last = self._history(1)[0].version
         commits = self._history(last - seen) if last > seen else []
@@ -455,7 +458,8 @@ class DeltaTable:
         frame.createOrReplaceTempView(rows)
         same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
         merge = f"MERGE INTO {self.name} AS there USING {rows} AS new ON {same}"
-        names = [quoted(name) for name in frame.columns]  # a star would include generated columns, which the rows lack
+        # a star would also name generated columns, which the rows lack
+        names = [quoted(name) for name in frame.columns]
         inserted = f"({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
         try:
             for _ in range(_TRIES):
@@ -482,14 +486,15 @@ class DeltaTable:
         elif layout:
             self._create_as(frame, delta_history.commit_settings(state), properties, replace=False)
         else:
-            # a table in a catalog is created without rows, because its creation stores neither transaction nor state
+            # A table in a catalog is first created without rows, because the commit that creates it can store neither a
+            # transaction nor a state.
             if self.spec.table:
                 self._save(frame.limit(0).write.format("delta").options(**properties))
             self._save(self._writer(frame, state, replaced).options(**properties))
 
     def _make_empty(self, frame: DataFrame) -> bool:
-        """Creates the table with its layout and the columns of ``frame``, but without rows, if it does not exist.
-        Returns True if this call has created the table.
+        """Creates the table with its layout and the columns of ``frame``, but without rows. If the table exists, does
+        nothing. Returns True if this call has created the table.
         """
         layout = self.spec.layout
         if self.schema() is not None or not layout:
@@ -518,7 +523,9 @@ class DeltaTable:
             session.sql(delta_layout.create_as(self.name, view, layout, properties, replace=replace)).collect()
 
     def _rebuild(self, table: StructType, frame: DataFrame, state: TableState) -> None:
-        """Replaces all rows, the columns and the layout of ``table`` in one commit."""
+        """Replaces all rows, the columns and the layout of the table in one commit. ``table`` contains the current
+        columns.
+        """
         layout, properties = self.spec.layout, self._properties()
         former = delta_layout.generated_in(properties)
         everything = Replaced(everything=True)
@@ -573,8 +580,8 @@ class DeltaTable:
                 writer.save(str(self.spec.path))
 
     def _evolve(self, table: StructType, schema: StructType) -> None:
-        """Enables the table features that new names and wider types in ``schema`` need. The commit of the rows adds the
-        new columns.
+        """Enables the table features that new names and wider types in ``schema`` need. The new columns themselves are
+        added by the commit that writes the rows.
         """
         properties = {}
         if delta_layout.odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:
@@ -612,7 +619,7 @@ class DeltaTable:
     def _empty_commits(self) -> Iterator[None]:
         """Makes Delta write a commit inside the block even if there are no rows.
 
-        Threads of a session share its settings, so the last running commit restores the setting.
+        The threads of a session share its settings, so only the commit that ends last restores the setting.
         """
         session = id(self.session)
         with _RECORDING_LOCK:
@@ -632,7 +639,9 @@ class DeltaTable:
                     self.session.conf.set(delta_history.EMPTY_COMMITS, before)
 
     def _check_session(self) -> None:
-        """Raises an error if the session lacks Delta. Without this check, the session would seem to find no table."""
+        """Raises an error if the session lacks Delta. Without this check, it would seem that the table does not
+        exist.
+        """
         if SETTINGS["delta"]["spark.sql.extensions"] in str(self.session.conf.get("spark.sql.extensions", "") or ""):
             return
         try:

@@ -1,5 +1,5 @@
-"""Finds our commit from which the rows of a Delta table come. The search follows restores and replacements in the
-table's log.
+"""Finds the commit of this package from which the rows of a Delta table come. The search follows restores and
+replacements in the table's log.
 
 The table does not always contain the rows of our newest commit. After a ``RESTORE``, the search continues at the
 restored version. If another writer has replaced or emptied the table, no state is valid any more.
@@ -26,13 +26,13 @@ class Commit:
     """One commit of a Delta log, as ``DESCRIBE HISTORY`` lists it.
 
     Attributes:
-        version: Its version.
+        version: The version that the commit created.
         millis: The time of the commit, in milliseconds.
         operation: The operation: ``WRITE``, ``RESTORE``, ….
         parameters: The parameters of the operation.
-        user_metadata: The string that the writer stored.
-        metrics: The numbers of files and rows.
-        read_version: The version that the writer had read; None if unknown.
+        user_metadata: The string that the writer stored in the commit.
+        metrics: The numbers of files and rows that the commit changed.
+        read_version: The version that the writer had read before the commit. None if unknown.
     """
 
     version: int
@@ -62,7 +62,7 @@ class Commit:
     def changes_rows(self) -> bool:
         """True if the commit may have added, changed or removed rows.
 
-        An append of no rows, with which a run adds columns, changes none.
+        An append without rows, with which a run adds columns, does not change rows.
         """
         if self.operation == "WRITE" and self.parameters.get("mode") == "Append":
             return str(self.metrics.get("numOutputRows", "")) != "0"
@@ -92,7 +92,9 @@ def foreign(commit: Commit) -> ForeignCommit:
 def foreign_changes(
     commits: Sequence[Commit], state_of: Callable[[Commit], TableState | None], seen: int, last: int
 ) -> list[ForeignCommit]:
-    """Returns the commits of other writers after the version ``seen``, up to ``last``, that may have changed rows."""
+    """Returns the commits of other writers that may have changed rows, after the version ``seen`` up to the version
+    ``last``.
+    """
     changes = []
     for commit in commits:
         if seen < commit.version <= last and state_of(commit) is None and commit.changes_rows:
@@ -105,9 +107,9 @@ class Standing:
     """The result of a search backwards through a log.
 
     Attributes:
-        state: The state that the table's rows come from; None if no commit of ours led to them.
-        replaced: The newest later commit of another writer that left none of these rows.
-        lost: The restored version that the log no longer has.
+        state: The state in our commit from which the table's rows come. None if they do not come from a commit of ours.
+        replaced: The newest later commit with which another writer removed all of these rows.
+        lost: The version to which the table was restored, if the log no longer contains this version.
         ended: True if the search ended before it reached the table's first version, because the log does not go back
             further.
     """
@@ -130,8 +132,9 @@ def standing(
     Args:
         commits: The log, the last commit first.
         whole: True if ``commits`` contains all commits of the log.
-        decode: Reads the state in a commit of this package; returns None for a commit of another writer.
-        version_at: Returns the version to which a restore by timestamp returned; None if unknown.
+        decode: Returns the state in the metadata of a commit. Returns None for a commit of another writer.
+        version_at: Returns the version that a restore by timestamp brought back. Returns None if the version is
+            unknown.
     """
     known = {commit.version: commit for commit in commits}
     at, replaced = commits[0].version, None
@@ -155,10 +158,10 @@ def standing(
 
 
 def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
-    """Returns the foreign commit that replaced the table's rows while our ``commit`` was being written; None if there
-    is none.
+    """Returns the foreign commit that replaced the table's rows while ``commit``, a commit of ours, was being written.
+    Returns None if there was no such commit.
 
-    Delta silently places an append on top of such a commit.
+    Delta places an append on top of such a commit without an error.
     """
     if commit.read_version is None:
         return None
@@ -172,7 +175,7 @@ def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
 def _restored(
     commit: Commit, commits: Sequence[Commit], version_at: Callable[[Commit, Sequence[Commit]], int | None]
 ) -> int:
-    """Returns the version that the restore ``commit`` brought back; -1 if the version is unknown."""
+    """Returns the version that ``commit``, a restore, brought back. Returns -1 if the version is unknown."""
     version = commit.parameters.get("version")
     target = int(version) if version is not None else version_at(commit, commits)
     if target is None or target >= commit.version:
@@ -181,7 +184,7 @@ def _restored(
 
 
 def _target(commit: Commit) -> str:
-    """Returns a phrase that names the version that the restore ``commit`` brought back."""
+    """Returns a phrase that names the version that ``commit``, a restore, brought back."""
     version = commit.parameters.get("version")
     if version is not None:
         return f"version {version}"
@@ -189,7 +192,7 @@ def _target(commit: Commit) -> str:
 
 
 def commit_settings(state: TableState) -> dict[str, str]:
-    """Returns the session settings that turn one statement into the commit of ``state``."""
+    """Returns session settings with which the next statement commits ``state``."""
     return {
         "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
         "spark.databricks.delta.write.txnAppId": APPLICATION,

@@ -1,9 +1,10 @@
-"""The layout of Delta tables: SQL statements, generated columns, and the differences between a table and its
+"""Describes the layout of Delta tables: SQL statements, generated columns, and the differences between a table and its
 definition.
 
-A time transform becomes a generated column: ``day(at)`` is ``at_day DATE GENERATED ALWAYS AS (CAST(at AS DATE))``.
-Delta computes this column, and translates filters on ``at`` into filters on partitions. A table property lists the
-generated columns, because Delta does not show readers which columns it generates.
+Delta cannot partition by a time transform, so the transform becomes a generated column. For example, ``day(at)``
+becomes ``at_day DATE GENERATED ALWAYS AS (CAST(at AS DATE))``. Delta computes this column, and translates filters on
+``at`` into filters on partitions. A table property lists the generated columns, because Delta does not show readers
+which columns are generated.
 """
 
 import json
@@ -24,11 +25,11 @@ from dagster_smt.tables.sinks.replaced_rows import packed, unpacked
 from dagster_smt.tables.sql import literal
 
 ANY_PROPERTY = {"spark.databricks.delta.allowArbitraryProperties.enabled": "true"}
-"""A session setting that lets a table set ``delta.targetFileSize``. Delta on Spark does not know this property, but
-other writers read it.
+"""A session setting that permits a table to set ``delta.targetFileSize``. Delta on Spark does not know this property,
+but other writers read it.
 """
 GENERATED = f"{OWN_PREFIX}generated"
-"""The table property that stores the generated columns with their spelling in ``partition_by``, as packed JSON."""
+"""The table property that stores the generated columns as packed JSON, each with its spelling in ``partition_by``."""
 TARGET_SIZE = "delta.targetFileSize"
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _EXPRESSIONS = {
@@ -72,8 +73,8 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 
 def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, str], *, replace: bool) -> str:
-    """Returns the statement that creates ``table`` from the rows of ``view``. The layout must not need generated
-    columns.
+    """Returns the statement that creates ``table`` from the rows of ``view``. The statement cannot create generated
+    columns, so ``layout`` must not need any.
     """
     clauses = ["CREATE OR REPLACE TABLE" if replace else "CREATE TABLE", table, "USING delta"]
     if layout.partition_by:
@@ -143,7 +144,9 @@ def create_generated(
 
 
 def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
-    """Maps each generated column in ``properties``, those of a table, to its spelling in ``partition_by``."""
+    """Maps each generated column to its spelling in ``partition_by``. ``properties`` are the properties of the table,
+    one of which stores the generated columns.
+    """
     text = properties.get(GENERATED)
     if not text:
         return {}
@@ -157,7 +160,7 @@ def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
 def without_generated(columns: StructType, properties: Callable[[], Mapping[str, str]]) -> StructType:
     """Returns ``columns`` without the generated columns, which runs do not write.
 
-    The function reads the properties only if the names suggest generated columns.
+    The function reads the properties only if names in ``columns`` suggest generated columns.
     """
     names = set(columns.names)
     if not any(name.rpartition("_")[2] in TIMES and name.rpartition("_")[0] in names for name in names):
@@ -167,8 +170,8 @@ def without_generated(columns: StructType, properties: Callable[[], Mapping[str,
 
 
 def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns those of ``properties`` that neither Delta nor this package sets. They stay when the table is
-    replaced.
+    """Returns those of ``properties`` that neither Delta nor this package sets. When the table is replaced, these
+    properties stay.
     """
     others = {}
     for name, value in properties.items():
@@ -178,7 +181,7 @@ def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> list[str]:
-    """Returns texts for the differences between a table and its definition. Each text names the table's layout first,
+    """Returns a text for each difference between a table and its definition. Each text names the table's layout first,
     and then the definition's layout.
 
     Args:
@@ -208,7 +211,9 @@ def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> l
 
 
 def different_properties(layout: Layout, properties: Mapping[str, str]) -> list[str]:
-    """Returns the names of properties that differ between a table and ``layout``. The values are not returned."""
+    """Returns the names of those properties whose values in ``properties``, those of a table, differ from ``layout``.
+    The values themselves are not returned.
+    """
     names = []
     for name, value in layout.properties.items():
         if properties.get(name) not in (value, REDACTED):
@@ -231,7 +236,7 @@ def _different(option: str, table: Iterable[str], definition: Iterable[str]) -> 
 
 
 def holds_columns(columns: StructType, others: StructType) -> bool:
-    """Returns True if ``others`` contains all columns in ``columns``, with the same types."""
+    """Returns True if ``others`` contains all columns of ``columns`` with the same types."""
     types = {field.name: nullable(field.dataType) for field in columns.fields}
     for field in others.fields:
         if types.get(field.name) != nullable(field.dataType):
