@@ -1,4 +1,6 @@
-"""Writes string literals for clauses in which SQL permits no expression. Everywhere else, use ``spark.sql.text``."""
+"""Writes string literals for SQL clauses that do not permit expressions. For all other literals, use
+``spark.sql.text``.
+"""
 
 import re
 
@@ -7,8 +9,8 @@ def literal(text: str) -> str:
     """Returns ``text`` as a string literal for a ``COMMENT`` clause.
 
     Unusual characters are escaped, so that Spark replaces no variables in the string and does not interpret the string
-    as a command. In a ``COMMENT`` a backslash always escapes. In an expression, the setting
-    ``spark.sql.parser.escapedStringLiterals`` would turn the backslashes into part of the string.
+    as a command. In a ``COMMENT``, a backslash is always an escape character. In an expression, it is not if
+    ``spark.sql.parser.escapedStringLiterals`` is set.
     """
     return "'" + re.sub(r"[^\w.,:-]", lambda match: _escaped(match[0]), text) + "'"
 

@@ -32,9 +32,9 @@ class TableSource:
     """A table with Kafka's columns, such as a lake's bronze table. Runs read it by offsets, as if it were its topics.
 
     Attributes:
-        name: The table's name in a catalog (``lake.bronze.events``); or
-        path: its path or URI, and
-        format: ``delta``, ``iceberg`` or ``parquet``.
+        name: The table's name in a catalog (``lake.bronze.events``). Set either this name or ``path``.
+        path: The table's path or URI. It also needs ``format``.
+        format: The format of the table at ``path``: ``delta``, ``iceberg`` or ``parquet``.
         columns: The names that the table gives to Kafka's columns, if they differ: ``{"value": "payload"}``.
     """
 
@@ -63,30 +63,31 @@ class TopicTable:
         source: The cluster, folder or table that holds the topics.
         topics: The names of the topics.
         pattern: A regular expression for topic names, which must match whole names.
-        key, value: The format of the keys, or of the values.
-        start: The first record of a topic that the table has not read before: ``earliest``; ``latest``; a point in
-            time (``2026-01-31T12:00:00Z``), for the first record of that time or later; or ``group:NAME``, for the
-            committed offsets of a consumer group. The table records earlier offsets as a gap.
-        on_data_loss: The reaction of a run to records that were deleted before a run read them: ``fail``, or ``gap``:
-            the run warns, records a gap and continues.
+        key, value: The formats of keys and values.
+        start: The record at which a run begins to read a topic that the table has not read before: ``earliest``;
+            ``latest``; a point in time (``2026-01-31T12:00:00Z``), for the first record of that time or later; or
+            ``group:NAME``, for the committed offsets of a consumer group. The table records earlier offsets as a gap.
+        on_data_loss: The reaction to records that were deleted before a run read them. With ``fail``, the run fails.
+            With ``gap``, the run warns, records a gap and continues.
         group: A consumer group that each commit sets to the table's progress, so that Kafka's own tools can show the
             progress. Runs never read the group's offsets.
-        columns: The columns of its rows: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a
-            mapping of names to types or options, or ``Column`` objects. Without physical columns all fields of the
+        columns: The columns of a row: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a mapping
+            of names to types or options, or ``Column`` objects. If there are no physical columns, all fields of the
             value stay, and the declared columns are added to them.
         key_fields: The physical columns that come from the key.
-        key_fields_prefix: A prefix of the key columns' names, which the names of the fields in the key lack.
-        value_fields_include: ``ALL``: the value also contains the key's columns, and the columns from the value take
-            precedence. ``EXCEPT_KEY``: the value does not contain the key's columns.
+        key_fields_prefix: A prefix of the key columns' names. The fields in the key have the same names without the
+            prefix.
+        value_fields_include: With ``ALL``, the value also contains the key's columns, and the columns from the value
+            take precedence. With ``EXCEPT_KEY``, the value does not contain the key's columns.
         fields_verify_integrity: Compares the columns that both key and value contain. With True, a record fails if
             these columns differ; with ``check``, the record is counted, and the asset gets the check
             ``key_matches_value``.
         push_down: Leaves records unread if the chain's first stages drop them because of their topic, partition, offset
-            or timestamp. ``off``: all records are read. ``exact``: records that are dropped whatever they contain stay
-            unread. ``no-tombstones``: records that are dropped unless their value is null also stay unread. Unread
-            records cannot fail, and are counted as dropped.
+            or timestamp. With ``off``, all records are read. With ``exact``, a record stays unread if it is dropped
+            whatever it contains. With ``no-tombstones``, a record also stays unread if it is dropped unless its value
+            is null. Unread records cannot fail, and are counted as dropped.
         primary_key: The columns of a statement's ``PRIMARY KEY (…) NOT ENFORCED``. A sink with keys uses these columns
-            if it names no others.
+            if it does not name its own.
         partitioned_by: The columns and transforms of a statement's ``PARTITIONED BY``. A sink that writes a table uses
             them if it has no ``partition_by`` of its own.
     """
@@ -122,7 +123,7 @@ class TopicTable:
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
 
     def _declare(self) -> None:
-        """Sets the formats of key and value, according to the columns and to schema files."""
+        """Sets the formats of key and value, using the declared columns and schema files."""
         for side in ("key", "value"):
             if getattr(self, side).kind in DESCRIBED:
                 from dagster_smt.tables.rows.declare import described_format
@@ -190,7 +191,7 @@ class TopicTable:
         elsewhere: SourceSpec | None = None,
         **others: Any,
     ) -> "TopicTable":
-        """Creates a topic table from ``statement``, which is a ``CREATE TABLE`` of Flink or a ``CREATE STREAM`` of
+        """Creates a topic table from ``statement``, a ``CREATE TABLE`` or ``CREATE STREAM`` statement of Flink or
         ksqlDB.
 
         Args:
@@ -199,7 +200,7 @@ class TopicTable:
                 ``properties.bootstrap.servers``.
             place: The name of the statement in messages.
             elsewhere: The source to use if neither ``source`` nor the statement names one.
-            others: Options that a statement cannot set, such as ``on_data_loss`` and ``group``; also ``start`` and
+            others: Options that no statement can set, such as ``on_data_loss`` and ``group``, and also ``start`` and
                 ``key`` if this statement does not set them.
 
         Raises:
@@ -234,8 +235,8 @@ class TopicTable:
 
     @property
     def row(self) -> Row:
-        """The declared columns, with the part of the record that contains each column; empty if the table declares no
-        columns.
+        """The declared columns. Each column states the part of the record from which it comes. The row is empty if the
+        table declares no columns.
         """
         assert isinstance(self.columns, tuple)
         return Row(
@@ -263,8 +264,8 @@ def check_start(start: str, place: str) -> None:
 
 
 def millis_of(moment: str) -> int:
-    """Converts ``moment`` into milliseconds since 1970. It is an ISO 8601 time, in UTC if it has no zone, or already a
-    number of milliseconds.
+    """Converts ``moment`` into milliseconds since 1970. ``moment`` is an ISO 8601 time, which is in UTC if it has no
+    time zone, or already a number of milliseconds.
 
     Raises:
         ValueError: The string is neither a time nor a number.

@@ -1,7 +1,7 @@
 """Computes the offsets at which new topics and partitions begin, and finds offsets that known topics have lost.
 
-Each commit stores the earliest offset of every partition, including empty ones. So if records are deleted after that
-offset before a run has read them, a later run can report them.
+Each commit stores the earliest offset of every partition, including partitions without records. So if records after
+that offset are deleted before a run has read them, a later run can report the loss.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -36,8 +36,8 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
 
 
 def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
-    """Returns the offsets that precede the start of topics that are read for the first time. Also returns the problems
-    of these topics.
+    """Returns the offsets that precede ``start`` in ``topics``, which are read for the first time. Also returns the
+    problems of these topics.
     """
     there = [r for r in available.ranges if r.topic in topics]
     if start == "latest":
@@ -65,8 +65,8 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
 
 
 def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: OffsetSet) -> list[Range]:
-    """Returns the offsets of ``there`` that were deleted before any run read them. Offsets in ``passed`` are left out,
-    because the table holds them or a run has accepted their loss.
+    """Returns the offsets in the partitions of ``there`` that were deleted before any run read them. Offsets in
+    ``passed`` are left out, because the table holds them or a run has accepted their loss.
     """
     ranges = []
     for r in there:
@@ -78,7 +78,7 @@ def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: O
 
 
 def lost_problem(range_: Range) -> Problem:
-    """Returns the problem of the lost offsets ``range_``, which make a run fail."""
+    """Returns the problem of the lost offsets ``range_``. The problem makes a run fail."""
     statement = f"offsets {range_.start} to {range_.end} were deleted before they were read"
     hint = f"launch with window.accept_gap: true to continue at offset {range_.end}; the table notes the gap"
     return Problem("SMT511", f"{range_.topic}-{range_.partition}", statement, hint)
@@ -95,16 +95,17 @@ def gap_warning(range_: Range) -> Problem:
 def other_topics(
     state: TableState, available: Available, topics: Iterable[str], explicit: OffsetSet
 ) -> list[tuple[str, Problem]]:
-    """Returns the topics that are no longer the topics that the table has read under the same names, each with its
-    problem.
+    """Returns a pair for each topic that is no longer the topic that the table has read under the same name: the topic
+    and the problem.
 
-    These topics have been deleted and created again, or their logs have been cut back.
+    Such a topic has been deleted and created again, or its log has been cut back.
 
     Args:
         state: The state of the table.
-        available: What the topics hold.
+        available: The offsets that the topics hold.
         topics: The topics.
-        explicit: Offsets that the run reads again in any case. Reading them again repairs a cut in these offsets.
+        explicit: Offsets that the run reads again in any case. If the log was cut back within these offsets, this
+            repairs the table.
     """
     problems = []
     for topic in sorted(topics):
@@ -112,7 +113,7 @@ def other_topics(
         if before and now and not available.same_topic(before, now):
             statement = "the topic was deleted and created again since the table read it"
             problems.append((topic, Problem("SMT516", topic, statement, _anew_hint(topic))))
-    # a topic that has been created again is also shorter: that is not a second problem
+    # a topic that has been created again may also be shorter, which is not a second problem
     anew = {topic for topic, _ in problems}
     ends = {}
     for place, end in _ends(state).items():
@@ -124,7 +125,7 @@ def other_topics(
             problems.append((place[0], _cut(place, end, "but the partition is gone")))
         elif there.get(place, end) < end:
             problems.append((place[0], _cut(place, end, f"but the partition ends at {there[place]}")))
-    # a partition that was cut and has grown again looks whole: only the epochs of its leaders show the cut
+    # a partition that was cut back and has grown again looks complete, and only the epochs of its leaders show the cut
     whole = []
     for place, end in ends.items():
         if there.get(place, -1) >= end:
@@ -137,8 +138,8 @@ def other_topics(
 
 
 def _ends(state: TableState) -> dict[TopicPartition, int]:
-    """Returns, for each partition, the end of the offsets that the table holds. A partition may have an end without any
-    offsets.
+    """Returns, for each partition, the end of the offsets that the table holds. A partition may have such an end
+    although the table holds none of its offsets.
     """
     return {**state.begins, **{place: intervals[-1][1] for place, intervals in state.held.parts.items()}}
 
@@ -149,7 +150,7 @@ def _cut_back(
     """Returns the first lost offset of each partition whose log has lost records that the table holds, although the log
     is as long as before.
 
-    A partition that still has its former leader has lost nothing.
+    A partition whose leader has not changed has lost nothing.
     """
     moved = {}
     for place in places:
@@ -184,7 +185,7 @@ def rebuild_hint(topic: str) -> str:
 
 
 def _anew_hint(topic: str) -> str:
-    """Returns the hint with the two options for a run that finds ``topic`` created again."""
+    """Returns the hint for a run that finds ``topic`` created again. The hint names the two options."""
     return (
         f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {rebuild_hint(topic)}"
     )

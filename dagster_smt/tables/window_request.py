@@ -12,30 +12,31 @@ class WindowRequest:
     """The offsets that a run config requests. By default, a run continues at the end of the table's progress.
 
     Attributes:
-        topics: Only these topics of the table; empty: all topics.
+        topics: The topics to read. If empty, all topics of the table.
         explicit: Fixed ranges, by topic-partition. The run replaces exactly the rows of these ranges.
         everywhere: A fixed range ``(start, end)`` for every partition, limited to the offsets that exist.
-        since, until: A fixed range by time, in milliseconds: from the first record at or after ``since`` up to the
-            first record at or after ``until``, which is excluded. None: the beginning, or the end.
+        since, until: A fixed range by time, in milliseconds. It begins with the first record at or after ``since``, and
+            ends before the first record at or after ``until``. None stands for the beginning or the end of the topics.
         cuts: Sorted points in time between ``since`` and ``until``. The run counts its records separately for each part
             between them.
         late: Determines which window reads a late record, that is, a record that arrives after the first record of a
-            later time. ``next``: the record belongs to the window of its offset. ``include``: the window of its own
-            time also reads the record, and replaces its row.
-        max_records: At most this many records per topic-partition. A fixed range is never shortened.
-        accept_gap: Skip offsets permanently: those that were deleted before any run read them, and those before a fixed
-            range. The table records them as a gap.
+            later time. With ``next``, the record belongs to the window of its offset. With ``include``, the window of
+            its own time also reads the record, and replaces its row.
+        max_records: The largest number of records per topic-partition. A fixed range is never shortened.
+        accept_gap: True to skip offsets permanently: those that were deleted before any run read them, and those before
+            a fixed range. The table records them as a gap.
         start: The beginning of topics that the table has not read before: ``earliest``, ``latest``, a point in time
             (``2026-01-31T12:00:00Z``), or ``group:NAME`` for the committed offsets of a consumer group. The table
-            records earlier offsets as a gap. Empty: the setting of the topic table.
-        redrive: Only the records that failed when they were last read. The run reads them from their topics again, with
-            the current chain.
-        repair: Only the records that masks, drops and renames failed to change, as the check ``dead_mask`` lists them.
-            The run reads them from their topics again, with the current chain, and replaces their rows.
+            records earlier offsets as a gap. If empty, the setting of the topic table applies.
+        redrive: True to read only the records that failed when they were last read. The run reads them from their
+            topics again, with the current chain.
+        repair: True to read only the records that masks, drops and renames failed to change. The check ``dead_mask``
+            lists these records. The run reads them from their topics again, with the current chain, and replaces their
+            rows.
         accept_unmasked: The reason why the records that ``dead_mask`` lists are acceptable. The table records the
-            reason, and the check passes. Empty: the records stay on record.
-        begin_anew: Continue with topics that were deleted and created again: read them from their beginning, and keep
-            the rows of the former topics.
+            reason, and the check passes. If empty, the check continues to list the records.
+        begin_anew: True to continue with topics that were deleted and created again. The run reads them from their
+            beginning, and keeps the rows of the former topics.
     """
 
     topics: tuple[str, ...] = ()
@@ -64,9 +65,9 @@ class MicroBatches:
     """The limits of a run in micro-batches. Without a limit, the run reads until no record is left.
 
     Attributes:
-        max_records: At most this many records per topic-partition and batch.
-        max_batches: At most this many batches. None: no limit.
-        max_seconds: No batch begins after this many seconds. None: no limit.
+        max_records: The largest number of records per topic-partition and batch.
+        max_batches: The largest number of batches. None stands for no limit.
+        max_seconds: The number of seconds after which no new batch begins. None stands for no limit.
     """
 
     max_records: int

@@ -1,9 +1,10 @@
 """Time windows: computes their offsets, and finds the late records that belong to them.
 
 A time window is a range of offsets: from the first record at or after its start to the first record at or after its
-end. Suppose that a late record arrives after the window of its time was read, and before the first record of the next
-window. It belongs to the next window, which begins where the former window ended. A record that arrives even later is
-among newer records, and belongs to their window. With ``late: include`` the window of its own time reads it as well.
+end. Suppose that a late record arrives after the window of its time has been read, and before the first record of the
+next window. This record belongs to the next window, which begins where the previous window ended. A record that arrives
+even later is among newer records, and belongs to the window of these records. With ``late: include``, the window of its
+own time also reads the record.
 """
 
 import operator
@@ -24,8 +25,8 @@ MOST_PIECES = 2_000
 def timed_ranges(
     request: WindowRequest, available: Available, formerly: Mapping[TopicPartition, int], covered: OffsetSet
 ) -> tuple[list[Range], dict[TopicPartition, Span], Division]:
-    """Returns three parts of a time window: its ranges, the time span of each partition, and the division of the ranges
-    among partitions.
+    """Returns three parts of a time window: its ranges, the time span of each topic-partition, and the division of the
+    ranges among time partitions.
 
     Args:
         request: The request, with its time window.
@@ -62,9 +63,9 @@ def _late_ones(
     read: Mapping[TopicPartition, Span],
     begins: dict[TopicPartition, list[tuple[int, int]]],
 ) -> list[Range]:
-    """Returns the ranges after a time window that contain late records of the window's time.
+    """Returns the ranges after a time window in which there are late records of the window's time.
 
-    If there are too many ranges, neighbouring ranges are joined. A joined range belongs to the part of its first
+    If there are too many ranges, neighbouring ranges are joined. A joined range belongs to the time part of its first
     record.
     """
     after = []
@@ -88,9 +89,9 @@ def _late_ones(
 def _begins(
     cuts: Sequence[int], firsts: Mapping[int, Mapping[TopicPartition, int]]
 ) -> dict[TopicPartition, list[tuple[int, int]]]:
-    """Returns the offsets at which each part between two ``cuts`` begins, by topic-partition.
+    """Returns, for each topic-partition, the offsets at which the parts between two ``cuts`` begin.
 
-    If several parts begin at the same offset, the last one wins.
+    If several parts begin at the same offset, only the last part is listed.
     """
     begins: dict[TopicPartition, dict[int, int]] = {}
     for part, millis in enumerate(cuts, 1):
@@ -102,12 +103,14 @@ def _begins(
 def reached_before(
     since: int | None, spans: Mapping[TopicPartition, Spans], added: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Returns, for each partition, the end of the time window before ``since``, if a run has read that window.
+    """Returns, for each partition, the offset at which the time window before ``since`` ended, if a run has read that
+    window.
 
     Args:
         since: The start of a time window.
         spans: The time spans that runs have read.
-        added: Partitions that have been added to topics since then, with their first offsets. No run has read them.
+        added: Partitions that have been added to topics since then, with their first offsets. No run has read these
+            partitions.
     """
     if since is None:
         return {}

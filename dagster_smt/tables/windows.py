@@ -19,12 +19,13 @@ from dagster_smt.tables.window_times import MOST_PIECES, reached_before, timed_r
 
 
 def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[str]) -> tuple[str, ...]:
-    """Returns the topics that a run reads, chosen from the topic table and the request.
+    """Returns the topics that a run reads. The topic table and the request determine them.
 
     Args:
         table: The topic table, which names topics and a pattern.
         request: The request, which may narrow the topics.
-        listed: The existing topics. A named topic that is missing is reported later, when the run reads it.
+        listed: The existing topics. If a named topic does not exist, this is reported later, when the run reads the
+            topic.
 
     Raises:
         ConfigError: SMT508: no topic is named; SMT509: the pattern is not a regular expression.
@@ -75,12 +76,12 @@ class ResolvedWindow:
         window: The offsets to read, without empty ranges.
         notes: Additions to the state of the commit.
         problems: The problems of topics that cannot be read as requested.
-        news: True if a commit is necessary even without records. There are two cases: the first reading of a topic
-            stores its beginning, so that later runs can report lost records; and a time span without records is stored,
-            so that late records are found.
+        news: True if a commit is necessary even without records. There are two such cases. The first run on a topic
+            stores the topic's beginning, so that later runs can report lost records. And a time span without records is
+            stored, so that late records are found.
         warnings: Warnings about lost offsets that the table now records as a gap.
         remade: Topics that have been created again, or that have lost records that the table holds.
-        anew: Those topics in ``remade`` that are read from their beginning, while the rows of the former topic stay.
+        anew: Those topics in ``remade`` that are read from their beginning, while the rows of the former topics stay.
         division: The division of the window among time partitions.
     """
 
@@ -113,7 +114,7 @@ def resolve_window(
         state: The state of the table.
         rebuild: True if the topics start over from their earliest records. The offsets that the table holds are then
             ignored.
-        on_data_loss: As in ``TopicTable``.
+        on_data_loss: See ``TopicTable``.
 
     Raises:
         ConfigError: SMT513, the request contradicts itself.
@@ -122,7 +123,8 @@ def resolve_window(
     others = _other_topics(request, available, state)
     remade = {topic for topic, _ in others}
     again, anew = topics_of(available.ranges) if rebuild else set[str](), set[str]()
-    if request.begin_anew and not rebuild:  # not for a log that was cut back: its remaining records would be read twice
+    # this does not apply to a log that was cut back, because its remaining records would be read twice
+    if request.begin_anew and not rebuild:
         again = anew = {topic for topic, problem in others if problem.code == "SMT516"}
     if state is not None:
         state = state.without(again)
@@ -135,8 +137,8 @@ def resolve_window(
 
 
 def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
-    """Returns the topics that differ from the topics that the table has read under the same names, each with its
-    problem.
+    """Returns a pair for each topic that is no longer the topic that the table has read under the same name: the topic
+    and the problem.
     """
     if state is None:
         return []
@@ -219,14 +221,14 @@ class _Resolving:
     def new_ranges(self, covered: OffsetSet) -> list[Range]:
         """Returns the ranges that the table lacks: the first unread range of each partition, and the waiting offsets.
 
-        If offsets are missing in the source, the ranges cover all offsets that are present.
+        If the source may lack offsets, the result contains all unread ranges of a partition, not only the first one.
         """
         missing = self.there(offsets_of(self.available.ranges) - covered)
         waiting = missing & self.state.waiting
         missing -= waiting
         pieces = 1 if self.available.present is None else None
         ranges = []
-        # waiting offsets do not count towards the limit: they must not delay new records
+        # waiting offsets are not subject to the limit, because they must not delay new records
         for place, intervals in waiting.parts.items():
             for part in first_of(intervals, self.request.max_records):
                 ranges.append(Range(*place, *part))
@@ -236,8 +238,8 @@ class _Resolving:
         return ranges
 
     def there(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns those ``offsets`` that the source has. If they consist of very many pieces, the smallest holes
-        between the pieces are ignored.
+        """Returns those ``offsets`` that the source has. If the result would consist of very many pieces, the smallest
+        holes between the pieces are ignored.
         """
         if self.available.present is None or not offsets:
             return offsets
@@ -287,7 +289,7 @@ class _Resolving:
 
 
 def first_of(intervals: Iterable[Interval], most: int | None) -> Iterator[Interval]:
-    """Yields the first of ``intervals`` that together contain at most ``most`` offsets. The last interval may be
+    """Yields intervals from the beginning of ``intervals``, up to a total of ``most`` offsets. The last interval may be
     shortened.
     """
     left = most
@@ -321,8 +323,8 @@ def _check(request: WindowRequest) -> None:
 
 
 def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Problem]]:
-    """Returns the problems of ranges in ``window``, an explicit window. A range may be missing, overlap with another,
-    or end before its start.
+    """Returns the problems of ranges in ``window``, a fixed window. A range may not exist in the topics, may overlap
+    with another range, or may end before its start.
     """
     there = {(r.topic, r.partition): r for r in available}
     problems = []

@@ -1,4 +1,4 @@
-"""Determines the formats of written records, and finds names that these formats do not permit."""
+"""Determines the formats in which records are written, and finds names that these formats do not permit."""
 
 from collections.abc import Iterator
 
@@ -16,8 +16,8 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     """Returns the formats of the records that ``sink`` writes. For tables of columns, these formats have no effect.
 
     Raises:
-        UnsupportedError: SMT905: the records cannot be written in their format; SMT279: arrays as rows in a sink of
-            records.
+        UnsupportedError: SMT905: the records cannot be written in their format; SMT279: arrays become rows, but the
+            sink holds records.
     """
     if isinstance(sink, FileTopicSink | KafkaSink):
         place = sink.storage
@@ -30,7 +30,8 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     if is_change(formats.key):
         hint = "choose json or string"
         problems.append(Problem("SMT905", f"key.format {formats.key.kind}", "a key cannot be a change event", hint))
-    # the change event was read into a row and its operation is lost, so every row would be written as an insert
+    # the change event has been read into a row, and the row lacks the operation of the event, so every row would be
+    # written as an insert
     if is_change(formats.value) and is_change(table.value):
         hint = "give the sink another format: value=Format('json')"
         statement = "deleted rows would be written as new rows"
@@ -48,9 +49,10 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
 
 
 def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
-    """Yields a problem for each format with which one record becomes several rows.
+    """Yields a problem for each format that converts one record into several rows.
 
-    Later runs find written records by the offset of their source record, so each offset must be unique.
+    Later runs find written records by the offset of their source record, so no two written records may have the same
+    source offset.
     """
     sides = {"key": {formats.key}, "value": {formats.value, table.value}}
     for side, forms in sides.items():
@@ -65,7 +67,7 @@ def check_names(plan: Plan, written: Formats, sink: Sink) -> None:
     """Raises an error if ``plan`` contains a name that the sink, or a format of its records, does not permit.
 
     Raises:
-        PlanError: All names that are not accepted: SMT210, SMT563 to SMT567 and SMT572 for tables, SMT274 for formats.
+        PlanError: All names that are not permitted: SMT210, SMT563 to SMT567 and SMT572 for tables, SMT274 for formats.
     """
     problems: list[Problem] = []
     if sink.kind == "columns":
@@ -92,7 +94,7 @@ def _refused_columns(plan: Plan, sink: Sink) -> list[Problem]:
 
 
 def _unusual(schema: Schema) -> bool:
-    """Returns True if ``schema`` contains a name that some table might not accept."""
+    """Returns True if ``schema`` contains a name that some table formats might not permit."""
     names = schema.field_names
     plain = all(name.isidentifier() and not name.startswith("_") for name in names)
     return not plain or len(set(map(caseless, names))) < len(names) or any(map(_unusual, schema.children))

@@ -14,7 +14,7 @@ from dagster_smt.spark.packages import SETTINGS
 from dagster_smt.tables.sinks.delta_history import Commit
 
 _PIECE = 4_000
-"""How many characters of a line are read at a time."""
+"""The number of characters of a line that are read at a time."""
 
 
 def last_commit(session: SparkSession, path: str, table: str | None) -> Commit | None:
@@ -22,12 +22,12 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
 
     Args:
         session: A classic session with Delta. The classes that this function calls exist since Delta 3.
-        path: The folder of the table; ignored if the table has a name.
-        table: Its name in the session's catalog, as SQL has it.
+        path: The folder of the table. The path is ignored if the table has a name.
+        table: The name of the table in the session's catalog, as SQL. None for a table without a name.
 
     Returns:
-        The commit. None if Delta's classes differ, if the table is in another catalog, or if there is no table.
-        ``DESCRIBE HISTORY`` distinguishes these cases.
+        The commit. The result is None in three cases: Delta's classes differ, the table is in another catalog, or there
+        is no table. ``DESCRIBE HISTORY`` distinguishes these cases.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
@@ -35,7 +35,7 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         log_and_snapshot = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)
         log, snapshot = log_and_snapshot._1(), log_and_snapshot._2()
         version = snapshot.version()
-        if version < 0:  # there is no table
+        if version < 0:  # the table does not exist
             return None
         file = delta.util.DeltaCommitFileProvider.apply(snapshot).deltaFile(version)
         lines = log.store().readAsIterator(file, log.newDeltaHadoopConf())
@@ -48,11 +48,12 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
 
 
 def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
-    """Returns True if there is certainly no table in a folder.
+    """Returns True if there is certainly no table in the folder ``path``.
 
     Spark itself would raise an exception, and PySpark needs some forty milliseconds to translate each exception. A run
     into a new table asks for the table about ten times. For the arguments, see ``last_commit``. The function returns
-    False for tables with a name, and wherever ``last_commit`` returns None for another reason.
+    False for tables with a name. It also returns False in those cases in which ``last_commit`` returns None for another
+    reason.
     """
     extensions = str(session.conf.get("spark.sql.extensions", "") or "")
     if table or SETTINGS["delta"]["spark.sql.extensions"] not in extensions:
@@ -68,7 +69,7 @@ def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
 def checkpoint(session: SparkSession, path: str, table: str | None) -> int | None:
     """Writes a checkpoint of the current version of ``table``, and returns the version.
 
-    For the arguments, and for the result None, see ``last_commit``.
+    For the arguments, and for the meaning of None, see ``last_commit``.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
@@ -82,10 +83,11 @@ def checkpoint(session: SparkSession, path: str, table: str | None) -> int | Non
 
 
 def note_vacuum(session: SparkSession, path: str, table: str | None, version: int) -> None:
-    """Records in Delta's own form that ``VACUUM`` has removed the files of all versions up to ``version``.
+    """Adds a record to Delta's log that ``VACUUM`` has removed the files of all versions up to ``version``. The record
+    has Delta's own form.
 
-    Without this record, ``VACUUM … LITE`` rejects a table whose log does not go back to the next version. If the
-    session cannot record the version, the function does nothing. For the other arguments, see ``last_commit``.
+    Without this record, ``VACUUM … LITE`` rejects a table if its log begins after the version that follows ``version``.
+    If the session cannot add the record, the function does nothing. For the other arguments, see ``last_commit``.
     """
     try:
         jvm = session._jvm
@@ -99,9 +101,9 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
 
 
 def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame | None:
-    """Returns the files of the current version of ``table``, with a column ``size``.
+    """Returns the files of the current version of ``table``. The column ``size`` contains the size of each file.
 
-    For the arguments, and for the result None, see ``last_commit``.
+    For the arguments, and for the meaning of None, see ``last_commit``.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
@@ -113,7 +115,7 @@ def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame
 
 
 def _identifier(session: SparkSession, table: str) -> Any:
-    """Returns the identifier of ``table`` in the session's own catalog. Delta's log reader knows no other catalog.
+    """Returns the identifier of ``table`` in the session's own catalog, the only catalog that Delta's log reader knows.
 
     Raises:
         LookupError: The table is in another catalog.
@@ -131,7 +133,7 @@ def _identifier(session: SparkSession, table: str) -> Any:
 def _lines(session: SparkSession, lines: Any) -> Iterator[str]:
     """Yields the lines of a log file.
 
-    Py4J sends a string of more than 8,192 characters in two packets, and the second one waits until the first is
+    Py4J sends a string of more than 8,192 characters in two packets. The second packet waits until the first has been
     acknowledged, which takes 40 milliseconds. A state is often that long, so a line is read in pieces.
     """
     jvm = session._jvm

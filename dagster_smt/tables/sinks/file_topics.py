@@ -1,8 +1,8 @@
 """File topics as sinks. Each record is written to the topic that the chain's routers choose.
 
-File topics have no transactions. The progress is a file of the consumer group next to the topics, which is written
-after the records. If a run crashes between these two steps, the topics contain records beyond the end offsets in the
-progress. Each record carries its source, so the next run recognises these records and does not write them again.
+File topics have no transactions. A file next to the topics stores the progress of the consumer group, and a run writes
+this file after the records. If a run crashes between these two steps, the topics contain records after the end offsets
+in the progress. Each record names its source, so the next run recognizes these records and does not write them again.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _ORDER = ("source_topic", "source_partition", "offset")
 
 
 class _Progress(msgspec.Struct):
-    """The content of the file that stores a group's progress."""
+    """The content of the file that stores the progress of a consumer group."""
 
     state: str
     ends: dict[str, int]
@@ -136,7 +136,7 @@ class FileTopicsTable(RecordTable):
         return NewCommit(appended.count, len(ends), 0)
 
     def beside_source(self) -> bool:
-        """Returns True if the source is the folder of these topics, even if its path is spelled differently."""
+        """Returns True if the source is the folder of these topics, even if the two paths are spelled differently."""
         if not isinstance(self.source, FileTopics):
             return False
         return local.local_folder(self.source.root).resolve() == local.local_folder(self.topics.root).resolve()
@@ -147,8 +147,8 @@ class FileTopicsTable(RecordTable):
         return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
-        """Returns the records of ``frame`` in the form that ``append_frame`` accepts, with their source in the
-        headers.
+        """Returns the records of ``frame`` in the form that ``append_frame`` accepts. Their headers name their source
+        records.
         """
         rows = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
         rows = rows.withColumn("source_partition", F.col("partition"))

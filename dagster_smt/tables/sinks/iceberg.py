@@ -2,11 +2,12 @@
 
 Iceberg silently places an append on top of other commits, which could duplicate rows. So a run writes to a branch that
 starts at the snapshot that the run has read, and then moves ``main`` to the branch. ``fast_forward`` fails if ``main``
-has moved meanwhile. The state is a property of the table, which the run writes first. A marker in the branch's last
-snapshot names this property. (With each change, Iceberg writes the summaries of all snapshots again, so a state in each
-summary would make runs slower and slower.) Because snapshots expire, the run then stores the newest marker in another
-property. Until then the branch stays, so that its snapshot cannot expire. If the run crashes at any point, the marker
-is in one of these two places, or the next run reports that the state is undecided. A run never reads a wrong state.
+has moved meanwhile. The state is a property of the table, which the run writes first. A marker in the last snapshot of
+the branch names this property. (A state in the summary of each snapshot would make runs slower and slower, because
+Iceberg writes the summaries of all snapshots again with each change.) Snapshots expire, so the run then stores the
+newest marker in another property. Until then, the branch stays, so that its snapshot cannot expire. If the run crashes
+at any point, the marker is in the snapshot or in the property, or the next run reports that the state is undecided. A
+run never reads a wrong state.
 
 If another tool, such as a compaction, commits at the same time, the run writes its rows again on top of that commit, as
 long as the state is still the expected one.
@@ -75,8 +76,8 @@ logger = logging.getLogger(__name__)
 
 
 class IcebergTable(IcebergStates):
-    """An Iceberg table: see ``Table``. A table by path needs a file system with atomic renames, because Iceberg's
-    Hadoop catalog does.
+    """An Iceberg table: see ``Table``. A table by path needs a file system with atomic renames, because it uses
+    Iceberg's Hadoop catalog.
 
     Raises:
         UnsupportedError: SMT560, the session has no Iceberg; SMT664, Spark 3.5 cannot commit to a table of this name;
@@ -128,8 +129,8 @@ class IcebergTable(IcebergStates):
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
         """Appends the rows of ``frame`` whose ``key`` is new, as ``Table`` describes.
 
-        The rows are written to a branch that starts at the snapshot that has been searched for these rows. The branch
-        becomes ``main`` only if ``main`` has not moved.
+        The run searches a snapshot for the rows, and writes the new ones to a branch that starts at this snapshot. The
+        branch becomes ``main`` only if ``main`` has not moved.
         """
         if self._creates(frame):
             return
@@ -163,8 +164,8 @@ class IcebergTable(IcebergStates):
             except TableError as error:
                 if expected is None or error.problems[0].code != "SMT528":
                     raise
-                # main has moved; if no run of ours moved it, the state is still the expected one, so write on top of
-                # main
+                # ``main`` has moved. If the state is still the expected one, no run of ours moved it, so the rows are
+                # written again on top of ``main``.
         else:
             raise always_changed(self.spec.place, _TRIES)
         if self.spec.table:
@@ -197,8 +198,8 @@ class IcebergTable(IcebergStates):
             except TableError as error:
                 if error.problems[0].code != "SMT528":
                     raise
-                # main has moved; if no run of ours moved it, the state is still the expected one, so write on top of
-                # main
+                # ``main`` has moved. If the state is still the expected one, no run of ours moved it, so the rows are
+                # written again on top of ``main``.
         else:
             raise always_changed(self.spec.place, _TRIES)
         if self.spec.table:
@@ -206,7 +207,9 @@ class IcebergTable(IcebergStates):
         return written
 
     def _changes_since(self, head: str, seen: str) -> list[ForeignCommit]:
-        """Returns the commits of other writers after a snapshot that may have changed rows."""
+        """Returns the commits of other writers that may have changed rows, after the snapshot ``seen`` up to the
+        snapshot ``head``.
+        """
         snapshots = self._all_snapshots()
         snapshots.pop(seen, None)
         return foreign_of(head, snapshots)
@@ -219,7 +222,7 @@ class IcebergTable(IcebergStates):
             if REPEATED.search(str(error)):
                 raise repeated_keys(self.spec.place) from None
             raise
-        # A statement has no option for the marker of the run, so a following empty snapshot carries the marker.
+        # A MERGE statement has no option for the marker of the run, so an empty snapshot after it carries the marker.
         self._to(self.session.table(self.name).limit(0), branch).append()
 
     def _commit(
@@ -276,8 +279,8 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", None)
 
     def _lay_out(self, properties: dict[str, str], base: str, *, made_by_us: bool) -> None:
-        """Applies the layout of the definition to an existing table with ``properties``. Rows that are written later
-        get this layout.
+        """Applies the layout of the definition to an existing table with ``properties``. The layout affects only rows
+        that are written later.
 
         A table without a snapshot has this layout already, unless one of our runs died while it created the table.
         """
@@ -292,23 +295,23 @@ class IcebergTable(IcebergStates):
     def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> NewCommit:
         """Replaces the rows and the columns of the table.
 
-        Iceberg replaces whatever the table contains at that moment. So the run first adds an empty snapshot.
-        Runs that have already begun then notice that ``main`` has moved. A run that begins and ends between this
-        snapshot and the replacement loses its rows, but also its state, so the next run reads these records again.
+        Iceberg replaces whatever the table contains at that moment. So the run first adds an empty snapshot. Runs that
+        have already begun then notice that ``main`` has moved. If a run begins and ends between this snapshot and the
+        replacement, both its rows and its state are lost, so the next run reads the same records again.
         """
         nothing = self.session.table(self.name).limit(0)
         self._publish(base, None, None, lambda branch: self._to(nothing, branch).append())
         self._new(frame, state).createOrReplace()
         written = self._finish(state)
         properties = self._properties()
-        # settings that the writer does not support: truncate, and the sort order
+        # the writer does not support ``truncate`` and the sort order, so these settings are applied here
         if self.spec.layout and properties is not None:
             self._lay_out(properties, properties[HEAD], made_by_us=True)
         return written
 
     def _new(self, frame: DataFrame, state: TableState | None) -> DataFrameWriterV2:
-        """Returns a writer that creates a table from ``frame``. The table gets the state as a property, but the
-        property cannot name the snapshot yet.
+        """Returns a writer that creates a table from ``frame``. The table gets ``state`` as a property. The property
+        that names the newest snapshot cannot name it yet, because the snapshot does not exist.
         """
         layout = self.spec.layout
         own = {COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
@@ -324,7 +327,9 @@ class IcebergTable(IcebergStates):
         return writer
 
     def _finish(self, state: TableState) -> NewCommit:
-        """Stores the snapshot of a table that was created together with ``state``, and returns the commit."""
+        """Stores the id of the first snapshot of a table that was created together with ``state``, and returns the
+        commit.
+        """
         where = f"summary['{MARK}'] = {text(_mark(state))}"
         snapshots = []
         for row in self._snapshots("snapshot_id", where):
@@ -386,8 +391,8 @@ class IcebergTable(IcebergStates):
             writer.append()
 
     def _to(self, frame: DataFrame, branch: "_Branch") -> DataFrameWriterV2:
-        """Returns a writer that writes ``frame`` to ``branch``. The writer addresses the branch by name, because
-        Iceberg silently ignores the option ``branch``.
+        """Returns a writer that writes ``frame`` to ``branch``. The writer addresses the branch by its name in SQL,
+        because Iceberg silently ignores the option ``branch``.
         """
         writer = frame.writeTo(branch.of(self.name))
         if not branch.mark:
@@ -396,8 +401,8 @@ class IcebergTable(IcebergStates):
         return writer.option(f"snapshot-property.{MARK}", branch.mark)
 
     def _evolve(self, schema: StructType, base: str | None) -> None:
-        """Adds columns of ``schema`` that the table lacks, and widens existing columns. Another run may make the same
-        change at the same time.
+        """Adds columns of ``schema`` that the table lacks, and widens existing columns. It is not an error if another
+        run makes the same change at the same time.
         """
         for last in (False,) * (_TRIES - 1) + (True,):
             changes = sql.alterations(self.session.table(self.name).schema, schema)
@@ -413,8 +418,8 @@ class IcebergTable(IcebergStates):
                 time.sleep(0.05)
 
     def _keep(self, head: str, mark: str, columns: dict[str, Any] | None = None) -> bool:
-        """Stores ``mark``, the newest marker, in a table property, so that the marker outlives its snapshot. Returns
-        True if the property has been written.
+        """Stores ``mark``, the newest marker, in a table property together with ``head``, the newest snapshot. So the
+        marker outlives its snapshot.
 
         Returns True if the property has been written.
         """
@@ -442,8 +447,8 @@ class IcebergTable(IcebergStates):
     def anchor(self) -> bool:
         """Stores the marker of the current state in a property, so that earlier snapshots may expire.
 
-        Without this property, the last run's marker would be only in a snapshot that is older than the snapshots of a
-        compaction. Once that older snapshot has expired, nothing would lead to the marker.
+        Without this property, only the snapshot of the last run contains the run's marker. After a compaction, this
+        snapshot is an old one. If it expired, the marker could no longer be found.
 
         Returns:
             True if the property names the current snapshot, or the table has no state.
@@ -466,8 +471,8 @@ class IcebergTable(IcebergStates):
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
-        """Removes old states from ``properties``. These include the states of runs that lost a race, and of a former
-        table with the same name.
+        """Removes old states from ``properties``. These include the states of runs that lost a race, and the states of
+        a former table with the same name.
         """
         numbers = {}
         for k in properties:
@@ -483,8 +488,8 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
-        """Runs ``statement``, which changes metadata. If another writer has committed but ``main`` is unchanged, runs
-        the statement again.
+        """Runs ``statement``, which changes metadata. If the statement fails because another writer has committed, and
+        ``main`` is still at ``base``, the statement is run again.
         """
         for last in (False,) * (_TRIES - 1) + (True,):
             try:
@@ -516,8 +521,8 @@ class IcebergTable(IcebergStates):
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
     def _written(self, head: str, base: str) -> NewCommit:
-        """Returns what the snapshots after ``base`` have added: the rows of the run, and all files, including rewritten
-        files.
+        """Returns the counts of what the snapshots after ``base`` have added: the rows of the run, and all files,
+        including rewritten files.
         """
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)
@@ -545,5 +550,5 @@ class _Branch:
         self.name, self.base, self.mark = name, base, mark
 
     def of(self, table: str) -> str:
-        """Returns the name with which SQL addresses this branch of ``table``."""
+        """Returns the name by which SQL statements address this branch of ``table``."""
         return f"{table}.{quoted('branch_' + self.name)}"

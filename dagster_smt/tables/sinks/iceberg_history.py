@@ -1,8 +1,9 @@
-"""Finds our snapshot from which the rows of an Iceberg table come. The search follows parents back from ``main``.
+"""Finds the snapshot of this package from which the rows of an Iceberg table come. The search begins at ``main`` and
+follows the parents.
 
 Other writers may have added snapshots after ours, or rolled the table back. An expired snapshot ends the search in the
-current metadata. Earlier metadata files of the table name the parents of such a snapshot, so the search then continues
-in these files.
+current metadata. The search then continues in earlier metadata files of the table, which name the parents of such a
+snapshot.
 """
 
 import json
@@ -18,8 +19,8 @@ from dagster_smt.tables.sinks.protocol import ForeignCommit
 MARK = "dagster_smt.commit"
 """The snapshot property that contains the marker of a state, such as ``17.5f3a``."""
 BASE = "dagster_smt.base"
-"""The snapshot property that names the snapshot at which the branch of a run began. The run has written all snapshots
-in between.
+"""The snapshot property that names the snapshot at which the branch of a run began. All snapshots between the two come
+from this run.
 """
 COLUMNS = "snapshot_id, parent_id, operation, summary, unix_millis(committed_at) AS millis"
 
@@ -29,9 +30,9 @@ class Snapshot:
     """One snapshot of an Iceberg table.
 
     Attributes:
-        id, parent: The ids of the snapshot and of the snapshot before it.
+        id, parent: The id of the snapshot, and the id of the snapshot before it.
         operation: ``append``, ``overwrite``, ``delete`` or ``replace`` (of files, not of rows).
-        summary: The summary, which Iceberg and the writer fill.
+        summary: The summary, with the entries of Iceberg and of the writer.
         millis: The time of the snapshot, in milliseconds.
     """
 
@@ -43,7 +44,7 @@ class Snapshot:
 
     @property
     def mark(self) -> str:
-        """The marker of our state in the snapshot; empty if the snapshot has no state of ours."""
+        """The marker of our state in the snapshot. Empty if the snapshot has no marker."""
         return self.summary.get(MARK, "")
 
     def with_mark(self, mark: str) -> "Snapshot":
@@ -70,7 +71,8 @@ class Snapshot:
     def may_replace(self) -> bool:
         """True if the snapshot rewrote all rows and changed their number.
 
-        An overwrite leaves no earlier row. However, a DELETE of single rows in a table's only file may look the same.
+        This may mean that no earlier row is left. However, a DELETE of single rows in a table's only file may look the
+        same.
         """
         if self.operation != "overwrite" or self.replaces or not self._leaves_nothing:
             return False
@@ -89,8 +91,8 @@ def snapshot_of(row: Any) -> Snapshot:
 
 
 def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Snapshot]]:
-    """Yields the snapshots in earlier metadata files of ``table``, the latest file first. Stops at the first missing
-    file.
+    """Yields the snapshots in earlier metadata files of ``table``, a mapping for each file, the latest file first.
+    Stops at the first file that cannot be read.
 
     Args:
         session: A Spark session that can read these files.
@@ -111,8 +113,8 @@ def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Sna
 
 
 def _readable(file: str) -> str:
-    """Returns the path ``file`` in a form in which Spark reads braces and stars as plain characters. Otherwise Spark
-    would read them as a pattern.
+    """Returns the path ``file`` in a form that Spark reads literally. Otherwise Spark would interpret braces and stars
+    as a pattern.
     """
     special = "\\{}[]*?,"
     texts = []
@@ -140,7 +142,7 @@ class WayBack:
     """The result of a search backwards from a snapshot.
 
     Attributes:
-        passed: The snapshots of other writers, the last one first.
+        passed: The snapshots of other writers that the search has passed, the last one first.
         marked: The newest snapshot with a marker; None if there is none.
         expired: The expired snapshot at which the search ended; empty if it ended elsewhere.
     """
@@ -163,8 +165,8 @@ def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
 
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
-    """Returns the commits of other writers that may have changed rows, searched from the snapshot ``head`` backwards.
-    Expired snapshots are not included.
+    """Returns the commits of other writers that may have changed rows. The search begins at the snapshot ``head`` and
+    goes backwards. Expired snapshots are not included.
     """
     commits: list[ForeignCommit] = []
     at = head

@@ -1,4 +1,4 @@
-"""SQL for the layout of Iceberg tables. Also finds the differences between a table and its definition."""
+"""Contains SQL for the layout of Iceberg tables, and finds the differences between a table and its definition."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -154,8 +154,8 @@ def current_layout(session: SparkSession, table: str, properties: Mapping[str, s
 
 
 def _fields(rows: list[Any]) -> Iterator[PartitionField | str]:
-    """Yields the partition fields in ``rows``, the output of ``DESCRIBE``. In this output, transforms are numbered
-    parts, and plain fields are columns.
+    """Yields the partition fields in ``rows``, the output of ``DESCRIBE``. In this output, a transform is a numbered
+    part, and a plain field is a column.
     """
     section = ""
     for row in rows:
@@ -181,8 +181,8 @@ def _read(text: str) -> PartitionField | str:
 
 
 def differences(layout: Layout, now: TableLayout) -> list[str]:
-    """Returns a text for each difference between the layout ``now`` of a table and ``layout``, that of its definition.
-    Each text names the table's layout first.
+    """Returns a text for each difference between ``now``, the layout of a table, and ``layout``, the layout in its
+    definition. Each text names the table's layout first.
     """
     texts = []
     if layout.places_rows:

@@ -1,5 +1,5 @@
-"""SQL for Iceberg tables: names, literals, conditions and changes of columns. The module also finds types that these
-tables cannot hold.
+"""Contains SQL for Iceberg tables: names, literals, conditions and changes of columns. The module also finds types that
+these tables cannot hold.
 """
 
 import hashlib
@@ -57,8 +57,8 @@ _METADATA = "connect"
 
 
 def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
-    """Returns the catalog of ``sink`` and the full name of its table, both as SQL. For a table by path, the function
-    also sets up the catalog.
+    """Returns two strings for SQL statements: the catalog of ``sink``, and the full name of its table. For a table by
+    path, the function also sets up the catalog.
 
     Raises:
         UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is not an Iceberg catalog.
@@ -87,13 +87,14 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
 def _uncached(session: SparkSession, catalog: str) -> str:
     """Returns the name of a copy of ``catalog`` that does not cache tables.
 
-    The runs of one Java process would share a cached table and its view of the metadata. Iceberg reads the metadata
-    twice when a change begins. If another run commits in between, its commit is lost, or both commits succeed.
+    With a cache, the runs in a Java process would share a table object and its view of the metadata. Iceberg reads the
+    metadata twice at the beginning of a change. If another run commits between these two reads, its commit is lost, or
+    both commits succeed.
 
     Raises:
-        UnsupportedError: SMT560, the catalog has the type jdbc, so a copy with a different name would have different
-            tables. SMT665, the settings of the catalog contain a secret, which Spark would write to its event log with
-            the settings of a copy.
+        UnsupportedError: SMT560, the catalog has the type jdbc, so a copy with a different name would not find the
+            tables. SMT665, the settings of the catalog contain a secret. Spark would write the settings of a copy, and
+            so the secret, to its event log.
     """
     conf = settings_of(session)
     if is_uncached(conf, catalog):
@@ -103,7 +104,8 @@ def _uncached(session: SparkSession, catalog: str) -> str:
         raise UnsupportedError(
             Problem("SMT560", catalog, f"the catalog {catalog} is of type jdbc and has a cache", hint)
         )
-    # a session that was started with a copy has all settings, unless somebody has added settings to the catalog since
+    # if a session was started with a copy, the copy has all settings, unless somebody has changed the catalog's
+    # settings since
     lacking = {}
     for name, value in copy_of(conf, catalog).items():
         if conf.get(name) != value:
@@ -131,8 +133,8 @@ def no_iceberg(session: SparkSession, place: str, catalog: str = "") -> Unsuppor
 def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
     """Returns two strings for a table at ``path``: the warehouse of its catalog, and the name of the table.
 
-    Iceberg's Hadoop catalog joins its warehouse and a table's name. If the warehouse is the root of a file system, the
-    name is therefore a path.
+    Iceberg's Hadoop catalog joins the path of its warehouse and the name of a table. If the warehouse is the root of a
+    file system, a table's name is therefore its path.
     """
     uri = _URI.fullmatch(path)
     if uri is None:
@@ -176,7 +178,7 @@ def held_type(kind: DataType) -> DataType:
 
 def alterations(old: DataType, new: DataType) -> list[str]:
     """Returns the ALTER TABLE clauses that change a table with the columns ``old`` so that it can hold the columns of
-    both schemas.
+    both ``old`` and ``new``.
 
     The clauses for new columns come first, then those for wider types.
     """
@@ -200,7 +202,7 @@ def _column(path: str, field: StructField) -> str:
 
 
 def keeps(old: DataType, new: DataType) -> bool:
-    """Returns True if ALTER TABLE clauses can turn the columns of ``old`` into exactly the columns of ``new``."""
+    """Returns True if ALTER TABLE clauses can change the columns of ``old`` into exactly the columns of ``new``."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         fields = {f.name: f for f in new.fields}
         for f in old.fields:
@@ -220,8 +222,8 @@ def keeps(old: DataType, new: DataType) -> bool:
 
 
 def _differences(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType, DataType | StructField]]:
-    """Yields the new fields of ``new``, and the parts whose types differ from ``old``, with their paths for ALTER
-    TABLE.
+    """Yields the fields of ``new`` that ``old`` lacks, and the parts whose types differ between the two. Each item
+    contains the path for ALTER TABLE.
     """
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = types_by_name(old)
@@ -337,7 +339,7 @@ def refused(schema: StructType) -> list[Problem]:
 
 
 def _parts(kind: DataType) -> Iterator[DataType]:
-    """Yields the innermost types of ``kind`` inside arrays and maps. Structs are left out, because their fields are
+    """Yields the innermost types inside the arrays and maps of ``kind``. Structs are left out, because their fields are
     checked separately.
     """
     if isinstance(kind, StructType):

@@ -32,8 +32,8 @@ NEWEST = "dagster_smt.newest"
 COLUMNS = "dagster_smt.columns"
 """The table property for column metadata that Iceberg cannot store elsewhere, as packed JSON."""
 MOST_STATES = 5
-"""The number of old states that stay in the properties, so that somebody can roll the table back. Up to twice as many
-states may exist, so that few runs have to remove any.
+"""The number of old states that stay in the properties, so that the table can be rolled back. States are removed only
+when there are twice as many, so that few runs have to remove any.
 """
 NO_SNAPSHOT = "none"
 HEAD = "current-snapshot-id"
@@ -74,8 +74,8 @@ class IcebergStates:
         return self._state(properties, settle=settle)
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the state after ``before``, as ``Table`` describes. Two states may have the same
-        number, but the attempt distinguishes them.
+        """Returns the number of the state after ``before``, as ``Table`` describes. If two states have the same number,
+        the attempt distinguishes them.
         """
         if before is not None:
             return before.number + 1
@@ -119,8 +119,8 @@ class IcebergStates:
         return schema
 
     def _state(self, properties: dict[str, str], *, settle: bool = False) -> TableState | None:
-        """Returns the current state in ``properties``. If the newest marker belongs to the current snapshot, the list
-        of snapshots is not read.
+        """Returns the current state in ``properties``. The list of snapshots is not read if the newest marker belongs
+        to the current snapshot.
         """
         head, _, mark = properties.get(NEWEST, "").partition(" ")
         if head == properties[HEAD]:
@@ -132,8 +132,8 @@ class IcebergStates:
         return state
 
     def _refuse_replaced(self, state: TableState, passed: Sequence[Snapshot]) -> None:
-        """Raises an error if another writer has replaced or removed all rows of ``state`` in one of the snapshots
-        ``passed``.
+        """Raises an error if another writer has replaced or removed all rows of ``state``. ``passed`` lists the
+        snapshots of other writers after the state.
         """
         for snapshot in passed:
             if snapshot.replaces or (snapshot.may_replace and self._lacks_window(state)):
@@ -148,7 +148,9 @@ class IcebergStates:
         return self.session.table(self.name).where(added).isEmpty()
 
     def _marked(self, properties: dict[str, str], mark: str) -> TableState | None:
-        """Returns the state in ``properties`` that belongs to the marker ``mark``; None for an empty marker."""
+        """Returns the state in ``properties`` that belongs to the marker ``mark``. Returns None if the marker is
+        empty.
+        """
         if not mark:
             return None
         text = properties.get(STATE + mark)
@@ -160,19 +162,19 @@ class IcebergStates:
         return state
 
     def _newest(self, properties: dict[str, str]) -> tuple[str, str, Sequence[Snapshot]]:
-        """Returns three items for a table with ``properties``: our newest snapshot up to the current one, its marker,
-        and later snapshots of other writers.
+        """Returns three items for a table with ``properties``: the id of our newest snapshot on the path to the current
+        one, the marker of this snapshot, and the later snapshots of other writers.
 
         The result is empty if there is no such snapshot. Other writers may have rolled the table back. If the search
-        ends at an expired snapshot, there are three possibilities to continue: the property names this snapshot, older
-        metadata files name its parents, or the branch of a run still exists.
+        ends at an expired snapshot, there are three ways to continue: a property names this snapshot, older metadata
+        files name its parents, or the branch of a run still exists.
 
         Raises:
             TableError: SMT522, a run died; SMT555, nothing shows any more which snapshot comes before the expired one.
         """
         known = self._all_snapshots()
         anchor, _, anchored = properties.get(NEWEST, "").partition(" ")
-        # a snapshot of another writer, on top of a run's snapshot: see ``anchor``
+        # the property names a snapshot of another writer, which follows a run's snapshot: see ``anchor``
         if anchor in known and not known[anchor].mark:
             known[anchor] = known[anchor].with_mark(anchored)
         head = None if properties[HEAD] == NO_SNAPSHOT else properties[HEAD]
@@ -192,7 +194,8 @@ class IcebergStates:
                 return "", "", way.passed
             known = {**older, **known}
         self._refuse_undecided(known, [s.id for s in way.passed], properties, number_of(mark))
-        if snapshot in ("-", way.expired):  # the snapshot of the table's first commit, which precedes all others
+        # the property names the snapshot of the table's first commit, which precedes all others
+        if snapshot in ("-", way.expired):
             return snapshot, mark, way.passed
         raise restored_too_far(self.spec.place, f"a snapshot before {way.expired}, or was changed often since")
 
@@ -214,7 +217,8 @@ class IcebergStates:
                 continue
             while at is not None and at in known and at not in passed:
                 at = known[at].parent
-            # main is at the snapshot where the run began, so the run has not committed, but may be about to
+            # ``main`` still contains the snapshot at which the run began, so the run has not committed, but it may be
+            # about to commit
             if at in passed:
                 continue
             if (

@@ -1,9 +1,9 @@
 """Topics of a Kafka cluster as sinks. Each record is written at least once, to the topic that the chain's routers
 choose.
 
-The progress is the committed offsets of a consumer group on the source's cluster, so Kafka's tools can show the
-progress. A run writes the records first and commits the offsets second. If a run crashes in between, the next run
-writes the same records again. The headers of each record name its source, so consumers can recognize the copies. The
+The progress is stored as the committed offsets of a consumer group on the source's cluster, so Kafka's tools can show
+it. A run first writes the records and then commits the offsets. If a run crashes in between, the next run writes the
+same records again. The headers of each record name its source record, so consumers can recognize the copies. The
 offsets are committed in a transaction, so if two runs use the same group, one of them fails.
 """
 
@@ -71,7 +71,7 @@ class KafkaTable(RecordTable):
 
     @cached_property
     def groups(self) -> KafkaClient:
-        """The client of the cluster that keeps the progress."""
+        """The client of the cluster on which the progress is stored."""
         return KafkaClient(self.source if isinstance(self.source, KafkaTopics) else self.spec.topics)
 
     @cached_property
@@ -101,14 +101,14 @@ class KafkaTable(RecordTable):
             rows, topics = self._write(frame, state)
             try:
                 commit(commits)
-            except EngineError:  # the offsets may have been committed even if the answer was lost
+            except EngineError:  # the offsets may have been committed although the answer was lost
                 if not same_state(self.state(), state):
                     raise
         return NewCommit(rows, topics, 0)
 
     def keep(self, state: TableState) -> None:
-        """Commits ``state`` again, as ``Table`` describes. Brokers forget the group's offsets unless they are committed
-        again within ``offsets.retention.minutes``.
+        """Commits ``state`` again, as ``Table`` describes. Brokers delete the committed offsets of a group unless they
+        are committed again within ``offsets.retention.minutes``.
         """
         commits = self._commits(state)
         with self._committing() as commit:
@@ -128,7 +128,9 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT589", str(error), statement, hint)) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:
-        """Writes the records. The records of each source partition are written in their order."""
+        """Writes the records of ``frame``. The records of each source partition are written in their order. Returns the
+        number of records and the number of topics.
+        """
         targets = self._targets(frame, state.window.topics)
         topics = sorted({target.topic for target in targets})
         if not topics:
@@ -148,12 +150,12 @@ class KafkaTable(RecordTable):
         return sum(target.records for target in targets), len(topics)
 
     def _targets(self, frame: DataFrame, read: Collection[str]) -> list[TargetRecords]:
-        """Returns the targets of records. A run measures its records before it commits them, so that the records need
-        not be read again here.
+        """Returns descriptions of the records in ``frame``, by target. A run has usually measured its records before
+        the commit, so they need not be read again here.
 
         Args:
             frame: The records.
-            read: The topics of the window. The run may have left out other topics since it measured.
+            read: The topics of the window. The run may have left out topics since it measured the records.
         """
         if not self._measured:
             return self._measure(frame)
@@ -162,8 +164,8 @@ class KafkaTable(RecordTable):
         return targets
 
     def beside_source(self) -> bool:
-        """Returns True if source and target are on one cluster, as ``RecordTable`` describes. Compares the ids of the
-        clusters, because one cluster may have several addresses.
+        """Returns True if source and target are on the same cluster, as ``RecordTable`` describes. The ids of the
+        clusters are compared, because one cluster may have several addresses.
         """
         if not isinstance(self.source, KafkaTopics):
             return False
@@ -171,15 +173,15 @@ class KafkaTable(RecordTable):
 
     @contextmanager
     def _committing(self) -> Iterator[Any]:
-        """Fences earlier runs of the group, and yields a function that commits offsets. This function fails if a later
+        """Fences earlier runs of the group, and yields a function that commits offsets. The function fails if a later
         run has begun.
 
         Raises:
             TableError: SMT528, another run of the group has begun to commit meanwhile.
         """
         client = self.groups
-        # if a run dies after it has sent the offsets but before their commit, the group is blocked until the
-        # transaction times out
+        # A short time-out is needed for the case that a run dies between sending and committing the offsets. The group
+        # is then blocked until the transaction times out.
         settings = {"transactional.id": f"dagster_smt.{self.spec.group}", "transaction.timeout.ms": _TRANSACTION}
         producer = client.producer(**settings)
         consumer = client.consumer(self.spec.group)
@@ -208,24 +210,26 @@ class KafkaTable(RecordTable):
             consumer.close()
 
     def sizes(self, prefix: str = "") -> sql.Column:
-        """Returns the size in bytes of each record as written. ``prefix`` is the prefix of the record's columns."""
+        """Returns a column with the size in bytes of each record as it will be written. ``prefix`` is the prefix of the
+        names of the record's columns.
+        """
         key, value, headers = (sql.col(prefix + name) for name in ("key", "value", "headers"))
         return size_column(key, value, headers, source_headers(self.spec.group, prefix))
 
     def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
-        """See ``RecordTable``. The next commit must write these records, without those of topics that the run leaves
-        out.
+        """Returns descriptions of the records in ``frame``, by target; see ``RecordTable``. The next commit must write
+        exactly these records, except those of topics that the run leaves out.
         """
         self._measured[:] = self._measure(frame, prefix)
         return [*self._measured]
 
     @cached_property
     def _measured(self) -> list[TargetRecords]:
-        """The targets of the records that the next commit writes."""
+        """The descriptions of the records that the next commit writes."""
         return []
 
     def _measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
-        """Returns the targets of records.
+        """Returns descriptions of the records in ``frame``, by target.
 
         All facts come from one pass over the records, because each further pass would read the cached window again.
         """
@@ -245,9 +249,9 @@ class KafkaTable(RecordTable):
         return [TargetRecords(**row.asDict()) for row in rows]
 
     def _longest(self, targets: Sequence[TargetRecords]) -> int:
-        """Returns the size of the longest record.
+        """Returns the size of the longest record that will be written.
 
-        The run has measured the records, and has rejected those above a limit.
+        The run has measured the records, and has rejected records above the limit of their topic.
         """
         limits = self.place.limits({target.topic for target in targets})
         lengths = []
@@ -266,7 +270,9 @@ class KafkaTable(RecordTable):
 
 
 def _is_scattered(targets: Sequence[TargetRecords]) -> bool:
-    """Returns True if several tasks hold records of one source partition that have the same target topic."""
+    """Returns True if the records of one source partition are in several Spark tasks, although they have the same
+    target topic.
+    """
     tasks = defaultdict(set)
     for target in targets:
         tasks[(target.topic, target.source_topic, target.partition)].add(target.task)

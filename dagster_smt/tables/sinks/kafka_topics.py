@@ -1,4 +1,4 @@
-"""Topics of a cluster as targets; see ``Topics``."""
+"""Topics of a Kafka cluster as targets; see ``Topics``."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,9 @@ from dagster_smt.tables.sinks.topics import Appended, Say, Topics
 from dagster_smt.tables.sources import open_source
 
 _PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20
-"""The largest number of rows, and the largest number of bytes, that the driver receives at a time."""
+"""Two limits for the part of a frame that the driver receives at a time: the largest number of rows, and the largest
+number of bytes.
+"""
 _REQUEST = 64 * 2**20
 _TUNED = {
     "kafka.linger.ms": "20",
@@ -47,7 +49,7 @@ class KafkaPlace:
 
     @cached_property
     def _demands(self) -> dict[str, Demands | None]:
-        """The requirements of topics that brokers have reported so far."""
+        """The requirements of topics for their records, as far as brokers have reported them."""
         return {}
 
     def demands(self, topics: Iterable[str]) -> dict[str, Demands]:
@@ -73,7 +75,9 @@ class KafkaPlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
-        """See ``Topics``. The latest writer fences earlier writers by means of Kafka's transactions."""
+        """Yields these topics for exclusive use; see ``Topics``. With Kafka's transactions, the latest writer fences
+        earlier writers.
+        """
         # uncommitted records of fenced writers may be present
         committed = replace(self.spec, isolation_level="read_committed")
         client, limits = KafkaClient(committed), self.limits(topics)
@@ -81,16 +85,16 @@ class KafkaPlace:
             yield _OnePlace(self.session, committed, producer, identity)
 
     def there(self, topics: Sequence[str]) -> list[Range]:
-        """See ``Topics``."""
+        """Returns the ranges of those ``topics`` that exist; see ``Topics``."""
         listed = self.client.names()
         return self.client.ranges([t for t in topics if t in listed])
 
     def read(self, window: Window) -> DataFrame:
-        """See ``Topics``."""
+        """Returns the records in ``window``; see ``Topics``."""
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``. Each record is appended at least once."""
+        """Appends the records of ``frame``, each at least once; see ``Topics``."""
         counts = {}
         for row in frame.groupBy("topic").count().collect():
             counts[row["topic"]] = row["count"]
@@ -113,8 +117,8 @@ class KafkaPlace:
         return Appended(ranges, sum(counts.values()))
 
     def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
-        """Raises an error if a partition in ``chosen`` does not exist. A producer would wait for the partition until a
-        time limit.
+        """Raises an error if a partition in ``chosen`` does not exist. Without this check, the producer would wait for
+        the partition until a time limit.
 
         Raises:
             TableError: SMT579, for each such topic.
@@ -133,19 +137,20 @@ class KafkaPlace:
     def write(self, frame: DataFrame, topics: Sequence[str], longest: int = 0) -> None:
         """Writes the records of ``frame`` through Spark's writer.
 
-        The columns are ``key``, ``value``, ``topic``, ``headers`` and, if the frame has it, ``target_partition``. For a
-        null partition, the producer chooses the partition.
+        The columns are ``key``, ``value``, ``topic``, ``headers`` and, if the frame has it, ``target_partition``. If
+        ``target_partition`` is null, the producer chooses the partition.
 
         Args:
             frame: The records.
             topics: The target topics.
-            longest: The size of the longest record, in bytes.
+            longest: The size in bytes of the longest record.
         """
         options = {**_TUNED, **self.spec.connector_options()}
-        # the topic limits the size of a record, not the producer
+        # the size of a record is limited by the topic, not by the producer
         for name in ("kafka.max.request.size", "kafka.buffer.memory"):
             options[name] = _at_least(options[name], longest + ESTIMATED)
-        # if a topic rejects a batch, a producer would split it into batches of this size again and again, without end
+        # a batch size above a topic's limit would make the producer split a rejected batch into batches of the same
+        # size, without end
         limits = self.limits(topics).values()
         options["kafka.batch.size"] = _at_most(options["kafka.batch.size"], limits)
         options["includeHeaders"] = "true"
@@ -159,7 +164,7 @@ class KafkaPlace:
 
 @dataclass(frozen=True)
 class _OnePlace(KafkaPlace):
-    """Topics of a cluster for a single owner. Readers of committed records see either all appended records or none of
+    """Topics of a cluster for a single writer. Readers of committed records see either all appended records or none of
     them.
     """
 
@@ -167,7 +172,7 @@ class _OnePlace(KafkaPlace):
     identity: Sequence[str]
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``. The records are sent in transactions.
+        """Appends the records of ``frame`` in transactions; see ``Topics``.
 
         The driver collects the rows part by part, because a transaction belongs to one producer.
         """
@@ -197,8 +202,8 @@ class _OnePlace(KafkaPlace):
 
 
 def _at_least(option: str, needed: int) -> str:
-    """Returns the greater of ``option`` and ``needed`` as a string. If ``option`` is not a number, it is returned
-    unchanged, and Kafka rejects it.
+    """Returns the greater of ``option`` and ``needed`` as a string. If ``option`` is not a number, the function returns
+    ``option`` unchanged, and Kafka rejects it.
     """
     if option.strip().isdecimal():
         return str(max(int(option), needed))

@@ -1,4 +1,6 @@
-"""The ``MERGE`` of a window's changes into a table with keys. The statement is the same for Delta and Iceberg."""
+"""Builds and runs the ``MERGE`` of a window's changes into a table with keys. The statement is the same for Delta and
+Iceberg.
+"""
 
 import re
 import secrets
@@ -17,10 +19,12 @@ from dagster_smt.spark.versions import missing, settings_of
 
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 REPEATED = re.compile("DELTA_MULTIPLE_SOURCE_ROW_MATCHING|MERGE_CARDINALITY_VIOLATION")
-"""The errors of both formats if two changes fit one row: the table has several rows of a key."""
+"""The errors of Delta and Spark if two changes match the same row, or a change matches several rows, because the table
+has several rows with the same key.
+"""
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
-"""The lock that a thread holds while a session has the settings of one ``MERGE``."""
+"""The lock that a thread holds while the settings of a session are those of one ``MERGE``."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,9 @@ class Merge:
 
     Attributes:
         columns: The columns of the table after the merge.
-        matched_by: The columns that match a change to its row.
+        matched_by: The columns in which a change and its row must be equal.
         partial: The columns whose values stay if a change lists them in ``unchanged``.
-        actions: The actions that occur in the changes. Empty: any action may occur.
+        actions: The actions that occur in the changes. If empty, any action may occur.
     """
 
     columns: StructType
@@ -46,8 +50,8 @@ class Clause:
 
     Attributes:
         action: ``update``, ``delete`` or ``insert``.
-        condition: The condition as SQL. Empty: the clause has no condition.
-        values: The new values as SQL, by quoted column.
+        condition: The condition as SQL. If empty, the clause has no condition.
+        values: Maps a quoted column to its new value as SQL.
     """
 
     action: str
@@ -61,7 +65,7 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
     Args:
         table: The table's name as SQL.
         changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_actions``).
-        merge: The rules.
+        merge: The rules that convert changes into rows.
     """
     on, clauses = _keyed(merge, "now")
     return f"MERGE INTO {table} AS now USING {changes} AS change ON {on} {' '.join(map(_clause_text, clauses))}"
@@ -73,8 +77,8 @@ def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: 
     Args:
         session: The Spark session.
         table: The table's name as SQL.
-        changes: ``row``, ``unchanged`` and ``action``.
-        merge: The rules.
+        changes: A row for each change, with the columns ``row``, ``unchanged`` and ``action``.
+        merge: The rules that convert changes into rows.
     """
     if can_merge_frames():
         merge_frame(table, changes, "change", *_keyed(merge, row_name(table)))
@@ -84,10 +88,10 @@ def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: 
 
 
 def can_merge_frames() -> bool:
-    """Returns True if ``merge_frame`` is supported.
+    """Returns True if the installed version of Spark supports ``merge_frame``.
 
     Spark 4.1 cannot plan a ``MERGE`` into an Iceberg table from a view that reads an Iceberg table ("No plan for
-    TableReference"). Spark 3.5 supports only the statement.
+    TableReference"), so there a frame is needed. Spark 3.5 supports only the SQL statement.
     """
     return "mergeInto of frames" not in missing()
 
@@ -103,7 +107,8 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
     Args:
         table: The table's name as SQL.
         source: The frame.
-        alias: The name of its rows in the condition and in the clauses. Rows of the table have ``row_name``.
+        alias: The name by which the condition and the clauses refer to a row of ``source``. They refer to a row of the
+            table by ``row_name``.
         on: The condition that matches rows.
         clauses: The clauses, in their order.
     """
@@ -124,7 +129,7 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
 
 
 def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
-    """Returns the condition that matches a change of ``merge`` to its row, and the ``MERGE`` clauses that the changes
+    """Returns the condition that matches a change to its row, and the ``MERGE`` clauses that the actions in ``merge``
     need.
     """
     matches = " AND ".join(f"{now}.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
@@ -134,7 +139,7 @@ def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
         Clause("update", "change.action = 'update'", {quoted(n): _new_value(n, merge, now) for n in names}),
         Clause("insert", "change.action = 'insert'", {quoted(n): f"change.row.{quoted(n)}" for n in names}),
     ]
-    # Without insertions, neither format needs a full outer join. With insertions only, neither format reads a row of
+    # If no row is inserted, Delta and Iceberg need no full outer join. If rows are only inserted, they read no row of
     # the table.
     return matches, [clause for clause in clauses if not merge.actions or clause.action in merge.actions]
 
@@ -171,11 +176,11 @@ def view_of(changes: DataFrame) -> Iterator[str]:
 
 @contextmanager
 def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """Yields a session with ``settings``, which no other statement sees.
+    """Yields a session with ``settings`` that affect no other statement.
 
     Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads may write through the user's
     session at the same time, and their commits must not get this metadata. A Spark Connect client cannot create a
-    second session. There, the writes of this package wait for each other; see ``undisturbed``.
+    second session. With such a client, the writes of this package wait for each other; see ``undisturbed``.
     """
     if is_connect(session):
         with _SETTINGS, _set_for_a_while(session, settings):
@@ -193,7 +198,7 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
 
 @contextmanager
 def undisturbed(session: SparkSession) -> Iterator[None]:
-    """Keeps the settings of ``session_with`` away from another write in the same session while the block runs."""
+    """Ensures that the settings of ``session_with`` do not affect another write in ``session`` while the block runs."""
     if not is_connect(session):
         yield
         return
@@ -206,8 +211,8 @@ def standard_assignment(session: SparkSession) -> Iterator[None]:
     """Switches ``session`` from Hive's rules for assigning values to the standard rules while the block runs. With
     Hive's rules, Spark rejects a merge into an Iceberg table.
 
-    The columns of a merge have the types of the table, so both sets of rules store the same values. A separate session
-    would have its own catalog, and the catalog of the run would not see the commit.
+    The changes of a merge have the types of the table, so both sets of rules store the same values. A separate session
+    is not an option, because it would have its own catalog, and the catalog of the run would not see the commit.
     """
     if str(session.conf.get(_ASSIGNMENT, None)).upper() != "LEGACY":
         yield

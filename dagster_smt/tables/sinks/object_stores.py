@@ -1,5 +1,5 @@
-"""Warns about tables in object stores where two drivers may overwrite each other's commits if they commit at the same
-time.
+"""Warns about tables in object stores. In some of these tables, two drivers that commit at the same time may overwrite
+each other's commits.
 """
 
 import re
@@ -12,7 +12,7 @@ from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 _S3 = re.compile(r"(s3|s3a|s3n)://")
 _ONE_DRIVER = "io.delta.storage.S3SingleDriverLogStore"
 _DATABRICKS = "spark.databricks.clusterUsageTags.clusterId"
-"""A setting that only Spark on Databricks has. There, a service orders the commits to Delta tables."""
+"""A setting that exists only in Spark on Databricks. There, a service orders the commits to Delta tables."""
 
 
 def commit_warnings(session: Any, *places: object) -> list[Problem]:
@@ -20,7 +20,7 @@ def commit_warnings(session: Any, *places: object) -> list[Problem]:
 
     Args:
         session: The Spark session.
-        places: The sink of a run and the destination of its dead letters. Anything that is not a table is ignored.
+        places: The sink of a run, and the destination of its dead letters. Objects that are not tables are ignored.
     """
     warnings = []
     for place in places:
@@ -53,7 +53,9 @@ def _delta_hint(session: Any, path: str) -> str:
 
 
 def _iceberg_hint(session: Any, sink: IcebergSink) -> str:
-    """Returns the hint for the Iceberg table ``sink``. The hint is empty unless commits to the table rename a file."""
+    """Returns the hint for the Iceberg table ``sink``. The hint is empty unless a commit to the table renames a
+    file.
+    """
     if sink.table:
         key = f"spark.sql.catalog.{sink.table.partition('.')[0]}"
         is_hadoop = str(session.conf.get(f"{key}.type", "")).lower() == "hadoop"

@@ -1,4 +1,4 @@
-"""The protocol between a run and a sink. Each kind of sink has its own module, and ``open_table`` chooses the
+"""Defines the protocol between a run and a sink. Each kind of sink has its own module, and ``open_table`` chooses the
 module.
 """
 
@@ -21,9 +21,9 @@ class Replaced:
     """The rows that a commit replaces. By default, the commit only appends.
 
     Attributes:
-        everything: True to replace all rows and the columns.
-        topics: All rows of these topics.
-        offsets: The rows of these offsets.
+        everything: True to replace all rows and also the columns.
+        topics: The topics of which the commit replaces all rows.
+        offsets: The offsets of which the commit replaces the rows.
     """
 
     everything: bool = False
@@ -55,7 +55,7 @@ class ForeignCommit:
     """A commit of another writer that may have changed rows.
 
     Attributes:
-        version: ``version 7``, ``snapshot 4711``.
+        version: The version as text, such as ``version 7`` or ``snapshot 4711``.
         operation: The operation, in the table format's words: ``DELETE``, ``overwrite``, ….
         millis: The time of the commit, in milliseconds.
     """
@@ -106,7 +106,9 @@ def other_run_committed(place: str) -> TableError:
 
 
 def append_only(place: str) -> TableError:
-    """Returns the error for a run that replaces or changes rows, although the table ``place`` accepts only new rows."""
+    """Returns the error for a run that would replace or change rows, although the table ``place`` accepts only new
+    rows.
+    """
     statement = "the table accepts only new rows (delta.appendOnly), and this run changes rows; no row was written"
     hint = "remove the property: ALTER TABLE ... UNSET TBLPROPERTIES ('delta.appendOnly'), or write to another table"
     return TableError(Problem("SMT707", place, statement, hint))
@@ -121,8 +123,8 @@ def always_changed(place: str, tries: int) -> TableError:
 
 
 def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
-    """Returns the error for a table whose rows were replaced or removed by ``commit``, a foreign commit. Our last state
-    no longer describes the table.
+    """Returns the error for the table ``place``, whose rows have been replaced or removed by ``commit``, a foreign
+    commit. Our last state no longer describes the table.
     """
     statement = f"another writer has replaced all rows since our last commit: {commit.text}"
     hint = (
@@ -133,8 +135,8 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """Returns the error for the table at ``place``, whose history no longer contains the commit from which its rows
-    come.
+    """Returns the error for the table ``place``, whose history no longer contains the commit from which its rows come.
+    ``what`` describes the missing commit.
     """
     statement = f"the table was restored to {what}, and nothing shows the offsets of its rows"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
@@ -142,14 +144,18 @@ def restored_too_far(place: str, what: str) -> TableError:
 
 
 def rows_changed_by_others(place: str, commits: Sequence[ForeignCommit]) -> TableError:
-    """Returns the error of a run that computed its changes from rows that another writer has changed since."""
+    """Returns the error for a run that has computed its changes from rows of the table ``place`` that another writer
+    has changed since then, in ``commits``.
+    """
     texts = ", ".join(commit.text for commit in commits[:3])
     statement = f"another writer changed rows while this run computed its changes: {texts}; no row was written"
     return TableError(Problem("SMT708", place, statement, "run again: the next run computes the changes anew"))
 
 
 def changed_at_the_same_moment(place: str, commits: Sequence[ForeignCommit]) -> TableError:
-    """Returns the error of a commit that landed on another writer's changes, which the run could not see."""
+    """Returns the error for a commit to the table ``place`` that was placed on top of ``commits``, the changes of
+    another writer. The run could not see these changes.
+    """
     texts = ", ".join(commit.text for commit in commits[:3])
     statement = f"another writer changed rows in the moment of this run's commit: {texts}"
     hint = "run the window of this run again as a fixed range, so that its keys follow their topics"
@@ -157,14 +163,16 @@ def changed_at_the_same_moment(place: str, commits: Sequence[ForeignCommit]) -> 
 
 
 def repeated_keys(place: str) -> TableError:
-    """Returns the error of a table that has several rows of one key, so that no change fits."""
+    """Returns the error for the table ``place``, which has several rows with the same key. A change could not be
+    assigned to one of them.
+    """
     statement = "a key of this window has more than one row, because another writer added rows; no row was written"
     hint = "leave one row of each key in the table; or start the table over with window.rebuild: true"
     return TableError(Problem("SMT709", place, statement, hint))
 
 
 class Table(Protocol):
-    """A sink, opened with a session. The table need not exist yet."""
+    """A sink that has been opened with a session. The table need not exist yet."""
 
     def state(self, *, settle: bool = False) -> TableState | None:
         """Returns the state in our commit from which the table's content comes; None if there is no such commit.
@@ -172,7 +180,7 @@ class Table(Protocol):
         This commit is our latest commit, unless somebody has restored the table or rolled it back.
 
         Args:
-            settle: True to accept a foreign commit that replaced all rows. The state of the commit before it then stays
+            settle: True to accept a foreign commit that replaced all rows. The state before that commit then stays
                 valid.
 
         Raises:
@@ -188,7 +196,7 @@ class Table(Protocol):
     def next_number(self, before: TableState | None) -> int:
         """Returns the number of the commit that follows the state ``before``.
 
-        No other commit has this number, not even one that a restore removed.
+        No other commit has this number, not even a commit that a restore has removed.
 
         The number depends only on our commits, so two runs that begin with the same state use the same number.
         """
@@ -229,7 +237,8 @@ class Table(Protocol):
         ...
 
     def keep(self, state: TableState) -> None:
-        """Renews the state of a table without new records, if the format keeps states only for a limited time.
+        """Renews the state of a table after a run without new records. This is necessary if the format keeps states
+        only for a limited time.
 
         Args:
             state: The state at the beginning of the run.
@@ -240,7 +249,9 @@ class Table(Protocol):
         ...
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` without a state, for tables that many runs append to."""
+        """Appends ``frame`` without a state. Tables to which many runs append, such as tables of dead letters, have no
+        state.
+        """
         ...
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
@@ -250,8 +261,8 @@ class Table(Protocol):
         Other runs may append at the same time.
 
         Args:
-            frame: The rows; no two of them have the same key.
-            key: The columns that identify a row. The first one has the same value in all of these rows.
+            frame: The rows. No two rows have the same key.
+            key: The columns that identify a row. The first column has the same value in all rows of ``frame``.
 
         Raises:
             TableError: SMT557, another writer changed the table in every attempt.
@@ -289,23 +300,23 @@ class LaidOutTable(Table, Protocol):
 
 @runtime_checkable
 class MergingTable(Table, Protocol):
-    """A sink that can have keys."""
+    """A sink that supports tables with keys."""
 
     def version(self) -> str:
-        """Returns the table format's name of the table's current version. Any commit changes it."""
+        """Returns the table format's name for the current version of the table. Any commit changes the version."""
         ...
 
     def merge(
         self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
     ) -> NewCommit:
-        """Writes the changes of a table with keys and the state in one atomic commit.
+        """Writes the changes of a table with keys, and the state, in one atomic commit.
 
         Args:
             changes: A row for each change: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_actions``).
-            merge: The rules that turn changes into rows. Columns that are missing in the table are added.
+            merge: The rules that convert changes into rows. Columns that the table lacks are added.
             state: The state to store with the rows.
             expected: The state that the run began with.
-            seen: The version that the changes were computed from.
+            seen: The version from which the changes were computed.
 
         Raises:
             TableError: SMT528, another run committed first; SMT708, another writer has changed rows since the version

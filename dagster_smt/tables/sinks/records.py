@@ -27,11 +27,11 @@ class TargetRecords:
 
     Attributes:
         topic: The target topic.
-        source_topic, partition: The source of the records.
+        source_topic, partition: The topic and the partition from which the records were read.
         task: The number of the Spark task that holds the records.
         records: The number of records.
         longest: The size of the longest record as written, in bytes.
-        keyless: True if a record has no key.
+        keyless: True if at least one of the records has no key.
         last: The highest target partition that the chain chooses. None if the producer chooses the partitions.
     """
 
@@ -49,7 +49,9 @@ class RecordTable:
     """The base class of sinks that write topics; see ``Table``."""
 
     def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
-        """Returns the target topics of records. ``prefix`` is the prefix of the record's columns."""
+        """Returns descriptions of the records in ``frame``, by target topic. ``prefix`` is the prefix of the names of
+        the record's columns.
+        """
         topics = []
         for row in frame.select(F.col(f"{prefix}topic").alias("topic")).distinct().collect():
             topics.append(TargetRecords(row["topic"]))
@@ -94,7 +96,9 @@ class RecordTable:
 
 
 def with_source(frame: DataFrame, group: str) -> DataFrame:
-    """Returns records with two more headers: their source, and the group that writes them."""
+    """Returns the records of ``frame`` with two more headers: one names the source record, and the other names
+    ``group``, which writes the records.
+    """
     headers = []
     for name, content in source_headers(group).items():
         headers.append(sql.struct(sql.lit(name).alias("key"), content.cast("binary").alias("value")))

@@ -1,4 +1,4 @@
-"""SQL for sinks: a condition that matches replaced rows, and an encoding for strings in table properties."""
+"""Contains SQL for sinks: a condition that matches replaced rows, and an encoding for strings in table properties."""
 
 import zlib
 from typing import Any
@@ -11,7 +11,7 @@ from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sql import literal
 
 _ESCAPES = "spark.sql.parser.escapedStringLiterals"
-"""The setting with which Spark treats a backslash in a literal as an ordinary character."""
+"""The setting that makes Spark treat a backslash in a literal as an ordinary character."""
 
 
 def procedure_argument(session: Any, value: str) -> str:
@@ -33,7 +33,7 @@ def procedure_argument(session: Any, value: str) -> str:
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
-    """Returns the SQL condition that matches the rows that a commit removes.
+    """Returns an SQL condition that matches the rows that a commit replaces.
 
     The depth of the condition grows with the logarithm of the number of ranges.
 
@@ -46,7 +46,7 @@ def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
         parts = [f"{topic} IN ({', '.join(map(text, replaced.topics))})"]
     else:
         parts = []
-    groups: dict[tuple[int, int, int], list[str]] = {}  # topics whose ranges have the same bounds share a condition
+    groups: dict[tuple[int, int, int], list[str]] = {}  # topics with equal ranges share a condition
     for r in replaced.offsets.ranges():
         groups.setdefault((r.partition, r.start, r.end), []).append(r.topic)
     for (number, start, end), topics in groups.items():

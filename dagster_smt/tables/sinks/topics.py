@@ -1,5 +1,6 @@
-"""Topics as targets: lists their ranges, reads them, and appends records. Here are those of files; ``kafka_topics`` has
-those of clusters, which need Kafka's client."""
+"""Topics as targets: lists their ranges, reads them, and appends records. This module contains the targets for file
+topics. ``kafka_topics`` contains those for clusters, which need Kafka's client.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -23,10 +24,10 @@ class Appended:
     """The outcome of appending records.
 
     Attributes:
-        ranges: Ranges that certainly contain only these records.
+        ranges: Ranges of offsets that certainly contain only these records.
         count: The number of records.
-        unwritten: The records that a topic rejects in every form. Each is given by the values of the columns that order
-            the records.
+        unwritten: The records that a topic rejects in every form. Each record is represented by its values of the
+            columns that order the records.
     """
 
     ranges: list[Range]
@@ -35,14 +36,14 @@ class Appended:
 
 
 class Topics(Protocol):
-    """Topics, opened with a session."""
+    """Topics that have been opened with a session."""
 
     def alone(
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
     ) -> AbstractContextManager["Topics"]:
         """Returns the same topics, for exclusive use by the writer ``owner``.
 
-        Any earlier run of this owner has either appended its records, or can no longer append records.
+        An earlier run of this writer has either finished appending, or can no longer append records.
 
         Args:
             owner: The name of the writer.
@@ -51,7 +52,7 @@ class Topics(Protocol):
             say: Is called with lines about the progress.
 
         Raises:
-            TableError: SMT528, another run of this owner has begun meanwhile.
+            TableError: SMT528, another run of this writer has begun meanwhile.
         """
 
     def there(self, topics: Sequence[str]) -> list[Range]:
@@ -64,8 +65,8 @@ class Topics(Protocol):
         """Appends the records of ``frame`` to their topics.
 
         Args:
-            frame: The records, with the columns ``key, value, topic, headers``. For topics of a cluster, also
-                ``target_partition`` if the chain chooses it. For file topics, also
+            frame: The records, with the columns ``key, value, topic, headers``. For topics of a cluster, the frame also
+                has ``target_partition`` if the chain chooses partitions. For file topics, it also has
                 ``partition, timestamp_ms, timestampType``.
             order: The columns that order the records of a topic-partition.
             say: Is called with lines about the progress.

@@ -1,8 +1,8 @@
 """Opens sources of records. Each kind of source has its own module, and all of them implement the protocol ``Source``.
 
-A new source consists of a module with a class that has the methods of ``Source``, its plain data in
-``tables.topic_table``, and a line in ``open_source``. To run the conformance suite on the source, add one line to the
-tests.
+A new source needs three things: a module with a class that has the methods of ``Source``, a class with its plain data
+in ``tables.topic_table``, and a line in ``open_source``. To run the conformance suite on the source, add one line to
+the tests.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """An opened source, which is a source specification with a Spark session.
+    """An opened source, which combines a source specification with a Spark session.
 
     A run verifies what it has read: if ``verify`` finds a problem, the run commits nothing. If a source finds a wrong
     record while Spark reads, the source leaves the record out. The number of records is then too small, and ``verify``
@@ -33,13 +33,14 @@ class Source(Protocol):
     """True if ``offsets_at`` can answer without reading records."""
 
     lacks_offsets: bool
-    """True if some offsets of a range may be missing now and appear later, as in a table that is being filled."""
+    """True if offsets inside a range may be missing now and appear later, as in a table that is being filled."""
 
     def topics(self) -> list[str]:
         """Returns the names of all topics, sorted."""
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic in ``topics``; an empty string if the source does not know the identity.
+        """Returns the identity of each topic in ``topics``. The identity is an empty string if the source does not know
+        it.
 
         A topic that is created again has a different identity.
 
@@ -65,28 +66,27 @@ class Source(Protocol):
         """Returns True if the identities ``before`` and ``now`` belong to the same topic."""
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Returns the first lost offset of each partition that has lost records before its position in ``positions``.
-
-        The value for each partition is its first lost offset.
+        """Returns the first lost offset of each partition that has lost records before its position in
+        ``positions``.
         """
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
         """Returns those ``offsets`` for which the source has a record."""
 
     def ahead(self) -> list[Problem]:
-        """Returns a problem for each record with a future timestamp that ``offsets_at`` has met.
+        """Returns a problem for each record with a future timestamp that ``offsets_at`` has found.
 
         Time windows end at such a record. The list is empty if the source does not check timestamps.
         """
 
     def changed(self, window: Window) -> list[Problem]:
-        """Returns the changes to the topics of ``window`` since the window was fixed. Only changes that explain a
-        failed reading are returned.
+        """Returns the changes to the topics of ``window`` since the window was fixed. The result contains only changes
+        that explain why reading has failed.
         """
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns the first offset of each topic-partition whose timestamp is ``millis`` or later, as Kafka's
-        ``offsetsForTimes`` does.
+        """Returns, for each topic-partition, the offset of the first record whose timestamp is ``millis`` or later, as
+        Kafka's ``offsetsForTimes`` does.
 
         If there is no such record, the result is the end of the partition.
         """
@@ -97,8 +97,8 @@ class Source(Protocol):
         """
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
-        """Returns the stored bytes of each topic in ``topics``. Returns None if the source would have to read records
-        to find out.
+        """Returns the number of stored bytes of each topic in ``topics``. Returns None if the source does not know this
+        number without reading records.
         """
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
@@ -109,8 +109,8 @@ class Source(Protocol):
         """
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
-        """Sets the committed offsets of the consumer group ``group`` to ``ends``, a table's progress, so that other
-        tools can show it.
+        """Sets the committed offsets of the consumer group ``group`` to ``ends``. These are the end offsets of a
+        table's progress, which other tools can then show.
 
         Raises:
             UnsupportedError: SMT585, the source has no such groups.
@@ -119,7 +119,8 @@ class Source(Protocol):
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
         """Returns the records of ``window`` as rows with Kafka's columns (``KAFKA_COLUMNS``).
 
-        A timestamp that Spark cannot hold is null, with the type ``UNREADABLE_TIMESTAMP``.
+        If Spark cannot hold a timestamp, the column ``timestamp`` is null, and ``timestampType`` is
+        ``UNREADABLE_TIMESTAMP``.
 
         Args:
             window: The offsets to read.
@@ -138,8 +139,8 @@ class Source(Protocol):
         """
 
     def count(self, window: Window) -> dict[str, int] | None:
-        """Returns the number of records of each topic in ``window``. Returns None if the source would have to read the
-        records to find out.
+        """Returns the number of records of each topic in ``window``. Returns None if the source does not know this
+        number without reading the records.
         """
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
@@ -147,8 +148,8 @@ class Source(Protocol):
 
         Args:
             window: The window.
-            read: The number of records that were read, by topic. A topic without records may be missing.
-            beat: As in ``read``.
+            read: The number of records that the run has read, by topic. A topic without records may be missing.
+            beat: Is called from time to time; see ``read``.
         """
 
 
@@ -175,7 +176,8 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
 
 def measured_topics(source: Source, topics: Sequence[str]) -> tuple[TopicEnds, dict[str, list[Problem]]]:
-    """Measures those ``topics`` that the source can measure. Returns their ends, and the problems of the other topics.
+    """Measures those of ``topics`` that the source can measure. Returns the ends of these topics, and the problems of
+    all other topics.
 
     Raises:
         TableError: The source can measure none of the topics.

@@ -17,11 +17,11 @@ SCHEMA = pa.schema(list(zip(KAFKA_COLUMNS, _TYPES, strict=True)))
 def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any]:
     """Returns the Arrow columns ``timestamp`` and ``timestampType`` for the times in ``counts``.
 
-    A timestamp that Spark cannot hold becomes null, with a special timestamp type.
+    If Spark cannot hold a timestamp, the timestamp becomes null, and gets a special timestamp type.
 
     Args:
         counts: Times since 1970, as 64-bit integers.
-        per_milli: The number of time units in a millisecond: 1, 1000, 1000000, or 0 for seconds.
+        per_milli: The number of time units in a millisecond: 1, 1000 or 1000000. 0 stands for seconds.
         nulls: The positions of missing times.
         types: The timestamp types.
     """

@@ -1,4 +1,6 @@
-"""The base class of most sources. Such sources have no leaders and no transactions, and no offsets appear later."""
+"""Contains the base class of most sources. The topics of such sources have no leaders and no transactions, and no
+offsets appear later.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -45,7 +47,7 @@ class BaseSource:
         return []
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[TopicPartition, int]:
-        """Returns the first offsets of ``topics`` at a time, as ``Source`` describes."""
+        """Returns the first offsets of ``topics`` at the time ``millis``, as ``Source`` describes."""
         raise NotImplementedError
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[TopicPartition, int]]:

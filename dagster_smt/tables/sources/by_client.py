@@ -1,10 +1,10 @@
-"""Reads records of a cluster with Kafka's Python client. Runs use this client if Spark's own reader fails, or if they
-need leader epochs.
+"""Reads records of a cluster with Kafka's Python client. Runs use this client if Spark's own reader would fail, or if
+they need leader epochs.
 
 The client runs on Spark's executors, and reads the same range of offsets as Spark's reader. Spark's reader fails at a
-timestamp that Spark cannot hold. From the first such record of a partition onwards, this client reads the rest of the
-window. Spark's reader also lacks leader epochs, so this client reads all records of topic tables that declare them.
-Reading a record takes several times as long, because each record becomes a Python object.
+timestamp that Spark cannot hold. So this client reads the rest of the window from the first such record of a partition
+onwards. Spark's reader also lacks leader epochs, so this client reads all records of topic tables that declare them.
+The client needs several times as long for a record, because each record becomes a Python object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ from dagster_smt.tables.sources import arrow_rows
 
 _BATCH = 1_000
 _SECONDS = 0.1
-"""The time in seconds for which the client waits for a full batch. The last batch of each range also waits for this
-time.
+"""The time in seconds for which the client waits until a batch is full. The last batch of each range is not full, so it
+always waits for this time.
 """
 _RECORDS_OF_A_TASK = 250_000
 
@@ -84,8 +84,8 @@ _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
 
 
 def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
-    """Returns those ``messages`` that are before the offset ``end``. The second item is True if no more such messages
-    can follow.
+    """Returns those of ``messages`` that are before the offset ``end``. The second item is True if no more such
+    messages can follow.
     """
     from confluent_kafka import KafkaError, KafkaException
 
@@ -105,7 +105,7 @@ def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
 def _batch(records: Sequence[Any]) -> pa.RecordBatch:
     times = [record.timestamp() for record in records]
     stamps = np.array([millis for _, millis in times], np.int64)
-    # librdkafka's timestamp types are Kafka's plus one
+    # the numbers of librdkafka's timestamp types are those of Kafka plus one
     types = np.array([kind - 1 for kind, _ in times], np.int32)
     stamps, types = arrow_rows.times(stamps, 1, np.zeros(len(records), bool), types)
     pairs = [record.headers() or [] for record in records]
@@ -126,6 +126,8 @@ def _batch(records: Sequence[Any]) -> pa.RecordBatch:
 
 
 def _epochs(records: Sequence[Any]) -> pa.Array:
-    """Returns the leader epochs of ``records`` as an Arrow array. The epoch is null for a record in an older format."""
+    """Returns the leader epochs of ``records`` as an Arrow array. If a record has an older format without an epoch, the
+    epoch is null.
+    """
     epochs = (record.leader_epoch() for record in records)
     return pa.array([None if epoch is None or epoch < 0 else epoch for epoch in epochs], pa.int32())

@@ -1,8 +1,8 @@
 """Decodes parts of segments on Spark's executors into Kafka's columns.
 
-A chunk states the offsets that it must contain. The function returns rows only as long as each row is the record with
-the expected offset. At the first row that is not this record, the chunk ends. The frame then has fewer rows than the
-window, and the run asks the source for an explanation.
+A chunk states the offsets that it must contain. Rows are returned only as long as each row is the record with the
+expected offset. At the first row that is not the expected record, the chunk ends. The frame then has fewer rows than
+the window, and the run asks the source for an explanation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,8 +49,8 @@ class ReadChunks:
 
 @dataclass(frozen=True)
 class FirstAt:
-    """A picklable function for ``DataFrame.mapInArrow``. It returns, for each chunk and each time, the first offset at
-    or after the time.
+    """A picklable function for ``DataFrame.mapInArrow``. For each chunk and each time, the function returns the first
+    offset at or after the time.
 
     Attributes:
         chunks: The chunks.
@@ -124,8 +124,8 @@ def _blocks(chunk: Chunk) -> Iterator[bytes]:
 
 
 def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Callable[[bytes], Any]) -> Any:
-    """Returns one row for each line in ``lines``, or None if a line is invalid. If no line can be mistaken for several
-    lines, all lines are decoded at once.
+    """Returns one row for each line in ``lines``, or None if a line is invalid. All lines are decoded in one call, if
+    their text shows that no line can contain several objects.
     """
     count = lines.count(b"\n") + (not lines.endswith(b"\n"))
     try:
@@ -168,7 +168,7 @@ def _batch(rows: list[SegmentRow]) -> pa.RecordBatch:
 def _sides(sides: list[str | Tagged | None]) -> Any:
     try:
         return pa.array(sides, pa.string()).cast(pa.binary())
-    except pa.ArrowException:  # some of them are not strings
+    except pa.ArrowException:  # some of the values are not strings
         data = [to_bytes(side) for side in sides]
         return pa.array(data, pa.binary())
 
@@ -180,7 +180,7 @@ def _headers(rows: list[list[HeaderRow]]) -> Any:
 
 
 class _Moment(msgspec.Struct, gc=False):
-    """The only fields of a line that ``offsets_at`` reads."""
+    """The fields of a line that ``offsets_at`` reads. All other fields are skipped."""
 
     timestamp: int
 
@@ -189,7 +189,9 @@ _moments = msgspec.json.Decoder(_Moment)
 
 
 def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns the same numbers as ``late_rows``, for a chunk of JSON lines. Lines that are not records have no time."""
+    """Returns the same numbers as ``late_rows``, for a chunk of JSON lines. Lines that are not records are treated as
+    lines without a time.
+    """
     number, numbers = 0, list[int]()
     for lines in _blocks(chunk):
         stamps = _decoded(lines, _moments.decode_lines, _moments.decode)

@@ -1,8 +1,8 @@
-"""File topics, which are topics as folders of segment files. A writer assigns offsets without gaps while it holds the
+"""File topics, whose records are in folders of segment files. A writer assigns offsets without gaps while it holds the
 topic's lock.
 
 ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``) is a segment, whose rows have Kafka's columns; see
-``segments``. A segment never changes once it has its name. The driver only locates the records; executors read and
+``segments``. A segment never changes after it has got its name. The driver only locates the records. Executors read and
 check them.
 """
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ID = ".id"
-_BY_HAND = re.compile(r"(\d+)-\d+-\d+")  # base offset, size and time of the first segment
+_BY_HAND = re.compile(r"(\d+)-\d+-\d+")  # the parts are the base offset, the size and the time of the first segment
 _CHUNK = 4 << 20  # bytes
 _TASK = 128 << 20
 _PARALLEL = 16  # tasks with full chunks
-_FEW = 4  # chunks: each gets a task; more tasks would start Python for nothing
+_FEW = 4  # chunks; so few chunks get a task each, because more tasks would start Python for nothing
 Listing = dict[int, list[Segment]]
 
 
@@ -42,7 +42,9 @@ def nothing() -> None:
 
 
 class FileTopicsSource(BaseSource):
-    """Opened file topics. The object lists each topic's folder once, and again whenever it needs the topic's ranges."""
+    """Opened file topics. The object lists the folder of each topic once, and lists it again whenever the ranges of the
+    topic are requested.
+    """
 
     knows_times = False
 
@@ -68,7 +70,7 @@ class FileTopicsSource(BaseSource):
             return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic in ``topics``, which the topic's writer has stored.
+        """Returns the identity of each topic in ``topics``. The writer of the topic has stored the identity.
 
         The identity of a topic that was written by hand comes from its first segment.
         """
@@ -87,8 +89,8 @@ class FileTopicsSource(BaseSource):
         return ""
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Returns True if the identities ``before`` and ``now`` are those of one topic, as ``Source`` describes. A
-        topic written by hand stays the same topic if its first segments are removed.
+        """Returns True if the identities ``before`` and ``now`` belong to the same topic, as ``Source`` describes. A
+        topic that was written by hand stays the same topic if its first segments are removed.
         """
         first, other = _BY_HAND.fullmatch(before), _BY_HAND.fullmatch(now)
         return before == now or (first is not None and other is not None and int(first[1]) < int(other[1]))
@@ -130,7 +132,7 @@ class FileTopicsSource(BaseSource):
             yield Range(topic, partition, segments[0].base if segments else 0, end)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns the first offsets of ``topics`` at a time, as ``Source`` describes."""
+        """Returns the first offsets of ``topics`` at the time ``millis``, as ``Source`` describes."""
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
@@ -170,9 +172,10 @@ class FileTopicsSource(BaseSource):
         return map_in_arrow(self._numbers(chunks), ReadChunks(chunks), KAFKA_SCHEMA)
 
     def _numbers(self, chunks: "list[Chunk]") -> "DataFrame":
-        """Returns a data frame with a row for each of ``chunks``, which contains the number of the chunk.
+        """Returns a data frame with a row for each of ``chunks``. The row contains the number of the chunk.
 
-        Spark's default parallelism splits the rows evenly, unless there are very few or very many.
+        The rows are split evenly into as many tasks as Spark's default parallelism, unless there are very few or very
+        many rows.
         """
         assert self.session is not None, "to read records takes a Spark session"
         full = sum(c.last - c.first for c in chunks) // _TASK
@@ -197,15 +200,15 @@ class FileTopicsSource(BaseSource):
         return window.records_by_topic
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Returns problems if ``read`` shows that records of ``window`` were not read, as ``Source`` describes. Every
-        offset of a window has a record.
+        """Returns problems if ``read`` shows that records of ``window`` were not read, as ``Source`` describes. In file
+        topics, every offset of a window has a record.
         """
         if sum(read.values()) == window.records:
             return []
         return self.explain(window, beat)
 
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Returns the reasons why a run has read a wrong number of records from ``window``.
+        """Returns the reasons why the number of records that a run has read from ``window`` is wrong.
 
         The method reads line by line, and names the file and line of each fault.
 
@@ -272,7 +275,7 @@ class FileTopicsSource(BaseSource):
                 at = pieces[-1].end if pieces else at
         if at >= range_.end:
             return chunks
-        if range_.topic in stale:  # listed before, and perhaps longer by now
+        if range_.topic in stale:  # the topic was listed earlier, and may have more records now
             stale.discard(range_.topic)
             self._listings.pop(range_.topic, None)
             return self._chunks_of(range_, beat, stale)
@@ -281,7 +284,7 @@ class FileTopicsSource(BaseSource):
 
 
 class _Part(NamedTuple):
-    """The part of a segment that belongs to a range, with the offset at which the next segment begins."""
+    """The part of a segment that belongs to a range. It also states the offset at which the next segment begins."""
 
     segment: Segment
     start: int

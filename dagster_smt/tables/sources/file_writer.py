@@ -1,4 +1,4 @@
-"""Appends records to file topics while holding the topic's lock. A segment appears as a whole, and contains only
+"""Appends records to file topics while holding the topic's lock. A new segment appears as a whole, and contains only
 records that can be read.
 """
 
@@ -54,7 +54,8 @@ def append_records(
 ) -> Range:
     """Appends ``records`` to a topic-partition, as one new segment that appears as a whole or not at all.
 
-    Creates the root, the topic and the partition if they are missing. Waits for other writers of the topic.
+    If the root, the topic or the partition is missing, it is created. The function waits for other writers of the
+    topic.
 
     Returns:
         The offsets of the new records; empty if there were no records.
@@ -161,7 +162,9 @@ class TopicWriter:
             raise TableError(refused(place, str(error))) from None
 
     def publish(self, file: Path, range_: Range) -> None:
-        """Makes the finished file ``file``, with JSON lines for ``range_``, the next segment of its partition."""
+        """Makes ``file`` the next segment of its partition. The file is finished, and contains the JSON lines for
+        ``range_``.
+        """
         folder = self.root / self.topic / str(range_.partition)
         local.make_folder(folder)
         local.sync(file)
@@ -175,11 +178,12 @@ def writing(source: FileTopics, topic: str, say: Say = silent) -> Iterator[Topic
     """Holds the lock of ``topic`` while the block runs, and yields a writer. Waits until other writers have released
     the lock.
 
-    Unfinished files of killed writers are removed. This is safe, because nobody else can write while this lock is held.
+    Unfinished files of killed writers are removed. This is safe, because no other writer can write while the lock is
+    held.
 
     Args:
         source: The topics.
-        topic: The topic; it is created if it does not exist.
+        topic: The topic. It is created if it does not exist.
         say: Receives a line when a wait begins. An error that it raises ends the wait.
 
     Raises:
@@ -216,7 +220,7 @@ def _name(folder: Path) -> None:
 
 @contextmanager
 def staging(root: Path, say: Say = silent) -> Iterator[Path]:
-    """Yields a folder under ``root`` for unfinished files. Folders of dead writers are removed first.
+    """Yields a folder under ``root`` for unfinished files. Before that, the folders of dead writers are removed.
 
     A writer holds the lock of its folder while it lives, so a folder whose lock is free belongs to a dead writer.
     """

@@ -1,8 +1,8 @@
 """Appends a Spark DataFrame to file topics. Spark writes the lines, and the driver only names the files.
 
-Spark computes the frame once, and stages its rows as lines without offsets. The counts of these lines determine the
-topics to lock and the new end of each partition. While the locks are held, Spark adds the offsets to the lines, and the
-file of each topic-partition becomes its next segment.
+Spark computes the frame once, and writes its rows to a staging folder as lines without offsets. The numbers of these
+lines determine the topics to lock and the new end of each partition. While the locks are held, Spark adds the offsets
+to the lines, and the file of each topic-partition becomes the next segment of the partition.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say
     other writers of the topics.
 
     Args:
-        source: The topics; missing topics are created.
+        source: The folder of the topics. Missing topics are created.
         frame: The rows, with the columns ``FRAME_COLUMNS``: key and value as bytes, ``timestamp_ms`` in milliseconds
             (null is the current time), and headers like Kafka's. The frame may have more columns. Spark computes the
             frame once.
@@ -81,7 +81,9 @@ def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say
 
 @dataclass(frozen=True)
 class _EncodeRows:
-    """A picklable function for ``DataFrame.mapInArrow``. It returns the part of each line that follows the offset."""
+    """A picklable function for ``DataFrame.mapInArrow``. For each record, the function returns the part of its line
+    that follows the offset.
+    """
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -106,8 +108,8 @@ def _encoded(
     kind: int | None,
     headers: list[dict[str, Any]] | None,
 ) -> tuple[str | None, str | None]:
-    """Returns two items, one of which is None: the part of a record's line after the offset, and the reason why the
-    record with this ``key`` and ``value`` cannot be a line.
+    """Returns two items, one of which is None. The first item is the part of the record's line after the offset. The
+    second item is the reason why the record cannot be a line.
     """
     if topic is None or partition is None:
         return None, "it has no topic or no partition"
@@ -127,8 +129,8 @@ def _encoded(
 def _stage(
     frame: DataFrame, order: Sequence[str], folder: Path, say: Say
 ) -> tuple[DataFrame, dict[tuple[str, int], int]]:
-    """Writes all lines of ``frame`` without their offsets into ``folder``. Returns the lines, and the number of lines
-    by topic-partition.
+    """Writes all lines of ``frame`` without their offsets into ``folder``. Returns a frame of the lines, and the number
+    of lines by topic-partition.
     """
     say("staging records")
     order_columns = []
@@ -153,14 +155,16 @@ def _stage(
 
 
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
-    """Writes a file of complete lines for each topic-partition. The offsets begin at the numbers in ``starts``."""
+    """Writes a file of complete lines for each topic-partition. ``starts`` contains the first offset of each
+    topic-partition.
+    """
     known = []
     for place, start in starts.items():
         known.append((*place, start))
     bases = rows.sparkSession.createDataFrame(known, "`topic` STRING, `partition` INT, `base` BIGINT")
     number = F.row_number().over(Over.partitionBy(*_PLACE).orderBy(*(f"order{n}" for n in range(keys))))
     numbered = rows.join(F.broadcast(bases), list(_PLACE)).withColumn("offset", F.col("base") + number - 1)
-    # the rows are already in this order after they were numbered; Spark notices this, and sorts only once
+    # The rows have been numbered in this order, so they are already sorted. Spark notices this, and sorts only once.
     lines = numbered.sortWithinPartitions(*_PLACE, *(f"order{n}" for n in range(keys))).select(
         _line().alias("value"), *_PLACE
     )

@@ -1,4 +1,4 @@
-"""Handles consumer groups for sources that do not support them. Only Kafka does."""
+"""Contains the error of sources that do not support consumer groups. Only Kafka supports them."""
 
 from dagster_smt.errors import Problem, UnsupportedError
 

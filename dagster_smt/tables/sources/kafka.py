@@ -1,8 +1,9 @@
 """Topics of a Kafka cluster as a source. A client asks for topics and offsets, and Spark's own Kafka source reads the
 records.
 
-The offsets of a topic have holes, because of compaction, aborted transactions and the markers of all transactions. A
-window is a range of offsets. Its records are the records that a reader with the topics' isolation level can see.
+The offsets of a topic have holes, because of compaction, aborted transactions and the markers at the end of all
+transactions. A window is a range of offsets. The records of a window are those that a reader with the topics' isolation
+level can see.
 """
 
 import json
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _FEW_TASKS = 16
 _AHEAD = 24 * 3600 * 1000
-"""The number of milliseconds by which the timestamp of a record may be later than this machine's clock."""
+"""The number of milliseconds by which the timestamp of a record may be ahead of this machine's clock."""
 _RECORDS_OF_A_TASK = 100_000
 _TUNED = {
     "kafka.fetch.max.wait.ms": "50",  # by default, a reader waits half a second at the end of each partition
@@ -72,7 +73,7 @@ class KafkaReader(BaseSource):
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
         """Returns the earliest offset and the end of each partition of ``topics``, as ``Source`` describes. With
-        ``read_committed`` a partition ends before the first open transaction.
+        ``read_committed``, a partition ends before the first open transaction.
         """
         return self.client.ranges(topics)
 
@@ -87,8 +88,8 @@ class KafkaReader(BaseSource):
         return self.client.cut_back(positions)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns the first offsets of ``topics`` at a time, as ``Source`` describes. Uses the brokers' own
-        ``offsetsForTimes``.
+        """Returns the first offsets of ``topics`` at the time ``millis``, as ``Source`` describes. The brokers' own
+        ``offsetsForTimes`` finds them.
         """
         ends = ends_of(self.ranges(topics))
         at = self.client.offsets_at(list(ends), millis)
@@ -111,7 +112,7 @@ class KafkaReader(BaseSource):
         return problems
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """Returns None as the sizes of ``topics``, because they are unknown. See ``Source``."""
+        """Returns None, because the sizes of ``topics`` are not known. See ``Source``."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """Returns the committed offsets of ``group``, as ``Source`` describes."""
@@ -154,8 +155,8 @@ class KafkaReader(BaseSource):
         return self._read_by_client(in_pieces(sorted(window.ranges)), epochs=True)
 
     def _split(self, window: Window) -> tuple[Window, list[Range]]:
-        """Splits ``window`` into two parts: the ranges that Spark's reader can read, and the ranges that begin with a
-        timestamp that Spark cannot hold.
+        """Splits ``window`` into two parts. Spark's reader reads the first part. The ranges of the second part begin
+        with a timestamp that Spark cannot hold.
         """
         places = sorted({(r.topic, r.partition) for r in window.ranges})
         firsts = {}
@@ -186,7 +187,7 @@ class KafkaReader(BaseSource):
                 "isolation.level": self.spec.isolation_level,
                 "auto.offset.reset": "error",
                 "enable.partition.eof": True,
-                "fetch.wait.max.ms": 50,  # same setting as for Spark's reader
+                "fetch.wait.max.ms": 50,  # the same setting as for Spark's reader
             },
         )
         return ReadByClient(tuple(ranges), config, self.client.timeout, epochs)
@@ -210,7 +211,7 @@ class KafkaReader(BaseSource):
         }
         refuse_shown_secrets(self.session, options)
         frame = self.session.read.format("kafka").options(**options).load()
-        # several ranges of a partition: the records between them are removed
+        # a partition has several ranges, so the records between them are removed
         if len(window.ranges) > sum(map(len, starts.values())):
             from dagster_smt.tables.sources.window_rows import within
 
@@ -220,14 +221,14 @@ class KafkaReader(BaseSource):
             for p, end in parts.items():
                 span += end - starts[topic][p]
         tasks = max(_FEW_TASKS, span // _RECORDS_OF_A_TASK)
-        # if there are many small partitions, a task for each of them costs more than the reading
+        # if there are many small partitions, starting a task for each of them would take longer than reading them
         if tasks < len(window.ranges):
             frame = frame.coalesce(tasks)
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
 
     def changed(self, window: Window) -> list[Problem]:
-        """Returns the changes of the topics in ``window``, as ``Source`` describes: topics that have been deleted or
-        created again, and deleted records.
+        """Returns the changes of the topics in ``window``, as ``Source`` describes. Such changes are topics that have
+        been deleted or created again, and deleted records.
 
         Returns:
             SMT598: the topic was deleted; SMT516: the topic was created again; SMT634: records were deleted.
@@ -258,13 +259,15 @@ class KafkaReader(BaseSource):
         return problems
 
     def count(self, window: Window) -> None:
-        """Returns None as the number of records in ``window``, because offsets are not dense. See ``Source``."""
+        """Returns None, because the number of records in ``window`` is not known: offsets are not dense. See
+        ``Source``.
+        """
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """Returns problems if ``read`` shows that records of ``window`` were not read, as ``Source`` describes.
 
-        If a topic has fewer records than offsets, the Python client reads it once more and counts its records. If a
-        record that the brokers still return is missing, this is a problem.
+        If the run has read fewer records of a topic than there are offsets, the Python client reads the offsets once
+        more and counts the records. If the brokers still return a record that the run has not read, this is a problem.
 
         Returns:
             SMT516: a topic has been created again meanwhile; SMT533: records were not read.

@@ -1,4 +1,4 @@
-"""Parquet segments: checks of column types, and the conversion of rows into Kafka's columns."""
+"""Handles Parquet segments: checks column types, and converts rows into Kafka's columns."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,14 +17,16 @@ _COORDINATES = ("topic", "partition", "offset")
 
 
 def open_parquet(path: Any) -> pq.ParquetFile:
-    """Opens the Parquet file ``path``. Timestamps are read in microseconds, because Spark writes 96 bits, which may not
-    fit into nanoseconds.
+    """Opens the Parquet file ``path``. Timestamps are read in microseconds. Spark writes timestamps of 96 bits, which
+    may not fit into nanoseconds.
     """
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
 
 def schema_problem(schema: pa.Schema) -> str:
-    """Returns the problem with ``schema``, the columns of a Parquet segment; an empty string if there is none."""
+    """Returns the problem of ``schema``, the columns of a Parquet segment. Returns an empty string if there is no
+    problem.
+    """
     checks = {
         "key": _is_side,
         "value": _is_side,
@@ -108,7 +110,7 @@ def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | N
 
 
 def convert(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Converts ``rows``, which have a valid schema, into Kafka's columns.
+    """Converts ``rows`` into Kafka's columns. The schema of the rows must be valid.
 
     Raises:
         pa.ArrowInvalid: A value does not fit, such as a partition of more than 32 bits.
@@ -162,15 +164,15 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns, for each time in ``moments``, the number of the first row of ``chunk`` at or after that time. Times that
-    are later than all rows are left out.
+    """Returns, for each time in ``moments``, the number of the first row of ``chunk`` at or after that time. If all
+    rows are earlier than a time, the time is left out.
     """
     number, numbers = 0, list[int]()
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start, ["timestamp"]):
             stamps = rows.column(0)
             per_milli = _UNITS[stamps.type.unit]
-            # compared as whole milliseconds in 64 bits, or in seconds if that is the column's coarser unit
+            # times are compared as 64-bit integers in milliseconds, or in seconds if the column has this coarser unit
             counts = np.asarray(stamps.cast(pa.int64()).fill_null(-(2**63)))
             known = ~np.asarray(stamps.is_null())
             while len(numbers) < len(moments):

@@ -1,7 +1,7 @@
-"""Finds the position of records in a segment's file without decoding records. A position is a byte or a row group.
+"""Finds the positions of records in a segment's file without decoding the records. A position is a byte or a row group.
 
-A process counts the records of each file only once, although a run first needs the end of a segment, and later the
-windows inside it.
+A process counts the records of each file only once, although a run first needs the end of a segment, and later windows
+inside the segment.
 """
 
 import bisect
@@ -16,7 +16,7 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.tables.sources.segments import Segment
 
 _BLOCK = 1 << 20
-_MOST_FILES = 10_000  # files; about a thousand bytes each
+_MOST_FILES = 10_000  # files; each needs about a thousand bytes of memory
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Lines:
 
     Attributes:
         path: The file.
-        size: The size in bytes.
-        records: The number of lines; the last line need not end with a newline.
+        size: The size of the file in bytes.
+        records: The number of lines. The last line need not end with a newline.
         newlines: The number of newlines up to the end of each mebibyte.
     """
 
@@ -54,7 +54,9 @@ class Lines:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The row groups of a Parquet file: the number of rows up to the end of each group, and the schema."""
+    """The row groups of a Parquet file. The object holds the number of rows up to the end of each group, and the
+    schema.
+    """
 
     ends: tuple[int, ...]
     schema: Any
@@ -107,7 +109,7 @@ def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> 
 
 
 def count_records(segment: Segment, beat: Callable[[], None] = lambda: None) -> int:
-    """Returns the number of records in ``segment``, without decoding the records.
+    """Returns the number of records in ``segment``. The records are counted without being decoded.
 
     Raises:
         TableError: SMT541, the segment cannot be read.

@@ -1,7 +1,7 @@
 """Segment files of file topics: their names, their rows, and the problems of rows.
 
-A line of a ``.jsonl`` segment is an object with Kafka's columns. ``key``, ``value`` and the value of a header are
-strings, ``null``, or bytes as ``{"base64": "..."}``. ``timestamp`` is in milliseconds.
+A line of a ``.jsonl`` segment is a JSON object with Kafka's columns. ``key``, ``value`` and the value of a header are
+each a string, ``null``, or bytes as ``{"base64": "..."}``. ``timestamp`` is in milliseconds.
 """
 
 import itertools
@@ -25,7 +25,7 @@ DENSE = "offsets are dense; append records only with dagster_smt's writer"
 
 
 class Tagged(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """Bytes that are not UTF-8, in base64."""
+    """Bytes that are not UTF-8. A line contains them in base64."""
 
     base64: bytes
 
@@ -62,7 +62,7 @@ def encode_row(row: SegmentRow) -> bytes:
 
 
 def to_bytes(side: str | Tagged | None) -> bytes | None:
-    """Converts ``side``, which is a key, a value or a header's value as a line spells it, into bytes."""
+    """Converts ``side`` into bytes. ``side`` is a key, a value or a header's value, as a line spells it."""
     if isinstance(side, Tagged):
         return side.base64
     if side is None:
@@ -71,7 +71,7 @@ def to_bytes(side: str | Tagged | None) -> bytes | None:
 
 
 def to_text(data: bytes | None) -> str | Tagged | None:
-    """Converts ``data`` into the spelling of a line: a string if the bytes are UTF-8, and base64 otherwise."""
+    """Converts ``data`` into the spelling that lines use: a string if the bytes are UTF-8, and base64 otherwise."""
     if data is None:
         return None
     try:
@@ -101,7 +101,7 @@ class Segment:
 
 
 def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
-    """Returns the segment for the file ``path``. If its name is not the name of a segment, returns None."""
+    """Returns the segment for the file ``path``. Returns None if the name of the file is not the name of a segment."""
     match = _NAME.fullmatch(path.name)
     if match:
         return Segment(int(match[1]), path, topic, partition)
@@ -178,7 +178,7 @@ def check_rows(
         rows: The rows.
         segment: The segment.
         start: The expected offset of the first row.
-        beat: Is called every few thousand rows. An error that it raises stops the reading.
+        beat: Is called every few thousand rows. An error that ``beat`` raises stops the reading.
 
     Returns:
         The first problems. SMT503: not a record; SMT504: a different topic or partition; SMT505: a gap or duplicate.
@@ -212,7 +212,7 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
 
 
 def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOrProblems:
-    """Checks ``count`` rows of a JSON segment one by one, beginning at a given position.
+    """Checks ``count`` rows of a JSON segment one by one, beginning at the byte ``position``.
 
     Args:
         segment: The segment.
@@ -257,8 +257,8 @@ class Chunk:
         partition: The partition of all records.
         start: The offset of the first record.
         end: The offset after the last record.
-        first: The first byte (JSON lines), or the number of the first row (Parquet).
-        last: The byte after the last byte of the chunk (JSON lines).
+        first: For JSON lines, the first byte of the chunk. For Parquet, the number of the first row.
+        last: For JSON lines, the position after the last byte of the chunk.
     """
 
     path: str

@@ -1,4 +1,6 @@
-"""Reads a table with Kafka's columns as if it were its topics, by offsets. An example is a lake's bronze table."""
+"""Reads a table with Kafka's columns by offsets, as if the table were its topics. An example is the bronze table of a
+lake.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -39,8 +41,7 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 class TableReader(BaseSource):
     """A table with Kafka's columns, opened as a source.
 
-    Each call reads the current version of the table. A data frame, however, keeps the version from which it was
-    created.
+    Each call reads the current version of the table. However, a data frame that has been returned keeps its version.
     """
 
     knows_times = False
@@ -68,8 +69,8 @@ class TableReader(BaseSource):
         return dict.fromkeys(topics, identity)
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the smallest and the greatest offset of each partition of ``topics`` as a range, as ``Source``
-        describes.
+        """Returns a range for each partition of ``topics``, as ``Source`` describes. The range goes from the smallest
+        to the greatest offset in the table.
 
         Raises:
             TableError: SMT501: the table does not have a topic; SMT546: the table does not exist; SMT547: the columns
@@ -103,8 +104,8 @@ class TableReader(BaseSource):
         return sorted(rows_as_ranges)
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns those ``offsets`` that the table contains, as ``Source`` describes. Executors combine the offsets
-        into ranges, and read only coordinates.
+        """Returns those ``offsets`` that the table contains, as ``Source`` describes. Executors read only coordinates,
+        and combine the offsets into ranges.
         """
         places = within(self._frame(), Window(tuple(offsets.ranges()))).select(*_PLACE, "offset")
         number = F.dense_rank().over(Frame.partitionBy(*_PLACE).orderBy("offset")).alias("number")
@@ -114,7 +115,7 @@ class TableReader(BaseSource):
         return offsets_of(Range(*row) for row in rows.select(*_PLACE, "start", "end").collect())
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns the first offsets of ``topics`` at a time, as ``Source`` describes."""
+        """Returns the first offsets of ``topics`` at the time ``millis``, as ``Source`` describes."""
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
@@ -136,12 +137,12 @@ class TableReader(BaseSource):
         return offsets_by_moment
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> DataFrame:
-        """Returns the records of ``window``, as ``Source`` describes. The coordinates are searched for duplicates
-        first.
+        """Returns the records of ``window``, as ``Source`` describes. Before that, the coordinates are searched for
+        duplicates.
 
         Raises:
             TableError: SMT546: the table does not exist; SMT547: the columns are wrong; SMT548: an offset occurs twice
-                in a window.
+                in the window.
         """
         beat()
         frame = within(self._frame(), window)
@@ -157,7 +158,7 @@ class TableReader(BaseSource):
         return frame
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """Returns None as the sizes of ``topics``, because they are unknown. See ``Source``."""
+        """Returns None, because the sizes of ``topics`` are not known. See ``Source``."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """Raises an error for any ``group``, because a table has no consumer groups. See ``Source``."""
@@ -172,8 +173,8 @@ class TableReader(BaseSource):
         return dict(within(self._frame(), window).groupBy("topic").count().collect())
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """Returns no problem for any ``window``, because a table may lack offsets, so no number of records is wrong.
-        See ``Source``.
+        """Returns no problem for any ``window``. A table may lack offsets, so any number of records is possible. See
+        ``Source``.
         """
         return []
 
@@ -238,7 +239,8 @@ class TableReader(BaseSource):
                 column = F.lit(0)
         moment = {"timestamp": "timestamp_ltz"}  # a setting of the session determines the meaning of TIMESTAMP
         types = {"key": "binary", "value": "binary", "partition": "int", "offset": "bigint", **moment}
-        # a number that is too large for Kafka becomes null, and the record is reported to lack it
+        # a number that is too large for Kafka becomes null, and the record is then reported as a record without this
+        # number
         if name in types:
             column = F.expr(sql_try_cast(quoted(own), types[name]))
         return column.alias(name)
@@ -268,7 +270,9 @@ class TableReader(BaseSource):
         return ""
 
     def _first(self, frame: Callable[[], DataFrame]) -> str:
-        """Returns the first value of ``frame``; an empty string if there is no such table or value."""
+        """Returns the first value of ``frame``. Returns an empty string if the table does not exist, or has no such
+        value.
+        """
         try:
             row = frame().first()
         except (AnalysisException, PySparkException):

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.model.windows.window import Range, Window
 
-_MANY = 50  # ranges: from this number on, a broadcast join is faster than comparing with one range after the other
+_MANY = 50  # ranges; for so many ranges, a broadcast join is faster than a comparison with one range after the other
 
 
 def within(frame: DataFrame, window: Window) -> DataFrame:
@@ -22,7 +22,7 @@ def within(frame: DataFrame, window: Window) -> DataFrame:
     if len(groups) <= _MANY:
         return frame.where(_any([_condition(*group) for group in groups]))
     low, high = min(r.start for r in ranges), max(r.end for r in ranges)
-    # with a join alone, the table's statistics could not skip files
+    # this condition lets Spark skip files by their statistics, which a join alone does not permit
     near = frame.where(F.col("topic").isin(*topics) & (F.col("offset") >= low) & (F.col("offset") < high))
     rows = [(r.topic, r.partition, r.start, r.end) for r in ranges]
     schema = "__topic STRING, __partition INT, __start BIGINT, __end BIGINT"
@@ -36,7 +36,9 @@ Group = tuple[tuple[str, ...], tuple[int, ...], int, int]
 
 
 def _grouped(ranges: Sequence[Range]) -> list[Group]:
-    """Groups ``ranges`` with equal bounds. Each group lists the topics, the partitions, the start and the end."""
+    """Groups the ranges in ``ranges`` that have equal bounds. Each group lists the topics, the partitions, the start
+    and the end.
+    """
     partitions: dict[tuple[str, int, int], list[int]] = {}
     for r in sorted(ranges):
         partitions.setdefault((r.topic, r.start, r.end), []).append(r.partition)
@@ -61,7 +63,8 @@ def _one_of(name: str, values: Sequence[Any]) -> Column:
 
 
 def _any(conditions: list[Column]) -> Column:
-    # builds a balanced tree, because a chain of hundreds of ORs overflows the stack of Spark's analyzer
+    # combines the conditions into a balanced tree, because a chain of hundreds of ORs overflows the stack of Spark's
+    # analyzer
     while len(conditions) > 1:
         conditions = [functools.reduce(operator.or_, conditions[i : i + 2]) for i in range(0, len(conditions), 2)]
     return conditions[0]
