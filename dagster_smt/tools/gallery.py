@@ -22,9 +22,9 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 FILE = Path("tests/gallery.yaml")
 _HEAD = """# Gallery of chains
 
-Twelve chains with records, results and reports. Generating this page runs the chains. In a report, "records" counts the
-records that reached a stage. [Chains](../chains.md) shows how to run a chain of your own; the
-[glossary](../glossary.md) explains the words.
+This page shows twelve chains with records, results and reports. `make docs` runs the chains to write the page. In a
+report, the column "records" counts the records that reached a stage. [Chains](../chains.md) shows how to run a chain
+of your own; the [glossary](../glossary.md) explains the terms.
 """
 
 

@@ -111,7 +111,7 @@ SPELLINGS = (
         '{"who":{"n":1,"s":"x","t":"y"}}',
         '{"who":{"n":1,"s":"*","t":"*"}}',
     ),
-    Spelling("**.type(string)", "all texts", '{"n":1,"a":["x"],"b":{"c":"y"}}', '{"n":1,"a":["*"],"b":{"c":"*"}}'),
+    Spelling("**.type(string)", "all strings", '{"n":1,"a":["x"],"b":{"c":"y"}}', '{"n":1,"a":["*"],"b":{"c":"*"}}'),
     Spelling("`a[0]`", "brackets in a name", '{"a[0]":"x","a":["y"]}', '{"a[0]":"*","a":["y"]}'),
     Spelling("`a*`.`**`", "stars in names", '{"a*":{"**":"x"}}', '{"a*":{"**":"*"}}'),
     Spelling("`/a/`", "slashes in a name", '{"/a/":"x","a":"y"}', '{"/a/":"*","a":"y"}'),

@@ -32,11 +32,11 @@ FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
 _PATHS = """
     {}. `field.syntax.version` selects the path syntax:
 
-    - `V1` (the default): a top-level field name, dots included.
+    - `V1` (the default): the path is the name of a top-level field, even if it contains dots.
     - `V2` (KIP-821): dots separate steps. A step in backticks is a literal name. A backtick before a dot or at the end
       closes the step, unless a backslash precedes it. A step without its closing backtick is a configuration error.
-    - `extended`: V2 and the steps below. The name is not Kafka's, so no later version of Kafka can give it another
-      meaning.
+    - `extended`: the syntax of V2, and the additional steps in the table below. The name `extended` is this package's
+      own, so it cannot conflict with a later version of Kafka's syntax.
 
     In lists (`fields`, `include`, `renames`, `spec`), commas and colons inside backticks, brackets and patterns do not
     separate items. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths
@@ -240,8 +240,9 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
     head = [
         "# Parity with Kafka Connect 4.3.1",
         "",
-        "The table counts recorded cases, run on the Python evaluator, under each transform and predicate of a case.",
-        "D6 to D8 and D10 occur only on the Spark evaluator; `dagster-smt parity --spark` runs the cases there.",
+        "The recorded cases were run on the Python evaluator. The table counts a case under each transform and",
+        "predicate of its chain. The differences D6 to D8 and D10 occur only on the Spark evaluator; to run the cases",
+        "there, use `dagster-smt parity --spark`.",
         "",
     ]
     between = [
@@ -257,7 +258,8 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
         rules.append(f"- **{d}** {reason}.")
     lines = [*head, *_matrix(report), *between, *_matrix(vendors), "", "## Deliberate differences", "", *rules, ""]
     lines += [
-        "If possible, the tests switch off a difference and run its case again. The result must then match Kafka's.",
+        "Where possible, the tests switch off the cause of a difference and run the case again. The result must then",
+        "match Kafka's.",
         "[Decision 29](../decisions/0029-differences-from-the-vendors-have-rules.md) gives the reasons for D9 to D12.",
         "",
         "| deliberate | Kafka | Debezium, Aiven |",
@@ -289,7 +291,7 @@ def index_page(classes: Sequence[type[Options]]) -> str:
             if issubclass(cls, base):
                 classes_by_name[cls.connect_class] = cls
         for vendor, names in by_vendor(classes_by_name).items():
-            lines += [f"## {title}" + ("" if is_kafkas(names[0]) else f" of {vendor}"), ""]
+            lines += [f"## {title}" + ("" if is_kafkas(names[0]) else f" from {vendor}"), ""]
             for cls in map(classes_by_name.__getitem__, names):
                 lines.append(f"- [{cls.__name__}]({file_of(cls)}): {(cls.__doc__ or '').splitlines()[0]}")
             lines.append("")
@@ -297,8 +299,8 @@ def index_page(classes: Sequence[type[Options]]) -> str:
         "\n".join(
             [
                 *lines,
-                "[Field paths](paths.md), [gallery of chains](gallery.md), [parity with Kafka Connect](parity.md), "
-                "[problem codes](problem-codes.md)",
+                "See also: [field paths](paths.md), the [gallery of chains](gallery.md), [parity with Kafka "
+                "Connect](parity.md) and the [problem codes](problem-codes.md).",
             ]
         )
         + "\n"

@@ -30,10 +30,10 @@ REASONS = {
     "or rejects it immediately",
     "D2": "Kafka has a defect (a crash, a leak, a loss); this package returns a correct result or a coded problem",
     "D3": "all time zones are UTC",
-    "D4": "the result depends on hash order, or is a value that JSON cannot express",
+    "D4": "Kafka's result depends on the order of a hash table, or is a value that JSON cannot express",
     "D5": "Kafka silently coerces or wraps a JSON value; this package keeps the spelling of the value (except a null "
     "with a default), or rejects the value",
-    "D6": "the Spark evaluator keeps no schema for a null side, and headers are bytes",
+    "D6": "the Spark evaluator keeps no schema for a null key or value, and headers are bytes",
     "D7": "the decimals of a Spark column have one scale",
     "D8": "Spark's dates and timestamps end earlier than Java's",
     "D9": "the original takes a record's schema from a cache of earlier records; here every record is treated on its "
