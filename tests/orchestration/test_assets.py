@@ -22,6 +22,7 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from tests.record_path import record_path
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
 DROP = {"alias": "drop", "type": "ReplaceField$Value", "options": {"exclude": ["note"]}}
@@ -466,3 +467,12 @@ def test_op_names_differ_where_dagsters_own_would_clash():
     names = [op_name(dg.AssetKey(k)) for k in keys]
     assert len(set(names)) == len(names) and names[2:4] == ["a_b", "a__b"]
     assert all(n.isascii() and n.isidentifier() for n in names)
+
+
+@pytest.mark.long
+def test_a_record_crosses_few_files(spark, tmp_path):
+    files = record_path(tmp_path, spark)
+    assert {"tables/sources/file_topics.py", "spark/evaluate.py", "run/attempt.py", "tables/sinks/delta.py"} <= set(
+        files
+    )
+    assert len(files) <= 20, files
