@@ -1,4 +1,4 @@
-"""The demo's code location: GitHub's webhooks, masked, and its pushes as a table."""
+"""The demo's code location. It contains GitHub's webhooks with masked fields, and GitHub's pushes as a table."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def pushed() -> TopicTable:
 
 
 def build_masked() -> dg.AssetsDefinition:
-    """Returns the asset of events of all kinds, without a schema and with one partition per topic."""
+    """Returns the asset of events of all kinds. The events have no schema, and each topic is a partition."""
     return build_smt_asset(
         SmtTable(
             key=["webhooks", "masked"],
@@ -69,7 +69,7 @@ def build_pushes() -> dg.AssetsDefinition:
 
 
 def spark(log_level: str = "WARN") -> SparkSessionResource:
-    """Returns the Spark session, as a resource, that both assets share."""
+    """Returns the resource with the Spark session that both assets share."""
     return SparkSessionResource(
         conf={"spark.master": "local[*]", "spark.driver.memory": "2g", "spark.log.level": log_level}
     )

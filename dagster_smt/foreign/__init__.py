@@ -8,8 +8,8 @@ unchanged: a separate Java process, the *host*, loads the class, and records tra
 | ``jars``, ``maven`` | the plug-ins of ``smt_jars``, their jars and their classes |
 | ``stages`` | foreign transforms and predicates as stages of a chain |
 | ``host`` | the Java process |
-| ``wire`` | conversion of records to bytes and back |
+| ``wire`` | conversion of records into bytes, and of bytes into records |
 | ``segment`` | adjacent foreign stages, which run on a batch of records |
 | ``kafkas_classes`` | chains that need no host, because all their classes are Kafka's |
-| ``check`` | check of options by the class's own ``ConfigDef`` |
+| ``check`` | check of a class's options with its own ``ConfigDef`` |
 """

@@ -1,4 +1,4 @@
-"""Checks the options of foreign stages with the class's own ``ConfigDef``, in a short-lived Java process."""
+"""Checks the options of foreign stages with the ``ConfigDef`` of each class, in a short-lived Java process."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,8 +12,8 @@ from dagster_smt.foreign.segment import Classes, operation, setup_of, tested_by_
 
 
 def classes_for(settings: ForeignSettings) -> Classes:
-    """Returns the locations of the classes of a chain with ``settings``. Coordinates that have not been fetched yet are
-    fetched.
+    """Returns the locations of the classes of a chain with ``settings``. If Maven coordinates have not been fetched
+    yet, they are fetched.
 
     Raises:
         ConfigError: SMT027 if an entry of ``smt_jars`` is wrong.
@@ -23,7 +23,8 @@ def classes_for(settings: ForeignSettings) -> Classes:
 
 
 def check_options(chain: Chain) -> tuple[Problem, ...]:
-    """Checks the options of all foreign stages of ``chain``. Returns warnings about options that a class does not know.
+    """Checks the options of all foreign stages of ``chain``. Returns a warning for each option that is unknown to its
+    class.
 
     Raises:
         ConfigError: Classes are missing or cannot be created, or options are wrong. The error contains all problems.
@@ -34,11 +35,12 @@ def check_options(chain: Chain) -> tuple[Problem, ...]:
 
 
 def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
-    """Checks the options of ``chain`` as ``check_options`` does, and returns the location of each option that a class
-    does not know.
+    """Checks the options of ``chain`` as ``check_options`` does, and returns the options that are unknown to their
+    classes.
 
     Returns:
-        For each such option of a transform or predicate: the index of the stage, the option, and a warning.
+        For each option of a transform or predicate that is unknown: the index of the stage, the name of the option, and
+        a warning.
     """
     stages = {}
     for index, stage in enumerate(chain.stages):
@@ -77,7 +79,9 @@ def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
 
 
 def class_problems(answers: Sequence[Sequence[Any]], stages: Mapping[int, Stage]) -> list[Problem]:
-    """Returns the problems in ``answers`` of the host, each with the location of its stage."""
+    """Returns the problems in ``answers``, the answers of the host. Each problem gets the location of its stage in
+    ``stages``.
+    """
     problems = []
     for answer in answers:
         problems.append(_problem(*answer, stage=stages.get(answer[0])))

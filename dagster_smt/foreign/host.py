@@ -1,7 +1,8 @@
 """The host: a Java process that runs foreign stages for this Python process.
 
 Foreign stages need a separate process, because a stage may print, exit, never return or leave threads behind (decision
-35). Requests and answers are frames of MessagePack. The host ends when this process ends, whatever a stage is doing.
+35). Requests and answers are frames of MessagePack. When this process ends, the host also ends, even if a stage is
+still running.
 """
 
 import atexit
@@ -21,8 +22,8 @@ from dagster_smt.errors import EngineError, Problem, UnsupportedError
 from dagster_smt.foreign.maven import java
 
 OPTIONS, OUTPUT = "DAGSTER_SMT_HOST_OPTIONS", "DAGSTER_SMT_HOST_OUTPUT"
-"""The environment variables with Java options for the host, and with the treatment of its output. With ``show``, the
-output of stages is printed to standard error.
+"""Two environment variables: one contains Java options for the host, and the other states what happens to the output of
+stages. With ``show``, the output is printed to standard error.
 """
 JAR = Path(__file__).parents[1] / "jvm" / "dagster_smt.jar"
 MAIN = "dagstersmt.foreign.Host"
@@ -34,12 +35,12 @@ _LENGTH = struct.Struct(">I")
 
 
 class HostDiedError(Exception):
-    """Raised if the host ends in the middle of a request.
+    """Raised if the host ends during a request.
 
     Attributes:
         why: ``exit`` if a stage has ended the process, ``timeout`` if a stage took too long, else ``unknown``.
-        record: The position of the record in the batch; None if unknown.
-        stage: The index of the stage; None if unknown.
+        record: The position of the record in the batch. None if the position is unknown.
+        stage: The index of the stage. None if the stage is unknown.
     """
 
     def __init__(self, why: str = "unknown", record: int | None = None, stage: int | None = None):
@@ -79,7 +80,7 @@ class Host:
         atexit.register(self.end)
 
     def call(self, *request: Any) -> list[Any]:
-        """Sends ``request`` to the host, and returns the answer without its name.
+        """Sends ``request`` to the host, and returns the answer without its first item, the name of the answer.
 
         Raises:
             HostDiedError: The host has ended.
@@ -87,8 +88,8 @@ class Host:
         return self.send(_encoder.encode(request))
 
     def send(self, request: bytes, decoder: Any = _decoder) -> list[Any]:
-        """Sends ``request``, which is already encoded, to the host. Returns the answer without its name, and raises the
-        same errors as ``call``.
+        """Sends ``request``, which has already been encoded, to the host. Returns the answer without its first item,
+        the name of the answer. The errors are those of ``call``.
         """
         with self.lock:
             assert self.process.stdin is not None
@@ -125,7 +126,7 @@ class Host:
             if pipe is not None and not pipe.closed:
                 try:
                     pipe.close()
-                except OSError:  # the last request has not arrived
+                except OSError:  # the last request has not reached the host
                     continue
 
 
@@ -138,7 +139,8 @@ def host_of(jars: Sequence[Path]) -> Host:
     Raises:
         UnsupportedError: SMT642 if the host cannot start.
     """
-    if not JAR.is_file() and all(jar.name != JAR.name for jar in jars):  # the archive of a cluster has one
+    # on a cluster, the archive of the jars contains this jar
+    if not JAR.is_file() and all(jar.name != JAR.name for jar in jars):
         raise _no_host("this installation has no jar of the host")
     key = (os.getpid(), tuple(jars))  # a forked process must not use its parent's host
     host = _hosts.get(key)
@@ -153,6 +155,6 @@ def _no_host(statement: str) -> UnsupportedError:
 
 
 def not_started(died: HostDiedError) -> EngineError:
-    """Returns the error about a host that ended, with ``died``, before it ran a record."""
+    """Returns the error for a host that ended before it ran a record. ``died`` describes the end of the host."""
     hint = f"Connect 4 needs Java 17; set {OUTPUT}=show to see what the process prints"
     return EngineError(Problem("SMT643", "foreign stages", f"their process ended while it started ({died.why})", hint))

@@ -6,7 +6,7 @@ An entry is one of
 - a jar, which is a plug-in of its own;
 - a folder, as in Connect's ``plugin.path``: each subfolder is a plug-in, and the jars directly in the folder are
 another;
-- Maven coordinates ``group:artifact:version``: the artifact with its dependencies.
+- Maven coordinates ``group:artifact:version``: the artifact and its dependencies are a plug-in.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ class Plugin:
     """Jars whose classes are loaded together, separately from the classes of other plug-ins.
 
     Attributes:
-        name: The entry of ``smt_jars``, and the subfolder.
-        jars: The jars, in a fixed order; empty for coordinates that have not been fetched yet.
+        name: The entry of ``smt_jars``, with the subfolder if there is one.
+        jars: The jars in a fixed order. Empty for Maven coordinates that have not been fetched yet.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Plugin:
 
 
 def plugins_of(entries: Iterable[str], base: Path | None = None, *, fetch: bool = False) -> tuple[Plugin, ...]:
-    """Returns the plug-ins that ``entries`` of ``smt_jars`` name.
+    """Returns the plug-ins that ``entries``, the entries of ``smt_jars``, name.
 
     Args:
         entries: The entries.
-        base: The folder to which relative paths refer; None: the current folder.
-        fetch: True to fetch coordinates that have not been fetched yet, which starts a JVM.
+        base: The folder to which relative paths refer. If None, the current folder.
+        fetch: True to fetch Maven coordinates that have not been fetched yet. Fetching starts a JVM.
 
     Raises:
         ConfigError: SMT027 if an entry is not a jar, a folder or coordinates. The error lists all such entries.
@@ -112,7 +112,9 @@ def _archives(folder: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=512)
 def classes_of(jar: Path, modified: int) -> frozenset[str]:
-    """Returns the names of the classes in ``jar``. ``modified`` is the time of the jar's last change."""
+    """Returns the names of the classes in ``jar``. ``modified`` is the time of the jar's last change, so that a changed
+    jar is read again.
+    """
     try:
         with zipfile.ZipFile(jar) as archive:
             names = archive.namelist()
@@ -126,7 +128,7 @@ def classes_of(jar: Path, modified: int) -> frozenset[str]:
 
 
 def plugin_with(plugins: Sequence[Plugin], class_name: str) -> Plugin | None:
-    """Returns the first of ``plugins`` that contains the class ``class_name``; None if no plug-in contains the
+    """Returns the first of ``plugins`` that contains the class ``class_name``. Returns None if no plug-in contains the
     class.
     """
     for plugin in plugins:

@@ -1,5 +1,5 @@
-"""Tells whether Spark's JVM can run the stages of a chain: all classes are Kafka's own, or the chain trusts its
-classes.
+"""Determines whether Spark's JVM can run the stages of a chain. This is the case if all classes are Kafka's own, or if
+the chain declares that its classes may run there.
 """
 
 from dagster_smt.authoring.options import Options
@@ -21,7 +21,9 @@ def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
 
 
 def why_in_host(chain: Chain, key: Format, value: Format) -> str:
-    """Returns the reason why the stages of ``chain`` run in a separate process; empty if Spark's JVM can run them."""
+    """Returns the reason why the stages of ``chain`` run in a separate process. The result is empty if Spark's JVM can
+    run them.
+    """
     for stage in chain.stages:
         if not (stage.transform.foreign and tested_by_host(stage)):
             return f"transforms.{stage.alias} or its predicate is no class of a jar"
@@ -36,8 +38,8 @@ def why_in_host(chain: Chain, key: Format, value: Format) -> str:
 
 
 def only_kafkas(chain: Chain) -> bool:
-    """Returns True if all classes of ``chain`` are Kafka's own. Other jars could contain different classes with the
-    same names.
+    """Returns True if all classes of ``chain`` are Kafka's own. Classes with the same names in other jars could be
+    different classes.
     """
     return not chain.foreign.jars and all(map(_is_kafkas, chain.stages))
 

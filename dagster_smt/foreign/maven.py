@@ -1,4 +1,4 @@
-"""Fetches artifacts with their dependencies from Maven Central, through the Ivy that PySpark ships. Each artifact is
+"""Fetches artifacts and their dependencies from Maven Central, with the Ivy that PySpark ships. Each artifact is
 fetched only once.
 """
 
@@ -40,7 +40,7 @@ def folder_of(group: str, artifacts: Sequence[str], version: str, folder: Path |
 
 
 def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
-    """Fetches ``artifacts`` of a group with their dependencies from Maven Central, unless they are already in the
+    """Fetches ``artifacts`` of ``group`` and their dependencies from Maven Central, unless they are already in the
     folder.
 
     Args:
@@ -95,8 +95,9 @@ def _jars_of_pyspark() -> Path:
 
 
 def java() -> str:
-    """Returns the path of the Java that Spark would start. In a Python worker, returns the Java that started this
-    worker."""
+    """Returns the path of the Java that Spark would start. In a Python worker, returns the path of the Java that
+    started this worker.
+    """
     home = os.environ.get("JAVA_HOME")
     if home:
         return str(Path(home) / "bin" / "java")

@@ -1,4 +1,4 @@
-"""Runs a segment: adjacent foreign stages, which the host runs together on each record."""
+"""Runs a segment. A segment consists of adjacent foreign stages, which the host runs together on each record."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -21,14 +21,14 @@ PASSED, DROPPED, FAILED, UNTESTED = range(4)
 _KEY, _VALUE, _TOPIC, _PARTITION, _TIMESTAMP, _HEADERS = 1, 2, 4, 8, 16, 32
 _CHANGE = 0
 UNTESTED_STAGE = -9
-"""The stage number of a record to which one of our own stages does not apply, because a foreign predicate is false."""
+"""The stage number of a record for which a stage of this package was skipped, because a foreign predicate is false."""
 MOST_RESTARTS = 20
-"""The maximum number of times that stages may end their process in one task. After that, the task fails."""
+"""The largest number of times that stages may end the host process in one task. After that, the task fails."""
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The locations of the jars whose classes the host loads.
+    """The locations of the jars from which the host loads classes.
 
     Attributes:
         connect: Kafka Connect's own jars.
@@ -40,15 +40,15 @@ class Classes:
 
 
 class Lost(NamedTuple):
-    """A record that a stage has dropped or rejected, with the problem of a rejected record."""
+    """A record that a stage has dropped or rejected. For a rejected record, the object contains the problem."""
 
     stage: int
     problem: Problem | None = None
 
 
 class _Changes(NamedTuple):
-    """The changes that a segment's stages made to a record: the bits of the ledger, and a text that names the
-    fields.
+    """The changes that the stages of a segment made to a record: the bits of the ledger, and a text that names the
+    changed fields.
     """
 
     bits: int
@@ -56,7 +56,7 @@ class _Changes(NamedTuple):
 
 
 def operation(index: int, stage: Stage, plugins: Sequence[Plugin], *, test: bool = True) -> list[Any]:
-    """Returns ``stage`` as the list that the host reads. Without ``test``, the list lacks the predicate."""
+    """Returns ``stage`` as the list that the host reads. If ``test`` is false, the list lacks the predicate."""
     transform = stage.transform if isinstance(stage.transform, ForeignTransform) else None
     predicate = stage.predicate if test else None
     return [index, stage.negate, _part(transform, plugins), _part(predicate, plugins)]
@@ -71,8 +71,8 @@ def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None
 
 
 def tested_by_host(stage: Stage) -> bool:
-    """Returns True if the host can test the predicate of ``stage``: there is no predicate, or it comes from a jar or is
-    Kafka's own.
+    """Returns True if the host can test the predicate of ``stage``. This is the case if the stage has no predicate, or
+    if the predicate comes from a jar or is Kafka's own.
     """
     predicate = stage.predicate
     return (
@@ -95,7 +95,7 @@ def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings)
 
 
 class ForeignSegment:
-    """The stages of a segment, ready to run. The host opens the segment with its first batch.
+    """The stages of a segment, ready to run. The segment is opened in the host when its first batch is sent.
 
     Args:
         operations: The stages, as returned by ``operation``.
@@ -116,8 +116,8 @@ class ForeignSegment:
     def run(self, records: Sequence[Record]) -> dict[int, Lost]:
         """Runs the stages on ``records``, which are changed in place. Returns the lost records by position.
 
-        If a stage ends the host or never returns, its record fails. All other records of the batch run again from the
-        start, because the memory of the stages is lost with the host.
+        If a stage ends the host or never returns, the record at that stage fails. All other records of the batch run
+        again from the first stage, because the state of the stages is lost with the host.
 
         Raises:
             EngineError: SMT643 if the host cannot run; SMT644 if too many stages have ended their process.
@@ -144,8 +144,8 @@ class ForeignSegment:
         return lost
 
     def _halves(self, records: list[Record], numbers: list[int], died: HostDiedError) -> dict[int, Lost]:
-        """Runs the two halves of ``records`` separately, to find the record that ends the host without a message, as
-        ``Runtime.halt`` or a lack of memory does.
+        """Runs the two halves of ``records`` separately, to find the record that ends the host. This is necessary if
+        the host ended without a message, for example after ``Runtime.halt`` or a lack of memory.
         """
         if len(records) == 1:
             return {numbers[0]: Lost(self.operations[0][0], self._problem_of(died))}
@@ -216,13 +216,14 @@ class ForeignSegment:
             if problem[2] != "unknown":
                 failures.append(problem)
         if failures:
-            # the options were checked before the run, so this machine's jars differ from the driver's
+            # the options were checked before the run, so the reason is that this machine's jars differ from those of
+            # the driver
             statement = f"a class cannot be used here: {failures[0][4]}"
             hint = "give all machines the same jars"
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Stores the changes and the sets of changes in ``fresh``, to which the host has given numbers."""
+        """Stores the changes in ``fresh``, and the sets of changes, to which the host has given numbers."""
         for kind, *rest in fresh:
             if kind == _CHANGE:
                 stage, action, side, path = rest
@@ -235,7 +236,7 @@ class ForeignSegment:
             self.sets.append(_Changes(bits, "\n".join(map(json.dumps, of_record))))
 
     def _apply(self, record: Record, answer: list[Any]) -> Lost | None:
-        """Changes ``record`` as the host's answer says. If the record is lost, returns the reason."""
+        """Applies ``answer``, the host's answer, to ``record``. If the record is lost, returns the reason."""
         status, *rest = answer
         if status == UNTESTED:
             return Lost(UNTESTED_STAGE)
@@ -285,7 +286,7 @@ class ForeignSegment:
         if host is not None and host.alive:
             try:
                 host.call("close", self.number)
-            except HostDiedError:  # a stage that ends the process during its close is closed
+            except HostDiedError:  # a stage that ends the process while it is being closed counts as closed
                 return
 
 
@@ -294,7 +295,7 @@ def thrown(exception: str, message: str | None) -> Problem:
 
     Args:
         exception: The class of the exception.
-        message: The message, or None if the message could quote the record.
+        message: The message. None if the message could quote the record.
     """
     statement = f"the class threw {exception}"
     if message:

@@ -1,5 +1,5 @@
-"""Represents foreign transforms and predicates as stages of a chain. Each has a class name and the options as
-written.
+"""Represents foreign transforms and predicates as stages of a chain. Each of them has a class name, and the options as
+the user wrote them.
 """
 
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from dagster_smt.authoring.transform import Entry, Parts
 from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 
 ANY = "(any field)"
-"""The path of the ledger entry that counts the records in which a foreign stage changed anything."""
+"""The path of the ledger entry that counts the records in which a foreign stage changed any field."""
 _HIDING = ("mask", "hash", "encrypt", "cipher", "redact", "anonymi", "tokeni", "pseudonym", "obfuscat")
-"""Parts of class names that indicate that a class hides values, in lower case."""
+"""Parts of class names, in lower case. A class whose name contains one of them probably hides values."""
 _PARTS: Parts = frozenset({"key", "value", "metadata", "timestamp_type", "headers"})
 
 
@@ -35,7 +35,7 @@ class ForeignTransform(CodeTransform):
 
     @property
     def hides(self) -> bool:
-        """True if the name of the class indicates that it hides values."""
+        """True if the name of the class indicates that the transform hides values."""
         name = self.connect_class.rpartition(".")[2].lower()
         return any(word in name for word in _HIDING)
 
@@ -80,8 +80,8 @@ def foreign_predicate(connect_class: str, written: tuple[tuple[str, str], ...] =
 
 
 def option_texts(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Returns ``options`` as strings, spelled as in properties. In YAML, options may be numbers, booleans, lists and
-    pairs.
+    """Returns ``options`` as strings, in the spelling of properties files. In YAML, options may be numbers, booleans,
+    lists and mappings.
     """
     texts = []
     for key, value in options.items():

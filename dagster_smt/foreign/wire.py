@@ -1,8 +1,8 @@
-"""Converts records to MessagePack for the host and back, without loss.
+"""Converts records into MessagePack for the host, and back, without loss.
 
-A schema is sent only once, and has a number. Python's schemas are numbered from 0 upwards, Java's from -1 downwards. A
-value with a schema is plain MessagePack, because the schema determines its type. A value without a schema is sent as
-JSON text, or with extensions for types that JSON lacks.
+A schema is sent only once, and gets a number. Python numbers its schemas from 0 upwards, and Java numbers its schemas
+from -1 downwards. A value with a schema is plain MessagePack, because the schema determines its type. A value without a
+schema is sent as JSON text, or with extensions for types that JSON lacks.
 """
 
 import math
@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
 
 
 def _ext(code: int, data: memoryview) -> Any:
-    """Returns the value that an extension of type ``code`` contains."""
+    """Returns the value in ``data``, an extension of the type ``code``."""
     if code == JSON:
         return decode_whole(bytes(data))
     if code == DECIMAL:
@@ -74,7 +74,7 @@ class Schemas:
         self.fresh: list[list[Any]] = []
 
     def number(self, schema: Schema | None) -> int | None:
-        """Returns the number of ``schema``. A schema without a number gets a number, and is sent with the next
+        """Returns the number of ``schema``. A schema that has no number yet gets one, and is sent with the next
         batch.
         """
         if schema is None:
@@ -82,13 +82,14 @@ class Schemas:
         known = self.numbers.get(id(schema))
         if known is None:
             number = len(self.by_number)
-            known = self.numbers[id(schema)] = (number, schema)  # the schema keeps its id valid
+            # the schema is stored as well, so that its id stays valid
+            known = self.numbers[id(schema)] = (number, schema)
             self._add(number, schema)
             self.fresh.append([number, _sent(schema)])
         return known[0]
 
     def take_fresh(self) -> list[list[Any]]:
-        """Returns the schemas that the host does not know yet."""
+        """Returns the schemas that the host does not know yet. The next call returns only newer schemas."""
         fresh, self.fresh = self.fresh, []
         return fresh
 
@@ -167,8 +168,8 @@ def schema_of_bytes(data: bytes) -> Schema:
 
 
 def outgoing(schema: Schema | None) -> Convert | None:
-    """Returns a function that converts a value of ``schema`` to data for MessagePack; None if the value needs no
-    conversion.
+    """Returns a function that converts a value of ``schema`` into data for MessagePack. Returns None if the value needs
+    no conversion.
     """
     if schema is None:
         return _or_null(free)
@@ -185,11 +186,11 @@ def outgoing(schema: Schema | None) -> Convert | None:
 
 
 def incoming(schema: Schema | None) -> Convert | None:
-    """Returns a function that converts data from MessagePack to a value of ``schema``; None if the data needs no
-    conversion.
+    """Returns a function that converts data from MessagePack into a value of ``schema``. Returns None if the data needs
+    no conversion.
     """
     if schema is None:
-        return None  # the decoder has already read its extensions
+        return None  # the decoder has already converted the extensions in the data
     if schema.logical == "Decimal":
         return _or_null(Decimal)
     if schema.logical is not None:
@@ -248,8 +249,8 @@ def _fields(fields: Mapping[str, Convert | None]) -> Convert | None:
 
 
 def free(value: Any) -> Any:
-    """Returns ``value``, which has no schema, as data for MessagePack: one JSON text if JSON supports all its types,
-    otherwise tagged data.
+    """Returns ``value``, which has no schema, as data for MessagePack. The data is one JSON text if JSON supports all
+    types in the value, and tagged data otherwise.
     """
     if value is None:
         return None
@@ -333,9 +334,10 @@ def _header(header: Header, schemas: Schemas) -> list[Any]:
 
 
 def header_received(data: list[Any], schemas: Schemas) -> Header:
-    """Returns the header in ``data`` from the host: a name, and either bytes or a schema and a value.
+    """Returns the header in ``data`` from the host. The data contains a name, and either bytes or a schema and a value.
 
-    If a struct's schema differs from its header's schema, the host also sends the struct's schema.
+    If the header's value is a struct with a schema of its own that differs from the header's schema, the host also
+    sends the schema of the struct.
     """
     name, *rest = data
     if len(rest) == 1:
@@ -350,7 +352,7 @@ def header_received(data: list[Any], schemas: Schemas) -> Header:
 
 
 def datum_received(number: int | None, data: Any, schemas: Schemas) -> tuple[Schema | None, Any]:
-    """Returns the (schema, value) in ``data`` from the host. ``number`` is the number of the schema."""
+    """Returns the pair (schema, value) in ``data`` from the host. ``number`` is the number of the schema."""
     if number is None:
         return None, data
     return schemas.by_number[number], _of(schemas.converts[number][1], data)

@@ -1,4 +1,4 @@
-"""The JVM lane in Spark sessions. This module has the settings that add the lane, and a test for its presence.
+"""Adds the JVM lane to Spark sessions. This module has the settings that add the lane, and a test for its presence.
 
 With the environment variable ``DAGSTER_SMT_JVM=off``, runs do not use the lane. The results are the same, but the runs
 are slower.
@@ -16,7 +16,9 @@ from dagster_smt.jvm.build import JAR, is_current, version
 
 VARIABLE = "DAGSTER_SMT_JVM"
 CATALOG = "dagster_smt"
-"""The catalog that contains the lane's functions. In SQL, a function is called as ``dagster_smt.records(…)``."""
+"""The name of the catalog that contains the lane's functions. In SQL, a function is called as
+``dagster_smt.records(…)``.
+"""
 SETTING = f"spark.sql.catalog.{CATALOG}"
 CLASS = "dagstersmt.Functions"
 _log = logging.getLogger(__name__)
@@ -24,8 +26,8 @@ _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
 
 def lane_settings() -> Mapping[str, str]:
-    """Returns the Spark settings that add the lane to a session. If the jar is missing or older than its sources, there
-    are none.
+    """Returns the Spark settings that add the lane to a session. If the jar is missing or older than its sources, the
+    result is empty.
     """
     if not _jar_is_current():
         return {}
@@ -38,7 +40,9 @@ def _jar_is_current() -> bool:
 
 
 def has_lane(session: Any) -> bool:
-    """Returns True if ``session`` can call the lane's functions, and if their version matches this code."""
+    """Returns True if ``session`` can call the lane's functions, and if the version of these functions matches this
+    code.
+    """
     if os.environ.get(VARIABLE) == "off":
         return False
     if session not in _known:

@@ -18,7 +18,7 @@ DELTA_API = Path(__file__).parent / "delta_api"
 """The folder with the signatures of Delta's log store, which only the compiler needs."""
 JAR = Path(__file__).parent / "dagster_smt.jar"
 _RELEASE = "11"
-"""The oldest Java that Spark 3.5 supports."""
+"""The version of Java for which the jar is built: the oldest version that Spark 3.5 supports."""
 _NEEDED = (
     "spark-catalyst_",
     "spark-core_",
@@ -38,7 +38,7 @@ class NoCompilerError(Exception):
 
 
 def version() -> str:
-    """Returns a hash of the Java sources, which identifies their version."""
+    """Returns a hash of the Java sources. The hash identifies the version of the sources."""
     content = hashlib.sha256()
     for file in _files():
         content.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -46,7 +46,7 @@ def version() -> str:
 
 
 def is_current(jar: Path = JAR) -> bool:
-    """Returns True if ``jar`` exists and has been built from the present sources."""
+    """Returns True if ``jar`` exists and has been built from the current sources."""
     try:
         with zipfile.ZipFile(jar) as opened:
             return opened.read("dagstersmt/version").decode() == version()
@@ -77,7 +77,7 @@ def build(jar: Path = JAR) -> Path:
         new = Path(folder) / jar.name
         _pack(classes, new)
         jar.parent.mkdir(parents=True, exist_ok=True)
-        # renaming the copy is atomic, so other processes see the old jar or the new jar, never a part
+        # renaming a copy is atomic, so other processes see either the old jar or the new jar, never a part of it
         beside = jar.with_suffix(".new")
         shutil.copyfile(new, beside)
         beside.replace(jar)
@@ -89,7 +89,7 @@ def _files() -> list[Path]:
 
 
 def class_path() -> str:
-    """Returns the class path that the compiler needs, which consists of jars of the installed PySpark."""
+    """Returns the class path that the compiler needs. It consists of jars of the installed PySpark."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise NoCompilerError("PySpark is not installed")

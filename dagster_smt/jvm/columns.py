@@ -1,6 +1,6 @@
-"""Translates a declared schema into a program of the JVM lane, with which ``RowReader.java`` reads JSON texts.
+"""Translates a declared schema into a program of the JVM lane. ``RowReader.java`` reads JSON texts with this program.
 
-A schema with a type that the lane does not support has no program, and Python reads its texts.
+If the lane does not support a type in the schema, the schema has no program, and Python reads the texts.
 """
 
 import base64
@@ -20,7 +20,7 @@ from dagster_smt.values.privacy.text_rule import TextRule
 from dagster_smt.values.times.timestamps import PRECISIONS, ConvertTime
 
 Place = tuple[str | None, ...]
-"""A path of field names from the top down. None stands for each element of an array, or each value of a map."""
+"""A path of field names, beginning at the top. None represents every element of an array, or every value of a map."""
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _PARSED = (*INTEGER_BITS, *FLOATS)
 _MOMENTS = ("Date", "Time", "Timestamp")
@@ -31,7 +31,7 @@ class ColumnCall:
     """A call of a rule on one field of the row.
 
     Attributes:
-        field: The field's position.
+        field: The position of the field.
         rule: The rule.
         source: The schema of the field.
     """
@@ -48,14 +48,16 @@ def columns_program(
     calls: Iterable[ColumnCall] = (),
     envelope: bytes | None = None,
 ) -> str | None:
-    """Returns a program that reads texts with the struct ``schema``. If the lane cannot read them, returns None.
+    """Returns the program with which the lane reads texts of the struct ``schema``. If the lane cannot read these
+    texts, returns None.
 
     Args:
         schema: The fields to read.
         form: The format of the texts. The lane reads ``json_schema`` and ``envelope``.
         masks: Maps the location of each masked value to its replacement, in the Python form of the value's schema.
         calls: Rules whose results are further columns.
-        envelope: The text of the schema in the envelopes. Python reads envelopes with different schemas.
+        envelope: The text of the schema that the envelopes contain. Python reads envelopes that contain a different
+            schema.
     """
     is_read = form.kind == "json_schema" or (form.kind == "envelope" and envelope is not None)
     if not is_read or schema.logical is not None or schema.type is not Type.STRUCT:
@@ -106,7 +108,7 @@ class _Types:
         if schema.type is Type.ARRAY:
             return {"type": "array", **inside}
         if schema.keys is None or schema.keys.logical is not None or schema.keys.type is not Type.STRING:
-            raise NoJavaError  # an array of pairs
+            raise NoJavaError  # such a map is an array of pairs in JSON
         return {"type": "map", **inside}
 
     def _scalar(self, schema: Schema) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def _constant(schema: Schema, value: Any) -> str | bool:
 
 
 def _float_text(value: float) -> str:
-    """Returns ``value``, a float, as text that Java can read."""
+    """Returns ``value``, a float, as text that Java can parse."""
     names = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
     return names.get(str(value), repr(float(value)))
 

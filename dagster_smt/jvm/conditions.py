@@ -23,8 +23,8 @@ from dagster_smt.values.text_rules import Finds, IsText, TextPasses
 
 
 def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
-    """Returns the program for the test of ``predicate``. A test of fields is false for a null value, before ``negate``
-    reverses the result.
+    """Returns the program for the test of ``predicate``. If the predicate tests fields, its result for a null value is
+    false before ``negate`` reverses it.
 
     Raises:
         NoJavaError: The lane does not support the condition.
@@ -38,8 +38,8 @@ def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
 
 
 def test_of(condition: Condition, side: str, negate: bool = False) -> dict[str, Any]:
-    """Returns the program for the test of ``condition``. A test of fields reads the fields of the key or value
-    ``side``.
+    """Returns the program for the test of ``condition``. If the condition tests fields, they are fields of the key or
+    value ``side``.
 
     Raises:
         NoJavaError: The lane does not support the condition.
@@ -93,7 +93,7 @@ def _check(condition: FieldPasses) -> dict[str, Any]:
 def _literal(text: str) -> dict[str, Any]:
     """Returns the kind of the literal ``text``, and its value as a string.
 
-    Whole numbers in JSON values have at most 64 bits here, so a larger literal equals no value.
+    In the lane, whole numbers in JSON values have at most 64 bits, so a larger literal equals no value.
     """
     kind, value = expected(text) or ("null", None)
     if kind == "double":

@@ -16,7 +16,7 @@ KINDS = {
     "map": "map",
     "array": "array",
 }
-"""Maps kinds of values without a schema (``model.runtime.kind_of``) to the names that the lane has for them."""
+"""Maps kinds of values without a schema (``model.runtime.kind_of``) to the names of these kinds in the lane."""
 
 
 class NoJavaError(Exception):

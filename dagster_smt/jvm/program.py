@@ -1,8 +1,8 @@
 """Translates a chain into a program of the JVM lane. A program is the JSON form of the chain's effects, which
 ``Program.java`` reads.
 
-A program describes the stages with paths, rules and parameters, and contains no part of a record. A chain with an
-effect that the lane does not support has no program; the Python evaluator runs such a chain.
+A program describes the stages with paths, rules and parameters, and contains no part of a record. If the lane does not
+support an effect of a chain, the chain has no program, and the Python evaluator runs it.
 """
 
 import base64
@@ -54,8 +54,8 @@ from dagster_smt.values.json.lazy import encoder
 from dagster_smt.values.privacy.text_rule import TextRule
 
 _DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
-"""The letters of date patterns that the lane supports. The letters for zone names are missing, because Java's formatter
-keeps the zone of the last text.
+"""The letters of date patterns that the lane supports. Letters for zone names are not supported, because Java's
+formatter keeps the zone of the last text that it has parsed.
 """
 
 
@@ -78,7 +78,7 @@ class KeptOut:
 
 
 def in_python(out: KeptOut) -> str:
-    """Returns the message that a chain does not run in the lane, with the reason ``out``."""
+    """Returns the message that a chain does not run in the lane. ``out`` contains the reason."""
     return f"records run in Python, which takes several times as long: {out}"
 
 
@@ -93,8 +93,9 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
     Args:
         chain: The chain.
-        key_format: ``json`` or ``string`` if keys are decoded; empty if their bytes stay as they are.
-        place: The destination of the records, as in ``Formats.place``; empty if they are not written to topics.
+        key_format: The format of the keys, ``json`` or ``string``, if keys are decoded. Empty if their bytes stay
+            unchanged.
+        place: The destination of the records, as in ``Formats.place``. Empty if the records are not written to topics.
     """
     try:
         return json.dumps(_program(chain, key_format, place), ensure_ascii=False)
@@ -103,8 +104,8 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
 
 def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | None:
-    """Returns the reason why the lane cannot run ``chain``. Returns None if it can. The arguments are those of
-    ``program_of``.
+    """Returns the reason why the lane cannot run ``chain``. Returns None if the lane can run the chain. For the
+    arguments, see ``program_of``.
     """
     try:
         _program(chain, key_format, place)
@@ -162,8 +163,8 @@ def _is_in_java(transform: CodeTransform) -> bool:
 
 
 def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[str, Any]]:
-    """Returns the programs of ``effects`` in their order. Effects of the same kind that act together become one
-    program.
+    """Returns the programs of ``effects`` in their order. If several effects of the same kind act together, they become
+    one program.
     """
     if only(effects, NeedsSchema):
         raise NoJavaError("an effect that needs a schema")
@@ -181,7 +182,8 @@ def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[st
     if any(isinstance(effect, Drop | Keep | Rename) for effect in effects):
         programs.append(_restructure(effects, entries))
     if side and not programs:
-        # such as ReplaceField without options: Python handles a value that is not an object
+        # a stage without effects, such as ReplaceField without options, still leaves values that are not objects to
+        # Python
         programs.append(_restructure((), {}))
     return programs
 
@@ -306,8 +308,8 @@ def _rule(rule: FieldRule) -> dict[str, Any]:
 
 
 def text_rule(rule: TextRule) -> dict[str, Any]:
-    """Returns the program for ``rule``, a rule for strings. It contains only references to keys, because Java looks up
-    the keys itself.
+    """Returns the program for ``rule``, a rule for strings. The program contains references instead of keys, because
+    Java looks up the keys itself.
     """
     program = rule.program()
     if program is None:
@@ -329,9 +331,7 @@ def _constant(rule: FieldRule, kind: str) -> str | None:
 
 
 def _time(rule: FieldRule) -> dict[str, Any]:
-    """Returns the program for ``rule``, which converts dates as strings or as Unix time. JSON has no other form of
-    dates.
-    """
+    """Returns the program for ``rule``, which converts dates. In JSON, dates are strings or Unix times."""
     target, pattern = rule.parameters["target_type"], rule.parameters["format"]
     if target not in ("string", "unix"):
         raise NoJavaError(f"times as {target}, which JSON does not have")

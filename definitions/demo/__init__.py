@@ -1,4 +1,4 @@
-"""Locates the demo's folders: the shipped topics, working copies of the topics, tables, Dagster's home."""
+"""Locates the demo's folders: the shipped topics, the working copies of the topics, the tables, and Dagster's home."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ PROJECT = Path(__file__).parents[2]
 
 
 def demo_folder() -> Path:
-    """Returns the demo's folder: ``SMT_DEMO_FOLDER``, or ``.demo`` in the project."""
+    """Returns the demo's folder, which is ``SMT_DEMO_FOLDER``, or by default ``.demo`` in the project."""
     return Path(os.environ.get(FOLDER_VARIABLE) or PROJECT / ".demo").absolute()
 
 
@@ -26,15 +26,15 @@ def on_kafka() -> bool:
 
 
 def topics() -> FileTopics | KafkaTopics:
-    """Returns the topics of the demo: files, or topics of a broker."""
+    """Returns the topics of the demo, which are either files or topics of a broker."""
     if on_kafka():
         return KafkaTopics(dg.EnvVar(KAFKA_VARIABLE), create=NewTopics())
     return FileTopics(working_topics())
 
 
 def working_topics() -> Path:
-    """Returns the folder of the demo's topics. The first use copies the shipped topics, because the demo appends to its
-    topics.
+    """Returns the folder of the demo's topics. On first use, the function copies the shipped topics to this folder,
+    because the demo appends to its topics.
     """
     folder = demo_folder() / "topics"
     if folder.is_dir():
@@ -45,7 +45,7 @@ def working_topics() -> Path:
     copy.chmod(0o755)
     try:
         copy.rename(folder)
-    except OSError:  # another process was first
+    except OSError:  # another process has copied the topics first
         shutil.rmtree(copy)
     return folder
 
@@ -56,7 +56,8 @@ def lake(table: str) -> Path:
 
 
 def dagster_home(kafka: bool = False) -> Path:
-    """Returns the demo's ``DAGSTER_HOME``: the folder in the environment, or a folder next to the tables.
+    """Returns the demo's ``DAGSTER_HOME``, which is the folder in the environment variable, or by default a folder next
+    to the tables.
 
     A new folder is created and configured. Runs on files and runs on a broker have separate histories, because they
     have separate tables.

@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def fill(append: int, kafka: bool) -> None:
-    """Appends ``append`` copies of pushes to their topic. With ``kafka``, starts a broker; on a broker, first publishes
-    the shipped topics.
+    """Appends ``append`` copies of pushes to their topic. With ``kafka``, starts a broker. If the topics are on a
+    broker, first publishes the shipped topics.
     """
     if kafka and not on_kafka():
         os.environ[KAFKA_VARIABLE] = ensure_running(PROJECT / ".kafka")
@@ -68,8 +68,8 @@ def fill(append: int, kafka: bool) -> None:
 
 
 def materialize_all() -> int:
-    """Materializes both assets in this process, with one Spark session, and prints the metadata in Dagster. Returns the
-    exit code.
+    """Materializes both assets in this process with one Spark session, and prints their metadata in Dagster. Returns
+    the exit code.
     """
     from definitions.definitions import TOPICS, spark
 
@@ -106,7 +106,7 @@ def materialize_all() -> int:
 def _started_spark() -> tuple[SparkSessionResource, Path]:
     """Starts the demo's Spark session, and returns the session and the file of Spark's log.
 
-    Create the assets before the session starts, because they name the packages that the session needs.
+    Call this function after the assets have been created, because they name the packages that the session needs.
     """
     from definitions.definitions import spark
 
@@ -118,8 +118,8 @@ def _started_spark() -> tuple[SparkSessionResource, Path]:
 
 
 def follow_changes() -> int:
-    """Shows what change events of a database do to a table with keys. Returns the exit code."""
-    products = build_products()  # first: the session gets the packages that assets need
+    """Shows how change events of a database change a table with keys. Returns the exit code."""
+    products = build_products()  # the asset is created first, so that the session gets the packages that it needs
     session, log = _started_spark()
     with dg.DagsterInstance.get() as instance:
         if not show_changes(products, session, instance):
@@ -130,8 +130,10 @@ def follow_changes() -> int:
 
 
 def hold_back() -> int:
-    """Shows a policy: tagged fields are masked, and a new personal field is held back. Returns the exit code."""
-    customers = build_customers()  # first: the session gets the packages that assets need
+    """Shows the effect of a policy: tagged fields are masked, and a new personal field is held back. Returns the exit
+    code.
+    """
+    customers = build_customers()  # the asset is created first, so that the session gets the packages that it needs
     session, log = _started_spark()
     with dg.DagsterInstance.get() as instance:
         if not show_new_field(customers, session, instance):
@@ -143,8 +145,8 @@ def hold_back() -> int:
 
 @contextmanager
 def _jvm_output_to(file: Path) -> Iterator[None]:
-    """Sends the output of a JVM that starts in the block to ``file``, for as long as the JVM runs. This process keeps
-    its own output.
+    """Redirects the output of a JVM that starts in the block to ``file``, for as long as the JVM runs. This process
+    keeps its own output.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     terminal = os.dup(2)
@@ -158,7 +160,9 @@ def _jvm_output_to(file: Path) -> Iterator[None]:
 
 
 def _definitions(session: SparkSessionResource) -> dg.Definitions:
-    """Returns the definitions of the demo: the assets, a job for each, a quiet console and a quiet Spark."""
+    """Returns the definitions of the demo: the assets, a job for each asset, a logger that prints only the log lines of
+    runs, and ``session`` as the resource ``spark``.
+    """
     from definitions.definitions import build_masked, build_pushes
 
     assets = [build_masked(), build_pushes()]

@@ -1,8 +1,8 @@
 """Shows a table with keys: change events of a database, and the table before and after them.
 
-The rows are those of the table ``inventory.products`` of Debezium's tutorial, the events have the form that Debezium's
-Postgres connector gives them: JSON with schemas, a tombstone after each deletion, and
-``__debezium_unavailable_value`` for a large column that an update left as it was.
+The rows are those of the table ``inventory.products`` in Debezium's tutorial. The events have the form that Debezium's
+Postgres connector produces: JSON with schemas, a tombstone after each deletion, and ``__debezium_unavailable_value``
+for a large column that an update has not changed.
 """
 
 import json
@@ -28,8 +28,8 @@ Row = tuple[int, str, str, float]
 
 @dataclass(frozen=True)
 class Change:
-    """A change event of Debezium. Its kind is ``c``, ``r`` (a row of the snapshot), ``u`` or ``d``; ``row`` is the row
-    after the change.
+    """A change event of Debezium. Its kind is ``c`` (create), ``r`` (a row of the snapshot), ``u`` (update) or ``d``
+    (delete). ``row`` is the row after the change.
     """
 
     op: str
@@ -37,7 +37,7 @@ class Change:
     row: Row | None = None
 
     def records(self) -> list[NewRecord]:
-        """The records of the event; a tombstone follows a deletion."""
+        """The records of the event. A deletion consists of two records, the second of which is a tombstone."""
         key = _text(_struct("Key", [_field("id", "int32")]), {"id": self.key})
         event: dict[str, Any] = {
             "before": None,
@@ -48,7 +48,7 @@ class Change:
         }
         if self.row is not None:
             event["after"] = dict(zip(COLUMNS, self.row, strict=True))
-        else:  # without REPLICA IDENTITY FULL, Postgres logs the key of a deleted row alone
+        else:  # without REPLICA IDENTITY FULL, Postgres logs only the key of a deleted row
             event["before"] = {"id": self.key, "name": "", "description": None, "weight": None}
         records = [NewRecord(key, _text(_EVENT, event))]
         if self.op == "d":
@@ -135,8 +135,8 @@ def build_products() -> dg.AssetsDefinition:
 
 
 def show_changes(products: dg.AssetsDefinition, session: SparkSessionResource, instance: dg.DagsterInstance) -> bool:
-    """Sends the snapshot and runs the asset, then sends the changes and runs it again. Prints the table after each run,
-    and returns False if a run failed.
+    """Sends the snapshot and runs the asset, then sends the changes and runs the asset again. Prints the table after
+    each run, and returns False if a run failed.
     """
     shutil.rmtree(folder(), ignore_errors=True)
     for title, changes in (("before the changes", SNAPSHOT), ("after them", CHANGES)):

@@ -1,4 +1,6 @@
-"""Shows a policy: producers add a personal field, and the field stays out of the table until somebody decides."""
+"""Shows the effect of a policy: producers add a personal field, and the field stays out of the table until somebody
+decides about it.
+"""
 
 import json
 import shutil
@@ -28,7 +30,7 @@ def folder() -> Path:
 
 
 def build_customers() -> dg.AssetsDefinition:
-    """Returns the asset of customers: records without a schema, under a policy, without a chain of its own."""
+    """Returns the asset of customers. The records have no schema, and a policy applies to them, without a chain."""
     customers = SmtTable(
         key=["shop", "customers"],
         chain={"transforms": ""},
@@ -41,8 +43,8 @@ def build_customers() -> dg.AssetsDefinition:
 
 
 def show_new_field(customers: dg.AssetsDefinition, session: SparkSessionResource, instance: dg.DagsterInstance) -> bool:
-    """Runs the asset before and after a record with the new field, and prints the rows and the check. Returns False if
-    a run failed.
+    """Runs the asset twice: before and after a record with the new field has been added. Prints the rows and the result
+    of the check. Returns False if a run failed.
     """
     shutil.rmtree(folder(), ignore_errors=True)
     for title, values in (("as tags.yaml lists them", CUSTOMERS), ("with a new field, phone", (NEW_CUSTOMER,))):

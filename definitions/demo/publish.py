@@ -41,7 +41,9 @@ def publish() -> int:
 
 
 def append_pushes(count: int) -> tuple[int, int]:
-    """Appends ``count`` copies of the shipped pushes to their topic, and returns their number and the first offset."""
+    """Appends ``count`` copies of the shipped pushes to their topic. Returns the number of these records, and the first
+    offset.
+    """
     once = [NewRecord(r.key, r.value) for r in shipped(PUSHES)]
     records: Iterable[NewRecord] = (once * (count // len(once) + 1))[:count]
     place = demo.topics()

@@ -1,4 +1,4 @@
-"""Prints the final output of the demo, made only from the metadata in Dagster."""
+"""Prints the final output of the demo. The output is derived only from the metadata in Dagster."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ COUNTS = ("records_in", "records_out", "records_dropped", "records_dead_lettered
 
 @dataclass
 class AssetSummary:
-    """The materializations of an asset in one run, summed over the partitions."""
+    """A summary of an asset's materializations in one run. The numbers are sums over the partitions."""
 
     key: str
     partitions: int = 0
@@ -70,7 +70,9 @@ def overview(assets: Sequence[AssetSummary]) -> str:
 
 
 def details(summary: AssetSummary) -> str:
-    """Returns the effects of each stage on fields, with the number of records, and the changes of the schema."""
+    """Returns a text about ``summary``: the effects of each stage on fields, with the number of records, and the
+    changes of the schema.
+    """
     touched = []
     for (a, stage, name), n in summary.touched.items():
         if n:

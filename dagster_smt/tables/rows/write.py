@@ -25,7 +25,9 @@ _RULES: dict[str, dict[str, Rule]] = {
     "timestamp": {"Timestamp": RecordTime("Timestamp", "Timestamp"), "int64": RecordTime("unix", "Timestamp")},
     "partition": {"int32": ChosenPartition()},
 }
-"""Maps a part of the record and a column's type to the rule that writes the column. Headers have rules of their own."""
+"""Maps a part of the record and the type of a column to the rule that writes the column. Headers have rules of their
+own.
+"""
 
 
 class WriteRow(RowTransform):
