@@ -232,6 +232,20 @@ def test_who_may_not_use_the_key_ends_the_run_and_who_names_another_makes_dead_l
     assert SECRET not in str(caught.value) and "another secret" not in str(caught.value)
 
 
+def test_a_service_whose_packages_are_not_installed_ends_the_run(registry, monkeypatch):
+    """Tink's client of Google Cloud raises an ImportError that names no module."""
+    client, text = registered(registry)
+    data = encrypted(client, text)
+
+    def missing(kind):
+        raise ImportError("did you forget to install the extras?")
+
+    monkeypatch.setattr(data_keys, "_driver", missing)
+    statement = r"SMT736 the key people .*a package for local-kms is not installed; install confluent-kafka\[rules\]"
+    with pytest.raises(EngineError, match=statement):
+        read(registry, data)
+
+
 def test_a_prefix_of_keys_is_allowed(registry):
     client, text = registered(registry)
     assert read(registry, encrypted(client, text), **{"kms.keys": "aws-kms://x:, local-kms://"})["mail"] == ADA["mail"]

@@ -1,13 +1,19 @@
 """The rules of privacy in the Java lane: the same bytes as the Python evaluator, on fuzzed texts."""
 
+import base64
 import json
+import subprocess
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from dagster_smt.chain import parse_chain
+from dagster_smt.jvm.build import build, class_path
 from dagster_smt.values.privacy.tokens import ALPHABETS
 from tests.jvm.harness import agree, batch_of, program, run
+from tests.values.test_ff1 import KEY, SAMPLES
+from tests.values.test_sealed import RFC_5297
 
 RING = {"key.ring": "k2=${env:EXAMPLE_KEY},k1=${env:EXAMPLE_KEY}"}
 KEYED = RING | {"field.syntax.version": "extended", "fields": "a,b.c,d[*],**.e"}
@@ -75,10 +81,36 @@ def test_siv_of_all_lengths(length, size, monkeypatch):
     agree(chain("Encrypt", CLASSES["Encrypt"]), batch_of([json.dumps({"a": "x" * length}).encode()], ("orders",)))
 
 
+@pytest.mark.long
+def test_the_vector_of_rfc_5297():
+    """The cipher in Java gets the vector A.1 without a chain, whose associated data begin with a prefix of ours."""
+    command = ["java", "-cp", f"{build()}:{class_path()}", str(Path(__file__).with_name("SivVector.java"))]
+    key, associated, plain, sealed = RFC_5297
+    done = subprocess.run([*command, key, associated, plain], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == [sealed, plain]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=range(1, 10))
+def test_the_samples_of_nist(sample, tmp_path):
+    """The samples' tweaks are texts of ASCII, so a chain can name them as its domain."""
+    size, radix, tweak, plain, encrypted = sample
+    (tmp_path / "key").write_text(base64.b64encode(KEY[:size]).decode())
+    options = {
+        "fields": "a",
+        "key.ring": f"k1=${{dir:{tmp_path}:key}}",
+        "domain": bytes.fromhex(tweak).decode("ascii"),
+        "alphabet": {10: "digits", 36: "uppercase_alphanumeric"}[radix],
+    }
+    for name, before, after in (("Tokenize", plain, encrypted), ("Detokenize", encrypted, plain)):
+        value = json.dumps({"a": before.upper()}).encode()
+        (row,) = run(program(chain(name, options)), rows(value))
+        assert (row["__status"], json.loads(row["value"])["a"]) == (0, after.upper())
+
+
 @pytest.mark.parametrize("alphabet", ["digits", "hex", "any_case", "alphanumeric"])
 @pytest.mark.parametrize("name", ["Tokenize", "Detokenize"])
 def test_tokens_of_all_lengths(name, alphabet):
-    """Python has passed the samples of NIST (tests/values/test_ff1.py); Java gives the same for every length."""
+    """Java has passed the samples of NIST above, and gives the same as Python for every length."""
     chance = Random(alphabet)
     lengths = [*range(9), *range(9, 80, 3), 255, 256, 600, 999, 1000, 1001]
     texts = ["".join(chance.choice(ALPHABETS[alphabet]) for _ in range(length)) for length in lengths]

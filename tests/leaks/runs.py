@@ -10,6 +10,7 @@ import io
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import dagster as dg
@@ -101,14 +102,15 @@ class Runs:
         )
 
     def run(self, name, *assets, config=None, selection=None):
-        """Runs assets in the instance, and notes whether they succeeded."""
+        """Runs assets in the instance, and notes whether they succeeded and how long they took."""
+        began = time.monotonic()
         with contextlib.redirect_stdout(sys.stderr):
             result = dg.materialize(
                 list(assets), config, instance=self.instance, resources={"spark": self.spark},
                 selection=selection, raise_on_error=False,
             )  # fmt: skip
         steps = [event for event in result.all_events if event.event_type_value == "ASSET_CHECK_EVALUATION"]
-        self.outcomes[name] = {"success": result.success, "checks": len(steps)}
+        self.outcomes[name] = {"success": result.success, "checks": len(steps), "seconds": round(time.monotonic() - began)}
         for event in result.get_asset_materialization_events():
             metadata = event.step_materialization_data.materialization.metadata
             counts = {key: metadata[f"dagster_smt/{key}"].value for key in ("records_in", "records_out", "failed")

@@ -6,12 +6,21 @@ from dagster_smt.model.key_references import SecretKey
 from dagster_smt.values.privacy.sealed import opened, sealed
 
 
+RFC_5297 = (
+    "fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff",
+    "101112131415161718191a1b1c1d1e1f2021222324252627",
+    "112233445566778899aabbccddee",
+    "85632d07c6e8f37f950acd320a2ecc9340c02b9690c4dc04daef7f6afe5c",
+)
+"""A.1, deterministic authenticated encryption: key, associated data, plain text, and the vector with the cipher text.
+
+A.2 has three associated texts. An encrypted string of ours has one.
+"""
+
+
 def test_the_vector_of_rfc_5297():
-    """A.1, deterministic authenticated encryption."""
-    key = SecretKey(bytes.fromhex("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"))
-    associated = bytes.fromhex("101112131415161718191a1b1c1d1e1f2021222324252627")
-    plain = bytes.fromhex("112233445566778899aabbccddee")
-    want = bytes.fromhex("85632d07c6e8f37f950acd320a2ecc9340c02b9690c4dc04daef7f6afe5c")
+    data, associated, plain, want = map(bytes.fromhex, RFC_5297)
+    key = SecretKey(data)
     assert sealed(key, "siv", plain, associated) == want
     assert opened(key, "siv", want, associated) == plain
 

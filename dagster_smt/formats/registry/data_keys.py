@@ -252,8 +252,9 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
             return use(_driver(kek.kms_type).new_kms_client({**properties, **config}, address).get_aead(address))
         except SmtError:
             raise
-        except ModuleNotFoundError as error:
-            raise _closed(kek.name, f"{error.name} is not installed; install confluent-kafka[rules]") from None
+        except ImportError as error:  # Tink's client of Google Cloud names no module
+            missing = f"{error.name or f'a package for {kek.kms_type}'} is not installed"
+            raise _closed(kek.name, f"{missing}; install confluent-kafka[rules]") from None
         except Exception as error:  # noqa: BLE001 - whatever the client of a service raises; the text may contain secrets
             reason = type(error).__name__
     raise _closed(kek.name, f"the key management service does not use it for us: {reason}")
