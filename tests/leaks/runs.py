@@ -110,7 +110,11 @@ class Runs:
                 selection=selection, raise_on_error=False,
             )  # fmt: skip
         steps = [event for event in result.all_events if event.event_type_value == "ASSET_CHECK_EVALUATION"]
-        self.outcomes[name] = {"success": result.success, "checks": len(steps), "seconds": round(time.monotonic() - began)}
+        self.outcomes[name] = {
+            "success": result.success,
+            "checks": len(steps),
+            "seconds": round(time.monotonic() - began),
+        }
         for event in result.get_asset_materialization_events():
             metadata = event.step_materialization_data.materialization.metadata
             counts = {key: metadata[f"dagster_smt/{key}"].value for key in ("records_in", "records_out", "failed")

@@ -5,7 +5,6 @@ import pytest
 from dagster_smt.model.key_references import SecretKey
 from dagster_smt.values.privacy.sealed import opened, sealed
 
-
 RFC_5297 = (
     "fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff",
     "101112131415161718191a1b1c1d1e1f2021222324252627",
