@@ -81,9 +81,7 @@ _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
 _RECORDING: dict[int, tuple[int, str | None]] = {}
-"""Two facts for each session, by the session's id: the number of running commits, and the value of a setting before
-these commits.
-"""
+"""For each session, by its id: the number of running commits, and the value of a setting before these commits."""
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
