@@ -1,4 +1,4 @@
-"""Problems and errors: the statement of a problem, its location, and the remedy.
+"""Defines problems and errors. A problem consists of a location, a statement and a remedy.
 
 Codes: 0xx shape of a configuration, 1xx names and paths, 2xx types and schemas, 3xx stages and predicates, 4xx data of
 one record, 5xx tables, windows and sinks, 6xx environment, 7xx tables with keys and privacy, 8xx maintenance of tables,
@@ -45,7 +45,7 @@ class Problem:
         return visible(head)
 
     def at(self, place: str) -> "Problem":
-        """Returns a copy of the problem whose location begins with ``place``, followed by the former location."""
+        """Returns a copy of the problem with a longer location: ``place``, followed by the present location."""
         return replace(self, place=f"{place} {self.place}".strip())
 
 
@@ -73,7 +73,7 @@ class PlanError(SmtError):
 
 
 class DataError(SmtError):
-    """The error of a single record that cannot be transformed or converted. The error carries exactly one problem."""
+    """The error of a single record that cannot be transformed or converted. It has exactly one problem."""
 
     @property
     def problem(self) -> Problem:
@@ -85,8 +85,8 @@ class TableError(SmtError):
 
 
 class RecordsRejected(SmtError):
-    """The error of a run in which records failed, with the option ``errors.tolerance=none``. The run has committed
-    nothing.
+    """The error of a run in which records failed, although the option ``errors.tolerance=none`` does not permit failed
+    records. The run has committed nothing.
     """
 
 
@@ -103,15 +103,15 @@ class UnsupportedError(SmtError):
 
 
 def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
-    """Returns the error of one record, whose problem has ``code`` and ``statement``. The evaluator adds the stage to
-    the error later.
+    """Returns the error of one record. Its problem has the code ``code`` and the statement ``statement``. Later, the
+    evaluator adds the location of the stage.
     """
     return DataError(Problem(code, "", statement, hint, connect_class))
 
 
 _NOT_OF_A_RECORD = (MemoryError, ImportError, ConfigError, TableError, RecordsRejected, EngineError, ClassError)
-"""Error classes that a single record cannot cause. The cause is the machine, the configuration, the engine or a
-class.
+"""The classes of errors that are never caused by a single record. Their cause is the machine, the configuration, the
+engine or a class.
 """
 
 
@@ -119,7 +119,7 @@ def problem_of_record(error: Exception) -> Problem:
     """Returns the problem of a record, for an ``error`` that was raised while the record was read, evaluated or
     written.
 
-    For an exception of other code, the problem names only the class, because the exception's message may quote the
+    If ``error`` is not an error of this package, the problem contains only its class, because its message may quote the
     record.
 
     Raises:
@@ -133,8 +133,8 @@ def problem_of_record(error: Exception) -> Problem:
 
 
 def unprocessable(exception_class: str) -> Problem:
-    """Returns the problem of a record for which code raised an unexpected exception of the class
-    ``exception_class``.
+    """Returns the problem of a record for which some code raised an unexpected exception. ``exception_class`` is the
+    class of the exception.
     """
     hint = "read the dead letter; if no transform of your own raises the exception, please report it"
     return Problem("SMT430", "", f"the record cannot be processed: {exception_class}", hint)

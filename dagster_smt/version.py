@@ -1,3 +1,3 @@
-"""The version of this package. The build and the package both read the version from this module."""
+"""Contains the version of this package. Both the build and the package read the version from this module."""
 
 __version__ = "0.1.0"

@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 _PARTITION = re.compile(r"([^/=]+=)[^/]+(?=/)")
-"""Matches the folder name of a table partition, such as ``mail=anna@example.org/``."""
+"""Matches the name of a partition's folder, such as ``mail=anna@example.org/``."""
 
 
 def visible(text: str) -> str:

@@ -167,7 +167,7 @@ class KeyRing:
 
     Attributes:
         keys: The keys. All of them are used for decryption.
-        writes: The id of the key that is used for encryption.
+        writes: The id of the key with which new values are encrypted or hashed.
     """
 
     keys: tuple[KeyReference, ...]
@@ -175,7 +175,7 @@ class KeyRing:
 
     @property
     def writer(self) -> KeyReference:
-        """The key that is used for encryption."""
+        """The key with which new values are encrypted or hashed."""
         return next(key for key in self.keys if key.id == self.writes)
 
     def by_id(self, key_id: str) -> KeyReference | None:

@@ -200,9 +200,11 @@ class Schema:
         return replace(self, default=None, fields=children, keys=keys, values=values)
 
     def with_fields(self, fields: tuple[tuple[str, "Schema"], ...]) -> "Schema":
-        """Returns the schema of a struct with ``fields``. It has this schema's name, version, doc and parameters.
+        """Returns a struct schema with the fields ``fields``. The name, version, doc and parameters are those of this
+        schema.
 
-        Optional and default are lost, as in ``SchemaUtil.copySchemaBasics`` of Connect's transforms.
+        Whether the schema is optional, and its default, are not copied, as in ``SchemaUtil.copySchemaBasics`` of
+        Connect's transforms.
         """
         return Schema(
             Type.STRUCT, name=self.name, version=self.version, doc=self.doc, parameters=self.parameters, fields=fields
@@ -216,28 +218,30 @@ BOOLEAN = Schema(Type.BOOLEAN)
 
 
 def optional(schema: Schema) -> Schema:
-    """Returns ``schema`` with null allowed."""
+    """Returns ``schema`` as an optional schema, which allows null."""
     if schema.optional:
         return schema
     return schema.with_(optional=True)
 
 
 def decimal(scale: int, precision: int | None = None, *, optional: bool = False) -> Schema:
-    """Returns Connect's Decimal with the scale ``scale``. If its number of digits is known, it is ``precision``."""
+    """Returns the schema of Connect's Decimal with the scale ``scale``. ``precision`` is the number of digits; None if
+    it is not known.
+    """
     digits = () if precision is None else ((DECIMAL_PRECISION, str(precision)),)
     return Schema(Type.BYTES, optional, DECIMAL, 1, parameters=(*digits, (DECIMAL_SCALE, str(scale))))
 
 
 def date(*, optional: bool = False) -> Schema:
-    """Returns the schema of Connect's Date, which is a number of days on INT32."""
+    """Returns the schema of Connect's Date: a number of days, stored as INT32."""
     return Schema(Type.INT32, optional, DATE, 1)
 
 
 def time(*, optional: bool = False) -> Schema:
-    """Returns the schema of Connect's Time, which is a number of milliseconds since midnight on INT32."""
+    """Returns the schema of Connect's Time: a number of milliseconds since midnight, stored as INT32."""
     return Schema(Type.INT32, optional, TIME, 1)
 
 
 def timestamp(*, optional: bool = False) -> Schema:
-    """Returns the schema of Connect's Timestamp, which is a number of milliseconds since 1970 on INT64."""
+    """Returns the schema of Connect's Timestamp: a number of milliseconds since 1970, stored as INT64."""
     return Schema(Type.INT64, optional, TIMESTAMP, 1)

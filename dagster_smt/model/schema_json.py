@@ -1,5 +1,5 @@
-"""Converts Connect's schema JSON into a ``Schema``, and a ``Schema`` into schema JSON
-(``JsonConverter.asConnectSchema`` and ``asJsonSchema``).
+"""Converts between a ``Schema`` and Connect's schema JSON, in both directions (``JsonConverter.asConnectSchema`` and
+``asJsonSchema``).
 """
 
 import re
@@ -14,7 +14,7 @@ _SCALE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
-    """Returns the schema in ``data``, which is schema JSON. Defaults keep their JSON form, and
+    """Returns the schema that ``data``, schema JSON, describes. Defaults stay in their JSON form;
     ``formats.json.resolve_defaults`` decodes them later.
 
     Raises:
@@ -48,7 +48,7 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         values = _read(data.get("items" if type_ is Type.ARRAY else "values"), f"{place}[]", problems)
     if type_ is Type.MAP:
         keys = _read(data.get("keys"), f"{place}.keys", problems)
-    # the null was reported above as a schema without a type; its cause comes first
+    # a null has been reported above as a schema without a type, and is not reported again
     for part in ("keys", "values") if type_ is Type.MAP else ():
         if data.get(part, 0) is None:
             problems.insert(0, _builder_problem(f"{place}.{part}", "a map needs schemas for its keys and values"))
@@ -77,8 +77,8 @@ def _is_scale(text: Any) -> bool:
 
 
 def _only(value: Any, type_: type) -> Any:
-    """Returns ``value`` if its type is ``type_``, else None. Connect's converter ignores a name, version or doc of a
-    different type.
+    """Returns ``value`` if its type is ``type_``, else None. Connect's converter also ignores a name, version or doc of
+    a wrong type.
     """
     if type(value) is type_:
         return value
@@ -86,7 +86,9 @@ def _only(value: Any, type_: type) -> Any:
 
 
 def _version(value: Any) -> int | None:
-    """Returns the version ``value`` cut to 32 bits, as in Java. If it is not a whole number, returns None."""
+    """Returns ``value``, a version, truncated to 32 bits, as in Java. Returns None if ``value`` is not a whole
+    number.
+    """
     if type(value) is not int:
         return None
     return ((value + 2**31) & 0xFFFFFFFF) - 2**31
@@ -119,12 +121,12 @@ def _fields(data: Any, place: str, problems: list[Problem]) -> tuple[tuple[str, 
 def schema_to_json(schema: Schema, default: Any = None) -> dict[str, Any]:
     """Returns ``schema`` as schema JSON, with the keys in the converter's order.
 
-    ``default`` returns the JSON form of a schema's default.
+    ``default`` is a function that returns the JSON form of a schema's default.
     """
     out: dict[str, Any] = {"type": schema.type.value}
     if schema.type is Type.STRUCT:
         out["fields"] = [{**schema_to_json(child, default), "field": name} for name, child in schema.fields]
-    if schema.type in (Type.ARRAY, Type.MAP):  # Connect writes null if an array or map has no schema of its items
+    if schema.type in (Type.ARRAY, Type.MAP):  # Connect writes null for an array or map without a schema for its items
         values = schema_to_json(schema.values, default) if schema.values else None
         out["items" if schema.type is Type.ARRAY else "values"] = values
     if schema.type is Type.MAP:

@@ -1,4 +1,4 @@
-"""Limits for schemas that come from records or from a registry. There are also limits for the values of one record.
+"""Defines limits for schemas that come from records or from a registry, and for the values of one record.
 
 A few lines of Avro or Protobuf can describe billions of fields, because named types can contain one another. A few
 bytes of a record can describe billions of values. Without limits, anybody who can write to a topic could exhaust the
@@ -11,7 +11,7 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.schema import Schema
 
 MAX_NODES = 20_000
-"""The largest number of fields, items and types in a schema. Each of them is counted wherever it is used."""
+"""The largest number of fields, items and types in a schema. A type that is used several times is counted each time."""
 MAX_LEVELS = 100
 """The largest number of nested levels in a schema."""
 MAX_TEXT = 1_000_000
@@ -21,18 +21,18 @@ MAX_SCHEMAS = 500
 MAX_VALUES = 10_000_000
 """The largest number of values in one record."""
 MAX_ITEMS = 2_000_000
-"""The largest number of items in one Avro array or map. Java's reader allocates memory for the claimed number before it
-reads the items.
+"""The largest number of items in one Avro array or map. Before Java's reader reads the items, it allocates memory for
+the number that the record claims.
 """
 MAX_BYTES = 64 * 2**20
 """The largest size of one Avro record, in bytes.
 
-Java's reader allocates a string of the length that a record claims.
+Java's reader allocates memory for a string according to the length that the record claims.
 """
 
 
 def excess(schema: Schema) -> str | None:
-    """Returns a phrase that names the limit that ``schema`` exceeds. Returns None if it exceeds no limit."""
+    """Returns a phrase about the limit that ``schema`` exceeds; None if it exceeds no limit."""
     if schema.nodes > MAX_NODES:
         return f"it has more than {MAX_NODES} fields and types, each counted where it is used"
     if schema.levels > MAX_LEVELS:
@@ -41,9 +41,9 @@ def excess(schema: Schema) -> str | None:
 
 
 class Room(threading.local):
-    """A counter of the values that the current record may still have.
+    """A counter of the values that the current record may still contain.
 
-    Readers take the number of a list's items before they read the items.
+    Before a reader reads the items of a list, it subtracts their number from the counter.
     """
 
     left = MAX_VALUES

@@ -18,12 +18,14 @@ from dagster_smt.model.properties import read_properties
 from dagster_smt.model.vault import secret_in_vault
 
 _REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir|vault):([^:{}]+):([^:{}]+))\}")
-"""A regular expression for a reference. Its groups are the name of a variable, or a provider, a path and a key."""
+"""A regular expression for a reference. Its groups are either the name of an environment variable, or a provider, a
+path and a key.
+"""
 PATHS = "DAGSTER_SMT_SECRET_PATHS"
-"""The environment variable that lists the folders that references may name, separated by commas.
+"""The environment variable that lists the permitted folders for references, separated by commas.
 
-The variable corresponds to the option ``allowed.paths`` of Connect's providers (KIP-993). Without it, references may
-name any folder.
+The variable corresponds to the option ``allowed.paths`` of Connect's providers (KIP-993). Without this variable,
+references may name any folder.
 """
 _MOST_BYTES = 1 << 20
 """The largest size of a file with secrets, in bytes."""
@@ -33,7 +35,7 @@ SECRET_NAMES = (
 )
 """Regular expressions for the names of options that contain secrets.
 
-The expression means the same in Java and Python, and ignores case.
+They have the same meaning in Java and Python, and ignore case.
 """
 _SECRET = re.compile(SECRET_NAMES, re.I)
 _NO_SECRET = re.compile(
@@ -41,7 +43,7 @@ _NO_SECRET = re.compile(
     r"|interval|seconds|[.]secrets[.]|secretkeyref",
     re.I,
 )
-"""A regular expression for names of settings that contain no secret, although the name contains a word of
+"""A regular expression for the names of settings that contain no secret, although they contain a word of
 ``SECRET_NAMES``.
 """
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
@@ -54,7 +56,7 @@ _NO_SECRET_IN_JAAS = re.compile(r"keytab|storekey|tokenauth|keyid|key[.]id|locat
 
 
 def shows_secret(key: str, value: str) -> bool:
-    """Returns True if the value of an option contains a secret in clear text, and not a reference.
+    """Returns True if ``value``, the value of an option, contains a secret in clear text instead of a reference.
 
     Args:
         key: The option's name.
@@ -71,8 +73,8 @@ def shows_secret(key: str, value: str) -> bool:
 
 
 def setting_shows_secret(key: str, value: str) -> bool:
-    """Returns True if the value of the Spark setting ``key`` contains a secret in clear text. The names of many Spark
-    settings contain words of ``SECRET_NAMES`` by chance.
+    """Returns True if ``value``, the value of the Spark setting ``key``, contains a secret in clear text. Options need
+    a different check, because the names of many Spark settings contain a word of ``SECRET_NAMES`` by chance.
     """
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
@@ -82,8 +84,8 @@ def setting_shows_secret(key: str, value: str) -> bool:
 
 
 def _has_login(value: str) -> bool:
-    """Returns True if an address in ``value`` has a login before its host. A login may be a name without a password,
-    because such a name may be a token.
+    """Returns True if an address in ``value`` contains a login before its host. A name without a password is also a
+    login, because it may be a token.
     """
     for login in _LOGIN_IN_URL.findall(value):
         user, colon, password = _REFERENCE.sub("", login).partition(":")
@@ -126,7 +128,7 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
 
 
 def _looked_up(match: "re.Match[str]", place: str, problems: list[Problem]) -> str:
-    """Returns the value of the reference that ``match`` has found. If there is no value, adds a problem to
+    """Returns the value of the reference that ``match`` contains. If there is no value, adds a problem to
     ``problems``.
     """
     variable, provider, path, key = match.groups()

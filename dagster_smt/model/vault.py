@@ -1,7 +1,7 @@
-"""Reads secrets from HashiCorp Vault, from a key-value engine of version 2, over HTTP.
+"""Reads secrets from HashiCorp Vault over HTTP, from a key-value engine of version 2.
 
-The address, the token and the namespace come from Vault's own variables ``VAULT_ADDR``, ``VAULT_TOKEN`` and
-``VAULT_NAMESPACE``, in each process that reads a secret. ``secret/pii`` is the secret ``pii`` of the engine that is
+Each process that reads a secret takes the address, the token and the namespace from Vault's own variables
+``VAULT_ADDR``, ``VAULT_TOKEN`` and ``VAULT_NAMESPACE``. ``secret/pii`` is the secret ``pii`` of the engine that is
 mounted at ``secret``: ``GET $VAULT_ADDR/v1/secret/data/pii``.
 """
 
@@ -18,7 +18,7 @@ _MOST_BYTES = 1 << 20
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """An HTTP handler that follows no redirect. Another host would otherwise receive the token."""
+    """An HTTP handler that follows no redirect, because a redirect could send the token to another host."""
 
     def redirect_request(self, *arguments: Any) -> None:
         return None
@@ -28,8 +28,8 @@ _opener = build_opener(_NoRedirects)
 
 
 def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
-    """Returns the string that a secret contains under the key ``key``. If there is no such string, returns None and the
-    reason, worded as the end of a message.
+    """Returns the string under the key ``key`` of a secret, and an empty reason. If there is no such string, returns
+    None and the reason as the end of a message.
 
     Args:
         path: The mount of the engine and the path of the secret: ``secret/pii``.

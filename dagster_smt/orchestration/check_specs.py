@@ -1,4 +1,4 @@
-"""Selects the checks that apply to a table, and creates their Dagster specs and results."""
+"""Selects the checks that apply to a table, and creates the specs and results of these checks in Dagster."""
 
 from collections.abc import Iterator, Sequence
 
@@ -53,15 +53,15 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
 
 
 CHECKS_OF_DESTINATIONS = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
-"""The checks that each table of a sink with ``{topic}`` gets separately."""
+"""The checks that a sink with ``{topic}`` has separately for each of its tables."""
 _NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "contract")
 """The checks that an asset with a ``{topic}`` sink does not have, because they apply to a single table."""
 
 
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
-    """Returns True if the check ``name`` applies to tables with this chain and sink.
+    """Returns True if the check ``name`` applies to a table with the chain ``chain`` and the sink ``sink``.
 
-    A new check applies to all tables by default.
+    A check that is not mentioned here applies to all tables.
     """
     is_many = isinstance(sink, TableSink) and sink.per_topic
     if name == "tables_written":

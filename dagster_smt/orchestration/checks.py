@@ -31,9 +31,9 @@ _DIFFERING_COLUMNS = {"column": "string", "records": "int"}
 _CERTIFIED_COLUMNS = {"stage": "string", "verdict": "string", "records": "int", "first": "string"}
 SMALL_FILES = "small_files"
 DEFAULT_SMALL_FILES = 0.5
-"""The default share of small files at which a maintenance job warns, if the table's checks set no share."""
+"""The share of small files at which a maintenance job warns, if the checks of the table do not set a share."""
 MANY_FILES = 50
-"""The number of files below which the share of small files does not matter."""
+"""The number of files below which a table passes the check of small files, whatever their share."""
 HELD_BACK_HINT = (
     "add it to the file of paths with its tags, or with [], then run its records again: docs/how-to/policy.md"
 )
@@ -119,7 +119,7 @@ class SmtChecks:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for checks: the report of a run, and the facts of the table after the run."""
+    """The evidence that checks judge: the report of a run, and facts about the table after the run."""
 
     report: RunReport
     facts: TableFacts
@@ -127,13 +127,11 @@ class Evidence:
     mask_exceptions: Sequence[MaskException] = ()
     failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Maps each column of this asset to the columns of other assets that are derived from the column, according to
-    lineage metadata.
-    """
+    """Maps each column of this asset to the columns of other assets that lineage metadata derives from it."""
     checks: SmtChecks = field(default_factory=SmtChecks)
     """The checks as the table declares them, with their limits."""
     certificate: "Certificate | Problem | None" = None
-    """The comparison of a sample with Kafka Connect. A problem states why there is no comparison."""
+    """The result of comparing a sample with Kafka Connect, or the problem because of which there is no comparison."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ class CheckVerdict:
         passed: True if the check holds.
         statement: One sentence.
         metadata: Counts, offsets and names; never the value of a field.
-        severity: The severity of a failure, unless the table's ``SmtChecks`` set a different severity.
+        severity: The default severity of a failure. The table's ``SmtChecks`` may set a different one.
     """
 
     passed: bool
@@ -229,7 +227,7 @@ def rows_match_offsets(evidence: Evidence) -> CheckVerdict:
 
 
 _ROWS_OF: Mapping[TableMode, str] = {"append": "rows", "upsert": "keys", "scd2": "versions of keys"}
-"""The rows of a table, by its mode."""
+"""Maps the mode of a table to the word for its rows in sentences."""
 
 
 def keys_unique(evidence: Evidence) -> CheckVerdict:
@@ -255,7 +253,7 @@ def _by_others(evidence: Evidence, counted: int, rows: int) -> str:
 
 
 def tables_written(evidence: Evidence) -> CheckVerdict:
-    """Each table to which the run has records was written, and no record waits for its table."""
+    """Each table for which the run has records has been written, and no record waits for its table."""
     destinations, waiting = evidence.report.destinations, evidence.facts.waiting
     failed = [one for one in destinations if one.failed]
     metadata: dict[str, Any] = {"tables": len(destinations), "failed": len(failed), "waiting": waiting}
@@ -282,8 +280,8 @@ def schema_matches_plan(evidence: Evidence) -> CheckVerdict:
 
 
 def dead_mask(evidence: Evidence) -> CheckVerdict:
-    """Every mask, drop and rename touches records. No record that one of these effects failed to change is in the
-    table.
+    """Every mask, drop and rename touches records, and the table contains no record that one of them failed to
+    change.
     """
     silent = silent_lines(evidence.report.ledger, evidence.report.stages)
     on_record = evidence.facts.unmasked
@@ -294,7 +292,7 @@ def dead_mask(evidence: Evidence) -> CheckVerdict:
     rows = [_on_record(one) for one in on_record]
     for entry in entries:
         effect = (entry.alias, entry.action, entry.side, entry.path)
-        if effect not in recorded:  # the table's state has no space for all effects
+        if effect not in recorded:  # the state of the table has a limit, so it may not contain this effect
             rows.append({**_NO_RECORD, **dict(zip(("stage", "action", "side", "path"), effect, strict=True))})
     hints = []
     for p in evidence.report.warnings:
@@ -315,7 +313,7 @@ def _left_out(evidence: Evidence) -> bool:
 
 
 def _alive(evidence: Evidence) -> str:
-    """Returns the sentence that no mask, drop or rename is dead in the run of ``evidence``."""
+    """Returns the sentence that all masks, drops and renames in the run of ``evidence`` touched records."""
     report = evidence.report
     if not report.records_in:
         return "nothing was read"
@@ -336,8 +334,8 @@ def _alive(evidence: Evidence) -> str:
 
 
 def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """Yields a text for each effect in ``entries`` that is dead in this run, and for each effect that left records
-    unchanged in the table.
+    """Yields texts for the message of ``dead_mask``: one about the effects in ``entries``, which touched nothing in
+    this run, and one about each effect that the state of the table records as dead.
     """
     if entries:
         paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_MOST_NAMES])
@@ -412,7 +410,7 @@ def masked_values(evidence: Evidence) -> CheckVerdict:
 
 
 def key_matches_value(evidence: Evidence) -> CheckVerdict:
-    """The key and the value of every record agree in the columns that both hold."""
+    """The key and the value of every record have the same values in the columns that both contain."""
     lines = []
     for line in evidence.report.ledger:
         if line.entry.action == MISMATCHED:
@@ -576,12 +574,14 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "held_back": ("held_back",),
     "key_matches_value": (),
 }
-"""Maps each check to the facts of the table that the check needs. ``TableFacts.unseen`` lists missing facts."""
+"""Maps each check to the facts about the table that it needs. ``TableFacts.unseen`` lists facts that could not be
+read.
+"""
 
 
 def judged(name: str, evidence: Evidence) -> CheckVerdict:
-    """Returns the result of the check ``name``. If a fact that the check needs is missing, the result names the
-    fact.
+    """Returns the result of the check ``name``. If a fact that the check needs could not be read, the result says
+    so.
     """
     unseen = []
     for fact in NEEDED.get(name, ()):

@@ -50,7 +50,7 @@ class ErasableTables:
         """
         hint = "name a module, or a Python file, with the definitions; run the command where it can be imported"
         self.place = place
-        self._objects = load_definitions(place, hint)  # tables exist only as long as their definitions
+        self._objects = load_definitions(place, hint)  # kept, because tables exist only as long as their definitions
         self._spark_keys: set[str] = set()
         self.tables = self._erasable(names)
 

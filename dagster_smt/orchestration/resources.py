@@ -1,4 +1,4 @@
-"""Spark sessions as Dagster resources."""
+"""Provides Spark sessions as Dagster resources."""
 
 import os
 import sys
@@ -22,9 +22,9 @@ _needed: set[str] = set()
 
 
 def need_packages(packages: Iterable[str]) -> None:
-    """Notes ``packages`` as packages that the sessions of this process need.
+    """Records that the Spark sessions of this process need ``packages``.
 
-    Definitions call this function while they load, before a session starts.
+    Definitions call this function while they load, which is before a session starts.
     """
     _needed.update(packages)
 
@@ -32,10 +32,10 @@ def need_packages(packages: Iterable[str]) -> None:
 class SparkSessionResource(dg.ConfigurableResource):
     """A Spark session that starts at its first use.
 
-    Use one resource per code location: a Python process has one session, and the settings of the first session win.
-    Without settings, the session is local and uses all cores. The session listens on 127.0.0.1 only, uses UTC, has no
-    web interface, and has the packages and settings that the sources and sinks of the loaded definitions need
-    (``spark.packages``). Settings in ``conf`` override these settings.
+    Use one resource per code location, because a Python process has only one session, with the settings of the resource
+    that starts first. Without settings, the session is local and uses all cores. The session listens on 127.0.0.1 only,
+    uses UTC and has no web interface. It has the packages and settings that the sources and sinks of the loaded
+    definitions need (``spark.packages``). Settings in ``conf`` override all of these.
     """
 
     conf: dict[str, str] = Field(
@@ -72,7 +72,7 @@ class SparkSessionResource(dg.ConfigurableResource):
 
     @property
     def _settings(self) -> dict[str, str]:
-        """Returns ``conf`` with resolved references. Secrets are hidden from Spark's own log."""
+        """Returns the settings in ``conf`` with resolved references, and hides secrets from Spark's own log."""
         conf = resolved(self.conf, "conf")
         return {**conf, OPTIONS_SETTING: redacting(conf, OPTIONS_SETTING)}
 
@@ -126,8 +126,8 @@ class SparkSessionResource(dg.ConfigurableResource):
 
 
 def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, str]:
-    """Returns the settings for a Spark session in another process. The settings of the user come with the settings that
-    the tables need.
+    """Returns the settings for a Spark session in another process. They consist of ``conf``, the settings of the user,
+    and of the settings that the tables need.
 
     Args:
         conf: The user's settings, which take precedence.
@@ -142,8 +142,8 @@ def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, 
 
 
 def submitted_session() -> Any:
-    """Returns a session for a process that ``spark-submit`` has started. The settings of ``spark-submit`` take
-    precedence over this package's settings.
+    """Returns the session of a process that ``spark-submit`` has started. If a setting of ``spark-submit`` differs from
+    the setting of this package, that of ``spark-submit`` applies.
     """
     from pyspark.sql import SparkSession
 
@@ -166,7 +166,7 @@ def _refuse_secrets(conf: Mapping[str, Any]) -> None:
 
 
 def forget_dead_jvm() -> None:
-    """Makes the next session start a new JVM if the JVM of this process has died."""
+    """If the JVM of this process has died, ensures that the next session starts a new JVM."""
     if "pyspark" not in sys.modules:
         return
     from pyspark import SparkContext
@@ -182,8 +182,8 @@ def forget_dead_jvm() -> None:
 
 
 def _usable(session: Any) -> bool:
-    """Returns True if ``session`` is still the session of this process: it has not been stopped, and its JVM has not
-    been replaced.
+    """Returns True if ``session`` can still be used: it has not been stopped, and its JVM is still the JVM of this
+    process.
     """
     if is_connect(session):
         return True
@@ -199,7 +199,7 @@ def _configured(builder: Any, conf: Mapping[str, str]) -> Any:
 
 
 def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
-    """Warns about settings in ``conf`` that the session ``running`` cannot apply, because it has already started. Each
+    """Warns about settings in ``conf`` that have no effect, because the session ``running`` has already started. Each
     process warns only once.
     """
     if running is None:

@@ -1,4 +1,4 @@
-"""TopicNameMatches: a test of the topic's name."""
+"""TopicNameMatches: a test of the topic name."""
 
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.predicate import PACKAGE, Predicate
@@ -9,9 +9,9 @@ from dagster_smt.values.java.regex import Matches
 
 
 class TopicNameMatches(Predicate):
-    """True if a regular expression (Java syntax) matches the whole topic.
+    """True if a regular expression (Java syntax) matches the whole topic name.
 
-    The topic is the current one: earlier routers of the chain may have changed it.
+    The topic is the current topic of the record. Earlier routers in the chain may have changed it.
     """
 
     connect_class = PACKAGE + "TopicNameMatches"

@@ -1,4 +1,6 @@
-"""Applies a policy to one table. The tags of the table's topics lead to decisions, and the decisions lead to stages."""
+"""Applies a policy to one table. The tags of fields in the table's topics determine decisions, and the decisions
+determine stages.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +18,7 @@ from dagster_smt.privacy.schema_tags import SchemaField, avro_fields, protobuf_f
 from dagster_smt.privacy.tags import Part, TaggedField, TopicTags, read_contract, read_tags, value_field
 
 MOST_GROUPS = 100
-"""The largest number of topic groups that have decisions of their own. Each group adds several stages to the chain."""
+"""The largest number of topic groups with separate decisions. Each group adds several stages to the chain."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Subject:
     Attributes:
         topics: The names of the topics; empty if a topic pattern chooses them.
         key, value: The formats.
-        declared: The declared schema of the values that enter the chain; None if the schemas come with the records.
-        added: Columns that the table adds to the value, such as the record's offset. They need no tag.
+        declared: The declared schema of the values that enter the chain; None if the records carry their own schemas.
+        added: The columns that the topic table adds to the value, such as the record's offset. They need no tag.
         writes_keys: True if the sink contains the key of each record.
         has_letters: True if failed records become dead letters.
     """
@@ -67,8 +69,8 @@ class AppliedPolicy:
         return tuple(decision for group in self.groups for decision in group.decisions)
 
     def without(self, personal: Mapping[str, Sequence[str]]) -> "AppliedPolicy":
-        """Returns a policy that additionally holds back those fields of the value that ``personal`` lists, because
-        their values look personal.
+        """Returns the policy with additional decisions: it also holds back the fields of the value in ``personal``,
+        because their values look personal.
 
         Args:
             personal: The kinds of values in a sample, such as ``e-mail``, by the path of the field.
@@ -182,7 +184,7 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
         for one in tags:
             if one.pattern == pattern:
                 fields.extend(one.fields)
-        # if several entries match a topic, only the first applies, so that no field is changed twice
+        # if several entries match a topic, only the first entry applies, so that no field is changed twice
         own = f"{_none_of(before)}(?:{pattern})"
         yield _group(policy, subject, own, fields)
         before.append(pattern)
@@ -198,7 +200,9 @@ def _none_of(patterns: Sequence[str]) -> str:
 
 
 def _of_names(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iterator[TopicDecisions]:
-    """Yields a group of decisions of ``policy`` for each set of topics whose sources list the same fields."""
+    """Yields the decisions of ``policy`` in groups. A group consists of the topics for which the sources of tags list
+    the same fields.
+    """
     alike: dict[tuple[TaggedField, ...], list[str]] = {}
     for topic in subject.topics:
         fields: list[TaggedField] = []
@@ -221,8 +225,8 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that are not in ``fields``, which the sources list. Reports can then name
-    them.
+    """Yields the declared fields of the value that no source of tags lists, so that reports can name them. ``fields``
+    are the fields that the sources list.
     """
     paths = []
     for field in fields:
@@ -234,7 +238,9 @@ def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[Tag
 
 
 def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
-    """Yields ``decisions``, except for each decision about an untagged field inside a field with its own decision."""
+    """Yields ``decisions`` without those about an untagged field that is inside another field with a decision of its
+    own.
+    """
     decided = []
     for d in decisions:
         if d.reason != NO_TAG and d.part != "headers" and d.path:
@@ -276,7 +282,7 @@ def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecis
 
 
 def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iterable[Steps]) -> list[str]:
-    """Returns those fields among ``paths`` that the stages of a policy hold back in records of a topic.
+    """Returns the fields in ``paths`` that the stages of a policy hold back in records of a topic.
 
     Args:
         stages: The stages.
@@ -305,7 +311,7 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
 
 
 def undecided_headers(stages: Iterable[PolicyStage], topic: str, names: Iterable[str]) -> list[str]:
-    """Returns those headers among ``names`` that the stages of a policy hold back in records of a topic.
+    """Returns the headers in ``names`` that the stages of a policy hold back in records of a topic.
 
     Args:
         stages: The stages.

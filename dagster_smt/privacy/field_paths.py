@@ -1,4 +1,6 @@
-"""Field paths in a policy. They use the extended syntax, and are compared with the paths in records or schemas."""
+"""Handles the field paths of a policy. They have the extended syntax, and are compared with the paths in records or
+schemas.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -31,7 +33,8 @@ def path_steps(text: str, place: str) -> Steps:
 
 
 def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
-    """Returns True if the policy's path ``pattern`` matches a field, or a struct, array or map around the field.
+    """Returns True if ``pattern``, a path in a policy, matches a field, or a struct, array or map that contains the
+    field.
 
     Args:
         pattern: The path of the policy; it may contain patterns.

@@ -1,4 +1,4 @@
-"""The search for personal fields in sampled records. Its results are paths, kinds and counts, but never values."""
+"""Searches sampled records for personal fields. The results are paths, kinds of values and counts, but never values."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,17 +19,17 @@ from dagster_smt.privacy.policy import NO_TAG, Decision
 from dagster_smt.privacy.tags import Part
 
 _DATA = "[*]"
-"""The name in schemas of reports for names that look like personal data."""
+"""Takes the place of a name in the schemas of reports if the name looks like personal data."""
 
 MOST_NAMES = 200
-"""The largest number of names in an object that are still treated as field names. In an object with more names, the
-names are data, such as user names.
+"""The largest number of names in an object that are still treated as field names. If an object has more names, they are
+data, such as user names.
 """
 
 
 @dataclass
 class FieldScan:
-    """The scan of one field, based on its values in sampled records.
+    """The result of scanning one field in sampled records.
 
     Attributes:
         part: The part of the record.
@@ -45,8 +45,8 @@ class FieldScan:
 
     @property
     def path(self) -> str:
-        """The path of the field as a string. For a header, this is its name. For a whole key, this is an empty
-        string.
+        """The path of the field as a string. For a header, it is the name of the header. For a whole key, it is an
+        empty string.
         """
         if self.part == "headers" and isinstance(self.steps[0], str):
             return self.steps[0]
@@ -54,7 +54,7 @@ class FieldScan:
 
     @property
     def personal(self) -> tuple[str, ...]:
-        """The kinds of personal values that occur often enough for a proposal."""
+        """The kinds of personal values that occur often enough in the field to propose a tag."""
         likely = []
         for kind, count in self.kinds.items():
             if count >= KINDS[kind].share * self.values:
@@ -63,7 +63,7 @@ class FieldScan:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The proposed tags. They come from the values, or else from the name of the field."""
+        """The tags to propose for the field. They are derived from its values, or else from its name."""
         tags = dict.fromkeys(KINDS[kind].tag for kind in self.personal)
         names = [step for step in self.steps if isinstance(step, str)]
         if not tags and names and (tag := tag_of_name(names[-1])):
@@ -121,7 +121,9 @@ def _contents(record: RecordSnapshot) -> Iterator[tuple[Part, Steps, Any]]:
 
 
 def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields the positions of those names in ``steps``, a path, that look personal, with the kinds of these names."""
+    """Yields the position of each name in the path ``steps`` that looks personal, and the kinds of personal values in
+    the name.
+    """
     for at, step in enumerate(steps):
         kinds = tuple(kinds_in(step)) if isinstance(step, str) else ()
         if kinds:
@@ -144,10 +146,10 @@ def _is_data(name: str) -> bool:
 
 
 def schema_without_data(schema: Schema) -> Schema:
-    """Returns a schema for reports, with ``[*]`` in place of names that look like personal data.
+    """Returns ``schema`` for reports, with ``[*]`` in place of names that look like personal data.
 
-    Producers that turn objects into structs make fields of the keys of a map. Of several such fields in a struct, the
-    result has the first.
+    If a producer turns an object into a struct, the keys of a map become fields. Of several such fields in a struct,
+    the result contains only the first.
     """
     fields: dict[str, Schema] = {}
     for name, child in schema.fields:
@@ -157,7 +159,9 @@ def schema_without_data(schema: Schema) -> Schema:
 
 
 def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
-    """Returns ``fields`` after joining the fields of each object that has more than ``MOST_NAMES`` names."""
+    """Returns ``fields``, in which the fields of each object with more than ``MOST_NAMES`` names have been joined into
+    one.
+    """
     names: dict[tuple[Part, Steps], set[Step]] = {}
     for one in fields:
         for at, step in enumerate(one.steps):
@@ -175,7 +179,7 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
 
 
 def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
-    """Returns those fields of the value whose values look personal and that have no decision.
+    """Returns the fields of the value that have no decision, and whose values look personal.
 
     Args:
         fields: The scanned fields.
@@ -197,7 +201,8 @@ def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> 
 
 
 def tags_file(topic: str, fields: Sequence[FieldScan], records: int, before: Mapping[str, Any] | None = None) -> str:
-    """Returns the text of a tags file with the proposed tags. Entries that the file already has stay unchanged.
+    """Returns the text of a tags file that contains the proposed tags. Entries that are already in the file stay
+    unchanged.
 
     Args:
         topic: A regular expression for the topic.
@@ -212,7 +217,7 @@ def tags_file(topic: str, fields: Sequence[FieldScan], records: int, before: Map
             parts.setdefault("key", list(one.tags))
             continue
         if one.part == "value" and (not one.steps or one.steps[0] is EVERY):
-            continue  # a path of this kind would mean every field
+            continue  # a path of this kind would match every field
         listed = parts.setdefault(one.part, {})
         if isinstance(listed, dict):
             listed.setdefault(one.path, list(one.tags))

@@ -1,6 +1,7 @@
-"""Patterns that find personal values, and words in field names that suggest personal values.
+"""Defines patterns that find personal values, and words in field names that suggest personal values.
 
-A pattern with a checksum (IBAN, card, codice fiscale, DNI) only matches values whose checksum is correct.
+The patterns for IBAN, card numbers, codice fiscale and DNI also check the checksum, and only match values whose
+checksum is correct.
 """
 
 import re
@@ -22,7 +23,7 @@ _FISCALE_ODD = dict(zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10,
      22, 25, 24, 23), strict=True))  # fmt: skip
 LONGEST = 10_000
-"""The largest number of characters of a string that are searched."""
+"""The largest number of characters of a string that the search reads."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class PersonalKind:
     Attributes:
         tag: The tag that is proposed for a field with such values.
         finds: A function that returns True if a string contains such a value.
-        share: The smallest share of a field's values for which the tag is proposed. 0: one value is enough.
+        share: The tag is proposed if at least this share of a field's values are of this kind. With 0, a single value
+            is enough.
     """
 
     tag: str
@@ -108,8 +110,8 @@ KINDS: dict[str, PersonalKind] = {
     "person": PersonalKind("PII.name", _never, 0.3),
     "place": PersonalKind("PII.location", _never, 0.3),
 }
-"""Maps the name of each kind, which reports show, to the kind. Only ``presidio`` finds the names of people and
-places.
+"""Maps the name of each kind, as reports show it, to the kind. The names of people and places are only found by
+Presidio.
 """
 
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -125,8 +127,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "PII.location": ("latitude", "longitude", "geo", "lat", "lon"),
     "secret": ("password", "passwd", "secret", "token", "api key"),
 }
-"""Maps each tag to words in field names. Longer words come first, so that ``ip address`` is not taken for a postal
-address.
+"""Maps each tag to the words in field names that suggest it. Longer words come first, so that ``ip address`` is not
+mistaken for a postal address.
 """
 
 

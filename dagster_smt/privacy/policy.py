@@ -1,4 +1,6 @@
-"""Policies, which determine the actions on fields by their tags. A field without a decision is held back."""
+"""Defines policies. A policy determines the action on a field by the tags of the field. A field without a decision is
+held back.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +57,7 @@ class TagSource:
     Attributes:
         kind: ``file``, ``contract``, ``registry`` or ``schema``.
         path: For a file or contract, its path.
-        options: For a registry, its options, if they differ from those of the topic's format.
+        options: For a registry, its options; empty for the options of the topic's format.
     """
 
     kind: str
@@ -86,7 +88,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy, which determines the actions on fields by their tags.
+    """A policy, which determines the action on a field by the field's tags.
 
     Attributes:
         rules: The rules. The first rule that matches a tag of a field determines the action.
@@ -218,9 +220,7 @@ class _PolicyReader:
         return tuple(rules)
 
     def built_in(self, name: str, actions: dict[str, Action]) -> bool:
-        """Adds the action ``name`` to ``actions`` if a transform has this name. Returns False if there is no such
-        transform.
-        """
+        """Adds the action ``name`` to ``actions`` if there is a transform with this name. Otherwise returns False."""
         for cls in plugins.transforms().values():
             if cls.__name__.lower() == name.lower() and "fields" in cls.keys():
                 actions[name] = Action(name, cls.__name__)

@@ -1,8 +1,8 @@
-"""The stages of a policy. They run before the stages of the chain, so no stage of the chain receives a value that must
-be hidden.
+"""Builds the stages of a policy. They run before the stages of the chain, so no stage of the chain receives a value
+that must be hidden.
 
-A stage that renames, copies or routes values only receives the values that the policy has left. Therefore neither a
-chain nor a run config that replaces the chain can carry a value past the policy.
+A stage of the chain that renames, copies or routes values only receives the values that the policy has left. Neither
+the chain nor a run config that replaces the chain can therefore bypass the policy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,15 +31,15 @@ from dagster_smt.transforms.kafka.replace_field import ReplaceField
 PREFIX = "policy_"
 """The prefix of the aliases that the stages of a policy get."""
 HELD = f"{PREFIX}held"
-"""The prefix of the aliases for stages that name the fields that they hold back."""
+"""The prefix of the aliases of stages that hold back fields by name."""
 OTHER_HEADERS = "*"
 """The name in a decision that applies to all headers without a decision of their own."""
 EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
 
 
 class PolicyMask(NestedPaths, Transform):
-    """A transform that replaces values as ``MaskField`` does. It leaves null keys and values, and missing fields, as
-    they are.
+    """A transform that replaces values as ``MaskField`` does. A key or value that is null, and a missing field, stay
+    unchanged.
     """
 
     connect_class = "dagster_smt.policy.Mask"
@@ -59,7 +59,7 @@ class PolicyMask(NestedPaths, Transform):
 
 
 class PolicyHeaders(Transform):
-    """A transform that removes all headers except those that a decision keeps."""
+    """A transform that removes all headers except those that a decision of the policy keeps."""
 
     connect_class = "dagster_smt.policy.Headers"
     sided = False
@@ -74,9 +74,10 @@ class PolicyStage(Stage):
     """A stage that a policy adds.
 
     Attributes:
-        action: The action of the policy.
+        action: The name of the action in the policy.
         topics: A regular expression for the topics of the stage; empty for all topics.
-        paths: The paths of the stage. For the stage that holds fields back, the paths that stay.
+        paths: The paths of the fields that the stage changes. For the stage that holds fields back, the paths of the
+            fields that stay.
     """
 
     action: str = ""
@@ -90,7 +91,7 @@ class PolicyStage(Stage):
 
     @property
     def relied_on(self) -> bool:
-        """False, because a tagged field need not be in every record or in every topic. See ``Stage``."""
+        """False, because a tagged field may be missing in some records or topics. See ``Stage``."""
         return False
 
     @property
@@ -112,7 +113,7 @@ class PolicyStage(Stage):
 
 @dataclass(frozen=True)
 class TopicDecisions:
-    """The decisions of a policy for some topics of a table.
+    """The decisions of a policy for a group of topics.
 
     Attributes:
         topics: A regular expression for these topics; empty for all topics of the table.
@@ -130,8 +131,8 @@ class TopicDecisions:
 
 
 def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyStage, ...]:
-    """Returns the stages for the decisions in ``groups``. Stages that drop fields come first, then the stage that holds
-    fields back, and then the stages for other actions.
+    """Returns the stages for the decisions in ``groups``. The order is: stages that drop fields, the stage that holds
+    fields back, stages for other actions.
 
     Raises:
         ConfigError: SMT765 if an action cannot act on a field. The error lists all problems.
@@ -168,9 +169,7 @@ class _Maker:
         yield from self._headers()
 
     def _headers(self) -> Iterator[PolicyStage]:
-        """Yields the stages that drop headers. Some headers are dropped because of a tag, and others because they have
-        no decision.
-        """
+        """Yields the stages that drop headers. They drop headers because of a tag, and headers without a decision."""
         decisions = {}
         for d in self.group.decisions:
             if d.part == "headers":
@@ -212,8 +211,8 @@ class _Maker:
             yield self._holding_back(part, stay)
 
     def _is_only_untagged(self, decision: Decision) -> bool:
-        """Returns True if ``decision`` needs no separate stage, because the field is not in the list of paths that
-        stay.
+        """Returns True if ``decision`` needs no separate stage. That is the case if the stage that holds fields back
+        drops the field, because the field is not in the list of paths that stay.
         """
         return decision.reason == NO_TAG and self.policy.untagged == HOLD_BACK
 
@@ -227,7 +226,9 @@ class _Maker:
         return self._stage("hold_back", transform, part, HOLD_BACK, stay)
 
     def _acting(self, part: Part) -> Iterator[PolicyStage]:
-        """Yields a stage for each other action on fields of ``part``, in the order of the rules."""
+        """Yields a stage for each action on fields of ``part`` other than drop and hold back, in the order of the
+        rules.
+        """
         paths: dict[str, list[str]] = {}
         for rule in self.policy.rules:
             paths.setdefault(rule.action, [])

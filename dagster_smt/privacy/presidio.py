@@ -18,8 +18,8 @@ _MODELS = ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_s
 _KINDS = {"PERSON": "person", "LOCATION": "place"}
 """Maps Presidio's names of entities to the kinds in ``patterns.KINDS``."""
 _LEAST_SCORE = 0.6
-"""The lowest score of a match that is accepted. Presidio's own patterns with lower scores match almost any number. The
-entities of a model have the score 0.85.
+"""The lowest score of a match that is accepted. Matches from Presidio's own patterns with lower scores include almost
+any number. Matches from a language model have the score 0.85.
 """
 
 Finder = Callable[[str], Iterator[str]]
@@ -56,7 +56,7 @@ def presidio_finder() -> Finder:
 
 
 def _installed(models: Sequence[str], spacy: Any) -> str:
-    """Returns the first of ``models`` that is installed. Without this check, Presidio would download a missing
+    """Returns the first of ``models`` that is installed. This check is needed because Presidio would download a missing
     model.
     """
     for model in models:

@@ -13,10 +13,10 @@ from dagster_smt.privacy.tags import Part, Tag, TaggedField, TopicTags
 
 
 def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Part, Format]) -> Iterator[TopicTags]:
-    """Yields the tags of each topic in ``topics``, as a schema registry contains them.
+    """Yields the tags of the fields in each topic of ``topics``, as they are stored in a schema registry.
 
-    Each field gets the tags of the newest version that contains the field. A field that only occurs in older versions
-    therefore keeps its tags, because the topic still contains such records.
+    If several versions of a subject contain a field, the tags in the newest of these versions apply. A field that only
+    occurs in older versions therefore keeps its tags, because the topic still contains records with this field.
 
     Args:
         source: The source, with the options of its registry if it has its own.
@@ -82,7 +82,9 @@ def _of_version(version: SubjectVersion, place: str) -> list[SchemaField]:
 
 
 def _of_metadata(version: SubjectVersion, name: str) -> Iterator[str]:
-    """Yields the tags in the metadata of ``version`` whose pattern matches the field ``name``."""
+    """Yields the tags in the metadata of ``version`` that apply to the field ``name``, because their pattern matches
+    the name.
+    """
     if not version.tags:
         return
     with needs_extras():

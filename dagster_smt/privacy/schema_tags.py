@@ -35,10 +35,11 @@ class SchemaField:
 
 
 def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") -> list[SchemaField]:
-    """Returns the fields of the Avro schema ``text`` as Connect sees them: an optional field is not a union.
+    """Returns the fields of the Avro schema ``text`` as Connect sees them. For example, an optional field is not a
+    union.
 
-    A union of several types is one field. This field has the tags of all fields inside the union, because a policy
-    cannot address them separately.
+    A union of several types is one field. It has the tags of all fields inside the union, because a policy cannot
+    address these fields separately.
 
     Raises:
         ConfigError: SMT763 if the string is not such a schema.
@@ -62,7 +63,7 @@ def json_fields(text: str, place: str = "json") -> list[SchemaField]:
 
 
 def protobuf_fields(files: Sequence[bytes], message: str | Sequence[int], place: str) -> list[SchemaField]:
-    """Returns the fields of a Protobuf message as Connect sees them: a oneof is a struct.
+    """Returns the fields of a Protobuf message as Connect sees them. For example, a oneof is a struct.
 
     The arguments are those of ``protobuf_of``.
 
@@ -98,7 +99,9 @@ class _Avro:
         self.count = 0
 
     def names_in(self, schema: Any, space: str = "", level: int = 0) -> None:
-        """Stores the named types in ``schema``, with their namespaces, so that later references can be resolved."""
+        """Stores the named types in ``schema`` under their full names, so that later references to them can be
+        resolved.
+        """
         if level > 3 * MAX_LEVELS:
             raise _unreadable(self.place, "it has too many levels")
         if isinstance(schema, list):
@@ -118,8 +121,8 @@ class _Avro:
             self.names_in(schema.get(inner), space, level + 1)
 
     def fields(self, schema: Any, above: Steps, around: tuple[str, ...], space: str = "") -> Iterator[SchemaField]:
-        """Yields the fields of the type ``schema``. ``around`` contains the names of the records that contain the
-        type.
+        """Yields the fields of the type ``schema``. ``around`` contains the names of the records in which the type is
+        nested.
         """
         schema, space = self._resolved(schema, space)
         kind = schema.get("type") if isinstance(schema, dict) else schema
@@ -200,7 +203,7 @@ class _JsonSchema:
         self.document, self.place, self.count = document, place, 0
 
     def fields(self, schema: Any, above: Steps, name: str, around: tuple[str, ...]) -> Iterator[SchemaField]:
-        """Yields the fields of ``schema``. ``around`` contains the references that lead to the schema."""
+        """Yields the fields of ``schema``. ``around`` contains the references through which the schema was reached."""
         if not isinstance(schema, dict) or len(around) > MAX_LEVELS:
             return
         reference = schema.get("$ref")
@@ -236,8 +239,8 @@ class _JsonSchema:
 
 
 def _message(descriptor: Any, above: Steps, around: tuple[str, ...]) -> Iterator[SchemaField]:
-    """Yields the fields of a Protobuf message. ``around`` contains the names of the messages that contain the
-    message.
+    """Yields the fields of the Protobuf message ``descriptor``. ``around`` contains the names of the messages in which
+    it is nested.
     """
     if descriptor.full_name in around or len(around) > MAX_LEVELS:
         return
@@ -261,12 +264,12 @@ def _values(field: Any, steps: Steps, around: tuple[str, ...]) -> Iterator[Schem
         yield from _values(message.fields_by_name["value"], (*steps, EVERY), around)
         return
     if message.full_name.startswith(("google.", "confluent.")):
-        return  # Connect converts it to one value
+        return  # Connect converts this message to a single value
     yield from _message(message, (*steps, EVERY) if field.is_repeated else steps, around)
 
 
 def _is_synthetic(oneof: Any) -> bool:
-    """Returns True if ``oneof`` represents the keyword ``optional`` of proto3."""
+    """Returns True if ``oneof`` is the oneof that protoc adds for an ``optional`` field of proto3."""
     message = DescriptorProto()
     oneof.containing_type.CopyToProto(message)
     optional = {field.name for field in message.field if field.proto3_optional}

@@ -1,4 +1,6 @@
-"""Tags of fields, and the sources from which they are read: a file of paths, a data contract, a schema, a registry."""
+"""Defines tags of fields, and reads them from their sources: a file of paths, a data contract, a schema, or a
+registry.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ _HINT = "docs/how-to/policy.md shows the file"
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag of a field, such as ``PII.email``. Dots separate levels.
+    """A tag of a field, such as ``PII.email``. Dots separate the levels of the name.
 
     Attributes:
         name: The tag.
@@ -48,7 +50,7 @@ class TaggedField:
         part: The part of the record.
         path: The path of the field in this part; for headers, their name. Empty for the whole key.
         tags: The tags; empty if the source lists the field without any.
-        decided: True if the source says that a field without tags needs no rule.
+        decided: True if a field without tags needs no rule, according to the source.
         steps: The steps of the path.
     """
 
@@ -84,8 +86,8 @@ def topic_matches(pattern: str, topic: str) -> bool:
 
 
 def value_field(steps: Steps, path: str, tags: Sequence[str], source: str) -> TaggedField:
-    """Returns the field at ``steps`` that a schema lists. A schema lists every field, so a field without tags is
-    treated as undecided.
+    """Returns the field at ``steps`` in a schema. A schema lists every field, so a field without tags is not treated as
+    decided.
     """
     return TaggedField("value", path, tuple(Tag(t, source) for t in tags), False, steps)
 

@@ -39,7 +39,7 @@ _PROPERTIES = {
     "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.backoff.ms": "500",
-    "log.retention.ms": "-1",  # records of tests and demos are old
+    "log.retention.ms": "-1",  # the records of tests and demos have old timestamps
 }
 _SECONDS = 60
 
@@ -204,8 +204,8 @@ class KafkaBroker:
 
 
 def running(folder: Path) -> tuple[str, int] | None:
-    """Returns the servers and the process id of the broker that ``main`` started for ``folder``. If no broker runs,
-    returns None.
+    """Returns the servers and the process id of a broker that ``main`` has started for ``folder``. Returns None if this
+    broker is not running.
     """
     try:
         known = json.loads((folder / "broker.json").read_text())
@@ -224,7 +224,8 @@ def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
     """Starts a broker that outlives this process, unless a broker already runs for ``folder``.
 
     Args:
-        folder: The data of the broker. The files ``broker.json`` and ``servers`` in it contain its address.
+        folder: The folder for the data of the broker. Its files ``broker.json`` and ``servers`` contain the address of
+            the broker.
         say: Receives a line about each step.
 
     Returns:

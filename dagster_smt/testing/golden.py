@@ -1,4 +1,6 @@
-"""Golden files for chains. A golden file contains the results of some records, next to a user's tests."""
+"""Compares the results of chains with golden files. A golden file is stored next to a user's tests, and contains the
+results for some records.
+"""
 
 import difflib
 import json
@@ -13,7 +15,9 @@ from dagster_smt.interpret.preview import Sample, StageResult, preview
 from dagster_smt.model.topics.format import Format
 
 UPDATE = "SMT_UPDATE_GOLDEN"
-"""The environment variable that makes tests write golden files instead of comparing results with them."""
+"""The name of an environment variable. If it is set, tests write golden files instead of comparing results with
+them.
+"""
 
 Records = Path | Iterable[Any]
 
@@ -29,8 +33,9 @@ def assert_chain(
 ) -> None:
     """Compares the results of a chain with a golden file, which has one line per record. Spark is not required.
 
-    A line is the output record of the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
-    ``{"failed": stage, "problem": ...}``. Run the tests with ``SMT_UPDATE_GOLDEN=1`` to write the file, and check it.
+    A line contains the record after the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
+    ``{"failed": stage, "problem": ...}``. To write the golden file, run the tests with ``SMT_UPDATE_GOLDEN=1``. Then
+    check the file.
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
@@ -55,15 +60,15 @@ def assert_chain(
         raise AssertionError(f"there is no file {golden}: run with {UPDATE}=1 to write it, and check it")
     golden_lines = (
         golden.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    )  # other line ends belong to strings
+    )  # other line ends are parts of strings
     if lines != golden_lines:
         diff = difflib.unified_diff(golden_lines, lines, str(golden), "the present results", lineterm="", n=1)
         raise AssertionError("\n".join([*diff, f"run with {UPDATE}=1 if the present results are right"]))
 
 
 def samples_of(records: Records, topic: str) -> Iterator[Sample]:
-    """Yields the records of a test as samples. ``records`` is a file with a record in each line, or contains values or
-    samples.
+    """Yields the records of a test as samples. ``records`` is a file with one record per line, or an iterable of values
+    or samples.
     """
     if isinstance(records, Path):
         records = [line for line in records.read_bytes().splitlines() if line.strip()]
@@ -98,7 +103,9 @@ def _line(steps: Sequence[StageResult]) -> str:
 
 
 def _printed(side: str | None) -> str:
-    """Returns ``side`` as text for the golden file. JSON stays as it is, and any other string becomes a JSON string."""
+    """Returns ``side``, a key or value, as text for the golden file. JSON stays unchanged, and any other string becomes
+    a JSON string.
+    """
     if side is None:
         return "null"
     is_json = not isinstance(parsed(side), str) and "\n" not in side

@@ -1,2 +1,3 @@
-"""Contains the project's tools: the comparison with Kafka Connect, the reference pages, the gallery, the problem
-codes."""
+"""Contains the tools of the project: the comparison with Kafka Connect, and the generators of the reference pages, the
+gallery and the list of problem codes.
+"""

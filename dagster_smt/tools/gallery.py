@@ -1,4 +1,4 @@
-"""Writes the gallery of the reference: chains with records, their results, and their reports."""
+"""Writes the gallery of the reference, which shows chains with records, the results for these records, and reports."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class GalleryChain:
         text: The purpose of the chain.
         chain: The properties of the chain.
         records: Records with ``value``, and optionally ``key``, ``topic`` and ``headers``.
-        schema: The columns of the values as a DDL string; empty for JSON without a schema.
+        schema: The fields of the values as a DDL string; empty for JSON without a schema.
         envelope: The Connect schema that wraps the values, as JSON; empty if there is none.
     """
 
@@ -80,7 +80,7 @@ class GalleryChain:
         return text.encode()
 
     def shown(self, value: bytes | None) -> str:
-        """Returns ``value`` for the page: the payload of an envelope, or the value itself."""
+        """Returns ``value`` as the page shows it. For an envelope, that is the payload."""
         if value is None:
             return "null"
         if not self.envelope:
@@ -207,7 +207,7 @@ def _stages(chain: Chain, result: Result) -> str:
 
 
 def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
-    """Yields the effects of the stage with ``index``, as listed in the report of a run."""
+    """Yields the effects of the stage with the index ``index``, as the report of a run lists them."""
     for number, entry in enumerate(ledger_entries(chain)):
         if entry.stage == index:
             records = 0

@@ -1,5 +1,5 @@
-"""Lists all spellings of field paths with the fields that they match. The reference prints this list, and the tests run
-it.
+"""Lists all spellings of field paths, and the fields that they match. The reference shows this list, and the tests
+check it.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Situation:
-    """A special situation of a path, with the result of a transform.
+    """A special situation in which a path is used, with the result of a transform.
 
     Attributes:
         what: The situation, in words.
@@ -277,4 +277,4 @@ SITUATIONS = (
         '{"a":{"c":2}}',
     ),
 )
-"""The situations of nested paths that the KIP leaves open, with their results."""
+"""The situations that the KIP about nested paths does not define, with their results in this package."""

@@ -1,4 +1,4 @@
-"""Collects the codes of problems, with their statements and modules, from the sources for a page of the reference.
+"""Collects the codes of problems from the sources, with their statements and modules, for a page of the reference.
 
 A code has one meaning, and belongs to the module that uses it. If several modules use a code in different words,
 ``SHARED`` lists the code with all of these modules, so that nobody uses a code twice by mistake.
@@ -109,9 +109,9 @@ SHARED = {
 Add a module only if it states the same problem.
 """
 _PLACED = ("Problem", "config_problem")
-"""The names of the functions that take a location between code and statement."""
+"""The names of the functions whose arguments are a code, a location and a statement, in this order."""
 _READERS = ("tools/parity", "connect/survey", "tools/problem_codes")
-"""The modules that only compare codes with the codes of problems."""
+"""The modules that contain codes only to compare them with the codes of problems."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Use:
 
 
 def uses(root: Path = ROOT) -> list[Use]:
-    """Returns all uses of problem codes in the package at ``root``."""
+    """Returns all uses of problem codes in the source files under ``root``."""
     uses_of_package = []
     for path in sorted(root.rglob("*.py")):
         module = path.relative_to(root).with_suffix("").as_posix()
@@ -140,7 +140,7 @@ def uses(root: Path = ROOT) -> list[Use]:
 
 
 def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
-    """Returns the uses of each code in the package at ``root``, in the order of codes."""
+    """Returns the uses of problem codes in the source files under ``root``, grouped and ordered by code."""
     uses_by_code: dict[str, list[Use]] = defaultdict(list)
     for use in uses(root):
         uses_by_code[use.code].append(use)
@@ -194,7 +194,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _texts(scope: ast.AST) -> dict[str, ast.expr]:
-    """Returns the expressions that ``scope`` assigns to names."""
+    """Maps each name to which ``scope`` assigns an expression to this expression."""
     assigned = (node for node in _own(scope) if isinstance(node, ast.Assign))
     results = {}
     for node in assigned:

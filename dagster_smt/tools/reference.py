@@ -79,8 +79,8 @@ def pages(classes: Sequence[type[Options]], report: ParityReport, vendors: Parit
 
 
 def file_of(cls: type[Options]) -> str:
-    """Returns the file of the page about ``cls``. Each vendor's pages are in a folder with the vendor's name, and
-    Kafka's pages are at the top.
+    """Returns the file name of the page about ``cls``. Pages about the classes of a vendor are in a folder with the
+    vendor's name. Pages about Kafka's classes are in no subfolder.
     """
     if _is_own(cls) and not is_kafkas(cls.connect_class):
         inside = cls.__module__.split(".")[2:-1]
@@ -197,7 +197,7 @@ def _parity(name: str, report: ParityReport) -> str:
 
 
 def paths_page() -> str:
-    """Returns the page about field paths: all spellings and situations, which the tests run."""
+    """Returns the page about field paths. It shows all spellings and situations, which the tests also check."""
     known = {}
     for cls in own(Transform):
         if is_kafkas(cls.connect_class):
@@ -231,7 +231,7 @@ def paths_page() -> str:
 
 
 def _code(text: str) -> str:
-    """Returns ``text`` as code in a table's cell."""
+    """Returns ``text`` as code for a cell of a table."""
     return code(text).replace("|", "\\|")
 
 

@@ -38,10 +38,10 @@ CASTABLE = (*INTEGER_KINDS, *FLOAT_KINDS, "boolean", "string", "bytes", "Decimal
 
 @dataclass(frozen=True, slots=True)
 class CastTo(ValueRule):
-    """A rule that converts a value of a kind (see ``model.runtime.kind_of``) into a Connect type.
+    """A rule that converts values of one kind (see ``model.runtime.kind_of``) into a Connect type.
 
-    With a schema, dates become their encoded numbers first. A schemaless date cannot be cast. ``field`` is the name of
-    the value in problems: the configured path, or empty for the whole key or value.
+    A date with a schema is first converted into its number of days or milliseconds. A date without a schema cannot be
+    cast. ``field`` is the name of the value in problems: the configured path, or empty for the whole key or value.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class CastTo(ValueRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """True if some values of the kind have no result: strings that are not numbers, dates out of range, and
+        """True if some values of the kind cannot be cast: strings that are not numbers, dates out of range, and
         bytes.
         """
         if self.kind == "string":
@@ -80,7 +80,7 @@ class CastTo(ValueRule):
         return result
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a function that casts one value. For casts of strings to floating point, the most frequent casts, the
+        """Returns a function that casts one value. For the most frequent casts, from strings to floating point, the
         function is shorter.
         """
         if self.kind != "string" or self.target is not Type.FLOAT64:
@@ -97,10 +97,10 @@ class CastTo(ValueRule):
         return convert
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a function that casts many values in one call. For casts of strings to floating point, this function
-        is faster.
+        """Returns a function that casts many values in one call. For casts of strings to floating point, it is faster
+        than a call for each value.
 
-        Python reads plain decimals as ``parseDouble`` does.
+        The fast path is possible because Python reads plain decimals as ``parseDouble`` does.
         """
         slow = ValueRule.bind_many(self)
         if self.kind != "string" or self.target is not Type.FLOAT64:
@@ -176,7 +176,7 @@ class CastTo(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True for decimals. Catalyst supports neither decimals beyond 64 bits nor Java's spelling of decimals."""
+        """True for decimals. Catalyst has neither decimals beyond 64 bits nor Java's spelling of decimals."""
         return self.kind == "Decimal" and self.target is not Type.FLOAT64 and self.target is not Type.FLOAT32
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
@@ -185,8 +185,8 @@ class CastTo(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CastBoxed(CastTo):
-    """A rule like ``CastTo`` for a value without a schema. The result is a number with the run-time type that it has in
-    Java.
+    """A rule like ``CastTo`` for a value without a schema. If the result is a number, it has the class that represents
+    its type in Java.
     """
 
     def python(self, value: Any) -> Any:
@@ -205,7 +205,7 @@ class CastBoxed(CastTo):
         slow = ValueRule.bind_many(self)
         if (self.kind, self.target) != ("string", Type.FLOAT64):
             return slow
-        # plain decimals are finite: Java's Double needs no class of its own for them
+        # plain decimals are finite, so these doubles need no separate class
         return lambda values: slow(values) if None in values else plain_floats(values) or slow(values)
 
 
@@ -221,7 +221,7 @@ def _double(number: Any) -> float:
 def date_text(milliseconds: int) -> str:
     """Returns a date, given in milliseconds, as a string.
 
-    As in ``Values.dateFormatFor``, the format depends on the instant, not the logical type.
+    As in ``Values.dateFormatFor``, the format depends on the instant instead of the logical type.
     """
     if milliseconds < DAY:
         pattern = "HH:mm:ss.SSS'Z'"

@@ -1,5 +1,5 @@
-"""Builds the Catalyst form of ``CastTo``. A value that cannot be cast becomes null and never raises an error, even in
-Spark's ANSI mode.
+"""Builds the Catalyst form of ``CastTo``. For a value that cannot be cast, the result is null instead of an error, even
+in Spark's ANSI mode.
 """
 
 from typing import Any
@@ -17,19 +17,21 @@ _SPARK = {
 }
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "Time": 32, "Date": 32, "Timestamp": 64}
 _DAY = 86_400_000
-_ZEROS = (  # the digit zero of every script whose digits Java's parseInt accepts; nine more digits follow each of them
+_ZEROS = (  # the digit zero of every script whose digits Java's parseInt accepts; the digits 1 to 9 follow each zero
     "\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6\u0e50\u0ed0\u0f20\u1040\u1090"
     "\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10"
 )
 _PLAIN = "0123456789.+-eE"
-"""The characters of plain decimals. A string of these characters is either read by both Java and Spark as the same
-decimal, or rejected by both.
+"""The characters of plain decimals. If a string consists of these characters, Java and Spark either read it as the same
+decimal, or both reject it.
 """
 _DIGITS = "".join(chr(ord(zero) + n) for zero in _ZEROS for n in range(10))
 
 
 def cast_column(F: Any, value: Any, kind: str, target: Type) -> Any:
-    """Returns a column that casts ``value`` from a kind (``model.runtime.kind_of``) to the Connect type ``target``."""
+    """Returns a column that casts ``value`` from the kind ``kind`` (``model.runtime.kind_of``) to the Connect type
+    ``target``.
+    """
     if target is Type.STRING:
         return _text(F, value, kind)
     if kind == "bytes":
@@ -71,7 +73,9 @@ def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
 
 
 def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
-    """Returns the low ``bits`` bits of an integer as a signed number. A shift to the left and back extends the sign."""
+    """Returns the low ``bits`` bits of ``value``, an integer of ``have`` bits, as a signed number. Shifting the bits to
+    the left and back extends the sign.
+    """
     wide = value.cast("bigint")
     if bits >= 32:
         return F.shiftright(F.shiftleft(wide, 64 - bits), 64 - bits)
@@ -98,7 +102,7 @@ def _parsed(F: Any, value: Any, target: Type) -> Any:
     if target in INTEGER_BITS:
         ascii_digits = F.translate(value, _DIGITS, "0123456789" * len(_ZEROS))
         is_number = ascii_digits.rlike(r"\A[+-]?[0-9]+\z")
-        # leading zeros may be many; more than 19 other digits do not fit anyway
+        # there may be many leading zeros; more than 19 other digits do not fit in any case
         short = F.regexp_replace(ascii_digits, r"\A([+-]?)0+(?=[0-9])", "$1")
         fits = is_number & (F.length(short) <= 20)
         return F.when(fits, short).try_cast("decimal(20,0)").try_cast(_SPARK[target])
@@ -110,17 +114,18 @@ def _parsed(F: Any, value: Any, target: Type) -> Any:
 
 def _text(F: Any, value: Any, kind: str) -> Any:
     if kind == "bytes":
-        return F.translate(F.base64(value), "\r\n", "")  # Spark breaks lines after 76 characters
+        return F.translate(F.base64(value), "\r\n", "")  # Spark inserts a line break after every 76 characters
     if kind in ("Date", "Timestamp", "Time"):
         return _date_text(F, value, kind)
     return value.cast("string")
 
 
 def _date_text(F: Any, value: Any, kind: str) -> Any:
-    """Returns a column with a date as a string. As in ``Values.dateFormatFor``, the format depends on the instant.
+    """Returns a column with the date ``value`` as a string. As in ``Values.dateFormatFor``, the format depends on the
+    instant.
 
-    The string is built from numbers. Spark's own formats raise errors for days beyond its timestamps, write ``+10000``
-    for a year of five digits, and depend on the session's time zone.
+    The string is composed from numbers without Spark's date formats. These raise errors for days outside the range of
+    Spark's timestamps, write ``+10000`` for a year of five digits, and depend on the session's time zone.
     """
     if kind == "Date":
         millis = F.unix_date(value).cast("bigint") * _DAY
@@ -135,7 +140,7 @@ def _date_text(F: Any, value: Any, kind: str) -> Any:
     parts = [_part(F, of_day, 3_600_000, 24), _part(F, of_day, 60_000, 60), _part(F, of_day, 1000, 60), of_day % 1000]
     clock = F.format_string("%02d:%02d:%02d.%03dZ", *parts)
     text = F.when(millis < _DAY, clock).when(of_day == 0, date).otherwise(F.concat(date, F.lit("T"), clock))
-    return F.when(value.isNotNull(), text)  # format_string writes nulls as strings
+    return F.when(value.isNotNull(), text)  # format_string writes the string "null" for a null
 
 
 def _part(F: Any, of_day: Any, unit: int, count: int) -> Any:

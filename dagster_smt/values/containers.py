@@ -1,4 +1,4 @@
-"""Rules for whole arrays, maps and structs. They read an element, read a field, or change keys."""
+"""Defines rules for whole arrays, maps and structs. They read an element, read a field, or change keys."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -43,8 +43,8 @@ class ItemAt(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructField(ValueRule):
-    """A rule that returns a field of a struct. The struct is not part of the stage's input, such as a struct in an
-    array.
+    """A rule that returns a field of a struct. It is for structs that are not part of the stage's input, such as a
+    struct in an array.
     """
 
     name: str
@@ -61,8 +61,8 @@ class StructField(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A new name for a field or key. It is a fixed name, or the old name with the first match of a pattern replaced.
-    The replacement may contain ``$1``.
+    """A new name for a field or key. It is a fixed name, or the old name in which the first match of a pattern is
+    replaced. The replacement may contain references to groups, such as ``$1``.
     """
 
     text: str
@@ -79,8 +79,8 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys(ValueRule):
-    """A rule that reduces a map to two kinds of keys: listed names, and names in which one of the patterns has a
-    match.
+    """A rule that removes keys from a map. Two kinds of keys remain: listed names, and names in which one of the
+    patterns has a match.
     """
 
     which: tuple[Any, ...]
@@ -97,8 +97,8 @@ class KeepKeys(ValueRule):
         return too_long()
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
-        """Returns a condition that is true if the map has become null, because a pattern took too long for one of its
-        keys.
+        """Returns a condition that is true if the rule has failed: the map has become null, because the search for a
+        pattern in one of its keys took too long.
         """
         return result.isNull() & value.isNotNull()
 
@@ -122,9 +122,7 @@ class KeepKeys(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class RenameKeys(PythonRule):
-    """A rule that renames keys of a map. If a new name is already the name of another key, the renamed key replaces
-    that key.
-    """
+    """A rule that renames keys of a map. If another key already has the new name, the renamed key replaces that key."""
 
     which: str | Match
     new: NewName

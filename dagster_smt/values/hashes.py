@@ -20,7 +20,7 @@ class HashText(ValueRule):
     def python(self, text: str | None) -> str | None:
         if text is None:
             return None
-        # Java encodes half of a surrogate pair as a question mark
+        # like Java, encodes half of a surrogate pair as a question mark
         return hashlib.new(self.function, text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
     def column(self, F: Any, text: Any) -> Any:

@@ -26,7 +26,7 @@ _INTEGERS = {"int8": (JavaByte, 8), "int16": (JavaShort, 16), "int32": (JavaInte
 
 
 def mask_value(kind: str, replacement: str | None) -> Any:
-    """Returns the value that replaces every value of the kind ``kind``, except null.
+    """Returns the value with which a mask replaces every value of the kind ``kind``, except null.
 
     Args:
         kind: A result of ``model.runtime.kind_of``.

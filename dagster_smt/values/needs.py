@@ -1,4 +1,6 @@
-"""Rules that reject values, with a transform's own message and with the exception class of Kafka's original."""
+"""Defines rules that reject values. The message is that of a transform, and the exception class is that of Kafka's
+original.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +14,8 @@ CLASS_CAST = "java.lang.ClassCastException"
 
 @dataclass(frozen=True, slots=True)
 class Needed(ValueRule):
-    """A rule that rejects null. If the second value, the surrounding key or value, is null, a different rule rejects
-    the record.
+    """A rule that rejects null. It does not reject null if the second value, the key or value that contains the field,
+    is also null, because another rule then applies.
     """
 
     code: str
@@ -42,7 +44,7 @@ class Needed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Differs(ValueRule):
-    """A rule that returns True if a boolean differs from the expected one. A null is treated as false."""
+    """A rule that returns True if a boolean differs from an expected boolean. A null is treated as false."""
 
     expected: bool
 
@@ -55,7 +57,7 @@ class Differs(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Unless(Needed):
-    """A rule that rejects one string. A null passes through."""
+    """A rule that rejects one certain string, and returns any other string. A null stays null."""
 
     text: str = ""
 

@@ -1,4 +1,4 @@
-"""Java's numbers: narrowing, parsing, and spelling.
+"""Implements Java's numbers: narrowing, parsing and printing.
 
 Sources: Java Language Specification 5.1.3 (narrowing), ``Integer.parseInt``, ``Double.parseDouble``,
 ``Double.toString`` (the shortest digits, as printed by JDK 19 and later).
@@ -23,7 +23,7 @@ _TWO_TO_64 = Decimal(2**64)
 _MOST_BYTES = 4_096
 """The largest size of a decimal's unscaled value, in bytes.
 
-The time to convert the value grows with the square of its digits: a megabyte takes minutes.
+The time for converting the value grows with the square of the number of digits: one megabyte takes minutes.
 """
 _STARTS = "0123456789+-."
 _NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
@@ -71,10 +71,10 @@ def exact_double(number: int | Decimal) -> float:
 
 
 def nearest_float32(exact: int | Decimal) -> float:
-    """Returns ``exact``, an exact number, rounded to 32 bits in one step. A first rounding to a double could make the
-    result wrong.
+    """Returns the exact number ``exact`` rounded to 32 bits in one step. Rounding it to a double first could lead to a
+    wrong result.
 
-    Zero has no sign, as in a ``BigDecimal``; a number that is rounded to zero keeps its sign.
+    As in a ``BigDecimal``, zero has no sign. A number that is rounded to zero keeps its sign.
     """
     if not exact:
         return 0.0
@@ -86,16 +86,17 @@ def nearest_float32(exact: int | Decimal) -> float:
         return -math.inf
     if math.isinf(double) or double == exact:
         return to_float32(double)
-    # "round to odd": of the two neighbouring doubles, the one whose last bit is odd cannot look like a tie
+    # "round to odd": of the two neighbouring doubles, the one with an odd last bit is never halfway between two 32-bit
+    # floats
     if not struct.unpack("<q", struct.pack("<d", double))[0] & 1:
         double = math.nextafter(double, math.inf if exact > double else -math.inf)
     return to_float32(double)
 
 
 def parse_big_decimal(text: str) -> Decimal | None:
-    """Parses ``text`` as ``new BigDecimal(text)`` does, with digits of the whole BMP.
+    """Parses ``text`` as ``new BigDecimal(text)`` does. The digits may be of any script in the BMP.
 
-    The result is None if the string is not a number, or if its exponent or scale exceeds an int.
+    The result is None if the string is not a number, or if its exponent or scale does not fit into an int.
     """
     match = _BIG_DECIMAL.fullmatch(text)
     if match is None or max(text) > "\uffff":
@@ -113,8 +114,8 @@ def parse_big_decimal(text: str) -> Decimal | None:
 
 
 def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
-    """Returns the decimal with the scale ``scale`` whose unscaled value is ``unscaled``, in big-endian bytes as in
-    Java's ``BigInteger``.
+    """Returns the decimal with the given unscaled value and ``scale``. ``unscaled`` contains the bytes of the unscaled
+    value in big-endian order, as in Java's ``BigInteger``.
 
     Raises:
         DataError: SMT446 if the decimal has so many digits that its conversion would take too long.
@@ -155,14 +156,14 @@ def _is_int(number: int) -> bool:
 
 
 def big_decimal(value: Decimal) -> Decimal:
-    """Returns ``value`` as a ``BigDecimal``, which has no negative zero."""
+    """Returns ``value`` as a ``BigDecimal`` would represent it: negative zero becomes zero."""
     if value:
         return value
     return value.copy_abs()
 
 
 def low_integer(value: Decimal) -> int:
-    """Returns the low 64 bits of the integer part of ``value``, even for huge exponents."""
+    """Returns the low 64 bits of the integer part of ``value``. The exponent may be very large."""
     exponent = value.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= 64:
         return 0
@@ -171,8 +172,8 @@ def low_integer(value: Decimal) -> int:
 
 
 def parse_integer(text: str, bits: int) -> int | None:
-    """Parses ``text`` as an integer of ``bits`` bits, as ``Long.parseLong`` and similar methods do. The integer has a
-    sign and digits of the whole BMP, without spaces.
+    """Parses ``text`` as a signed integer of ``bits`` bits, as ``Long.parseLong`` and similar methods do. The digits
+    may be of any script in the BMP; spaces are not allowed.
 
     The result is None if the string is not an integer, or if the integer is too large.
     """
@@ -187,13 +188,13 @@ def parse_integer(text: str, bits: int) -> int | None:
 def parse_float(text: str) -> float | None:
     """Parses ``text`` as ``Double.parseDouble`` does.
 
-    Whitespace at the ends is ignored. Suffixes and hexadecimal numbers are accepted.
+    Whitespace at both ends is ignored. Type suffixes and hexadecimal numbers are accepted.
     """
     if text and text[0] in _STARTS and text[-1] in "0123456789" and text.isascii() and "_" not in text:
         try:
             return float(text)
         except ValueError:
-            pass  # not a number, or a hexadecimal one
+            pass  # the text is not a number, or it is a hexadecimal number
     text = text.strip(BLANKS)
     if not _FLOAT.fullmatch(text):
         return None
@@ -235,13 +236,13 @@ def parse_float32(text: str) -> float | None:
         return to_float32(double)
     try:
         return nearest_float32(Decimal(text.strip(BLANKS).rstrip("fFdD")))
-    except InvalidOperation:  # an exponent of very many digits
+    except InvalidOperation:  # the exponent has too many digits
         return to_float32(double)
 
 
 def float_text(value: float, single: bool = False) -> str:
-    """Converts ``value`` to a string, as ``Double.toString`` does. With ``single``, the value has 32 bits, and the
-    string is that of ``Float.toString``.
+    """Converts ``value`` to a string, as ``Double.toString`` does. If ``single`` is set, ``value`` is a 32-bit number,
+    and the string is that of ``Float.toString``.
     """
     if math.isnan(value):
         return "NaN"
@@ -265,7 +266,7 @@ def float_text(value: float, single: bool = False) -> str:
 
 def _shortest(value: float) -> str:
     """Returns the shortest digits that identify ``value``, but at least two digits. For example, the smallest double is
-    ``4.9E-324``, not ``5.0E-324``.
+    ``4.9E-324`` instead of ``5.0E-324``.
     """
     two = f"{value:.1e}" if abs(value) < 1e-321 else ""
     if two and float(two) == value:
@@ -282,8 +283,8 @@ def _shortest_single(value: float) -> str:
 
 
 def decimal_text(value: Decimal) -> str:
-    """Converts ``value`` to a string, as ``BigDecimal.toString`` does. Large and small exponents lead to scientific
-    notation.
+    """Converts ``value`` to a string, as ``BigDecimal.toString`` does. If the exponent is large or small, the string
+    has scientific notation.
     """
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)

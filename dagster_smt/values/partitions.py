@@ -1,4 +1,4 @@
-"""The rule that checks the partition that a stage chooses for a record."""
+"""Defines the rule that checks the partition that a stage has chosen for a record."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,10 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ChosenPartition(ValueRule):
-    """A rule that returns the number of a partition. A negative number is rejected, as producers do.
+    """A rule that returns a partition number, and rejects a negative number, as producers do.
 
-    With null, the producer chooses the partition. The sink checks before it writes records whether the topic has the
-    partition.
+    If the number is null, the producer chooses the partition. Before a sink writes records, it checks whether the topic
+    has the partition.
     """
 
     may_fail = True

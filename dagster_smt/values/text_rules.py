@@ -1,5 +1,5 @@
-"""Rules that convert values to strings, and rules that test strings. The strings are those of Java's ``toString`` and
-of Connect's ``Values.convertToString``.
+"""Defines rules that convert values to strings, and rules that test strings. The strings are those of Java's
+``toString`` and of Connect's ``Values.convertToString``.
 
 Dates are written in UTC (difference D3), and the entries of maps in their own order (D4).
 """
@@ -33,7 +33,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
         value: The value.
 
     Raises:
-        DataError: SMT455 if the value contains bytes, which Java writes as an address.
+        DataError: SMT455 if the value contains bytes, for which Java prints a memory address.
     """
     if value is None:
         return "null"
@@ -57,7 +57,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
 
 
 def no_text() -> DataError:
-    """Returns the error for bytes, if a stage needs a string."""
+    """Returns the error for bytes that a stage would have to convert to a string."""
     return data_error("SMT455", "bytes do not have the same text in every run", "leave the field out")
 
 
@@ -74,8 +74,8 @@ def _container(schema: Schema | None, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntries(PythonRule):
-    """A rule that changes entries of a map. Each entry has its own rule, and a missing key is added with the value
-    null.
+    """A rule that changes entries of a map. Each changed entry has its own rule. If the map does not contain the key,
+    the entry is added with the value null.
     """
 
     entries: tuple[tuple[str, Rule], ...]
@@ -91,8 +91,8 @@ class ChangeEntries(PythonRule):
 
 
 def is_blank(text: str) -> bool:
-    """Returns True if ``text`` is blank according to ``String.isBlank``. Unlike in Python, no-break spaces and U+0085
-    are not blank.
+    """Returns True if ``text`` is blank according to Java's ``String.isBlank``. Unlike in Python, a text with a
+    no-break space or U+0085 is not blank.
     """
     return all(char.isspace() and char not in "\u0085\u00a0\u2007\u202f" for char in text)
 
@@ -106,14 +106,14 @@ def has_bytes(schema: Schema) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class JavaText(ValueRule):
-    """A rule that returns Java's ``toString`` of a value without bytes. A null stays null."""
+    """A rule that returns the string of Java's ``toString`` for a value that contains no bytes. A null stays null."""
 
     schema: Schema
     returns: ClassVar[Schema | None] = _TEXT
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value as Java does. Catalyst can do so for strings, numbers and
+        """True unless Catalyst can write the value as Java does, which is the case for strings, numbers and
         booleans.
         """
         return kind_of_schema(self.schema) not in _CATALYST
@@ -129,9 +129,9 @@ class JavaText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructText(ValueRule):
-    """A rule that returns Java's ``toString`` of a struct. A null stays null.
+    """A rule that returns the string of Java's ``toString`` for a struct. A null stays null.
 
-    The arguments are an unused value, the struct, and its fields as strings.
+    The arguments are a constant that is not used, the struct, and the strings of its fields.
     """
 
     names: tuple[str, ...]
@@ -145,15 +145,15 @@ class StructText(ValueRule):
 
     def column(self, F: Any, _: Any, struct: Any, *texts: Any) -> Any:
         pairs = zip(self.names, texts, strict=True)
-        parts = [F.concat(F.lit(f"{name}="), text) for name, text in pairs]  # null if the string is null
+        parts = [F.concat(F.lit(f"{name}="), text) for name, text in pairs]  # the result is null if the string is null
         return F.when(struct.isNotNull(), F.concat(F.lit("Struct{"), F.concat_ws(",", *parts), F.lit("}")))
 
 
 @dataclass(frozen=True, slots=True)
 class LiteralText(ValueRule):
-    """A rule that returns ``Values.convertToString`` of a value.
+    """A rule that returns the string of ``Values.convertToString`` for a value.
 
-    Null stays null; inside a struct (``embedded``), it becomes ``null``.
+    A null stays null. Inside a struct (``embedded``), a null becomes the string ``null``.
     """
 
     schema: Schema
@@ -164,7 +164,7 @@ class LiteralText(ValueRule):
     def needs_python(self) -> bool:  # type: ignore[override]
         """True unless Catalyst can write the value exactly as Connect does.
 
-        Inside a struct, Catalyst does not quote strings.
+        For example, Catalyst cannot write a string inside a struct, because Connect quotes it.
         """
         kind = kind_of_schema(self.schema)
         return kind not in _CATALYST or (self.embedded and kind == "string")
@@ -185,9 +185,9 @@ class LiteralText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LiteralStructText(ValueRule):
-    """A rule that returns ``Values.convertToString`` of a struct.
+    """A rule that returns the string of ``Values.convertToString`` for a struct.
 
-    The arguments are an unused value, the struct, and its fields as strings.
+    The arguments are a constant that is not used, the struct, and the strings of its fields.
     """
 
     names: tuple[str, ...]
@@ -214,7 +214,7 @@ class LiteralStructText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class JoinTexts(ValueRule):
-    """A rule that joins strings. ``missing`` takes the place of each null."""
+    """A rule that joins strings. For each null, it uses the string ``missing``."""
 
     delimiter: str
     missing: str
@@ -245,7 +245,9 @@ class ChangeCase(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class CaseOfText(PythonRule):
-    """A rule that returns Java's text of a value without a schema, in upper or lower case. A null stays null."""
+    """A rule that returns the string that Java prints for a value without a schema, in upper or lower case. A null
+    stays null.
+    """
 
     upper: bool
 
@@ -257,7 +259,7 @@ class CaseOfText(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Filled(Needed):
-    """A rule that rejects null and the empty string."""
+    """A rule that returns a string, and rejects null and the empty string."""
 
     def python(self, value: Any, *around: Any) -> Any:
         if not value:
@@ -270,7 +272,7 @@ class Filled(Needed):
 
 @dataclass(frozen=True, slots=True)
 class FilledOrNull(ValueRule):
-    """A rule that returns its string, or null if the string is empty."""
+    """A rule that returns a string unchanged, or null if the string is empty."""
 
     def python(self, text: str | None) -> str | None:
         return text or None
@@ -318,7 +320,9 @@ class IsOneOf(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Finds(PythonRule):
-    """A rule that returns True if a pattern matches a part of the string (``Matcher.find``). A null does not match."""
+    """A rule that returns True if a pattern matches a part of the string (``Matcher.find``). For null, the result is
+    False.
+    """
 
     pattern: str
 
@@ -331,7 +335,9 @@ class Finds(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPasses:
-    """A test for ``model.keeps`` that is true if a value, as a string in a header, passes a rule."""
+    """A test for ``model.keeps`` that applies a rule to the string that Connect would write for a value into a
+    header.
+    """
 
     rule: "IsText | Finds | Matches"
 

@@ -1,4 +1,6 @@
-"""The base classes of value rules, and rules for values of any type: nulls, defaults and presence."""
+"""Defines the base classes of value rules, and rules for values of any type, which concern nulls, defaults and
+presence.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,19 +18,21 @@ class ValueRule:
 
     may_fail = False
     reads_values = False
-    """True if the rule converts some values into null.
+    """True if the rule may convert a value that is not null into null.
 
-    A struct may then become null although it is present.
+    For a struct, the result of the rule then does not show whether the struct is present.
     """
     needs_python = False
-    """True if Catalyst has no equal function. The Spark evaluator then runs the Python form in an Arrow UDF."""
+    """True if Catalyst has no function with the same results. The Spark evaluator then runs the Python form in an Arrow
+    UDF.
+    """
     returns: ClassVar[Schema | None] = None
-    """The schema of the rule's result, if the result is an argument of another rule. None means that the result has the
-    schema of the first argument.
+    """The schema of the rule's result, which is needed if the result is an argument of another rule. None means that
+    the result has the schema of the first argument.
     """
 
     def failure(self) -> Any:
-        """Returns the error for any value on which the rule fails."""
+        """Returns the error that the rule raises for a value on which it fails."""
         raise NotImplementedError
 
     def other_failures(self) -> tuple[Any, ...]:
@@ -36,8 +40,8 @@ class ValueRule:
         return ()
 
     def bind(self) -> Callable[..., Any]:
-        """Returns the Python form as a function for hot loops. A rule may override this method and return a faster
-        function.
+        """Returns a function that applies the Python form to one value, for hot loops. A rule may override this method
+        and return a faster function.
         """
         return self.python  # type: ignore[attr-defined]
 
@@ -45,8 +49,8 @@ class ValueRule:
         """Returns a function that applies the rule to many values in one call. Only rules with a single argument
         support this.
 
-        The function returns the results of ``bind`` for each value, and raises an error if ``bind`` raises one for any
-        of them. A rule may override this method with a faster function.
+        The results are the same as those of the function from ``bind``. If that function would raise an error for one
+        of the values, this function also raises an error. A rule may override this method with a faster function.
         """
         one = self.bind()
         return lambda values: list(map(one, values))
@@ -62,15 +66,15 @@ class PythonRule(ValueRule):
         raise NotImplementedError(f"{type(self).__name__} runs in Python")
 
     def failed(self, F: Any, result: Any, *args: Any) -> Any:
-        """Returns a condition that is true if the rule has failed, given its column ``result``. A rule whose result may
-        be null must override this method.
+        """Returns a condition that is true if the rule has failed. ``result`` is the column of the rule's results. A
+        rule whose result may be null must override this method, because a null normally means failure.
         """
         return result.isNull()
 
 
 @dataclass(frozen=True, slots=True)
 class KeepNull(ValueRule):
-    """A rule that replaces the first value with the second, unless the first is null."""
+    """A rule that returns the second value if the first value is not null. A null stays null."""
 
     def python(self, value: Any, other: Any) -> Any:
         if value is None:
@@ -83,7 +87,7 @@ class KeepNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Default(ValueRule):
-    """A rule that replaces null with the second value (``replace.null.with.default``)."""
+    """A rule that returns the first value, or the second value if the first is null (``replace.null.with.default``)."""
 
     def python(self, value: Any, default: Any) -> Any:
         if value is None:
@@ -96,7 +100,9 @@ class Default(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DefaultUnder(ValueRule):
-    """A rule that replaces a null first value with the third, if the second value (the parent) is not null."""
+    """A rule that returns the first value. If the first value is null and the second value (the parent) is not null, it
+    returns the third value.
+    """
 
     def python(self, value: Any, parent: Any, default: Any) -> Any:
         if value is None and parent is not None:
@@ -104,14 +110,15 @@ class DefaultUnder(ValueRule):
         return value
 
     def column(self, F: Any, value: Any, parent: Any, default: Any) -> Any:
-        # The value appears here only once. Otherwise each stage that copies a field would double Spark's plan.
+        # The value occurs only once in this expression. Otherwise each stage that copies a field would double the size
+        # of Spark's plan.
         return F.coalesce(value, F.when(parent.isNotNull(), default))
 
 
 @dataclass(frozen=True, slots=True)
 class WhereNull(ValueRule):
-    """A rule that replaces the first value with the third, if the second value (a struct) is null and its parent is not
-    null.
+    """A rule that returns the first value. If the second value (a struct) is null and the parent of the struct is not
+    null, it returns the third value.
     """
 
     def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
@@ -129,7 +136,7 @@ class WhereNull(ValueRule):
 @dataclass(frozen=True, slots=True)
 class Required(ValueRule):
     """A rule that rejects null, as Connect's ``Struct.put`` does for a required field. The second value is the parent
-    struct.
+    struct; if it is null, nothing is rejected.
     """
 
     field: str = ""
@@ -156,8 +163,8 @@ class Required(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Validated(ValueRule):
-    """A rule that rejects a struct with a null in a required field (``Struct.validate``). It serves records without a
-    plan.
+    """A rule that rejects a struct if a required field in it is null (``Struct.validate``). Only the Python form of the
+    rule rejects structs.
 
     On Spark, the plan of the chain knows which fields may be null, and uses ``Required`` for them.
     """
@@ -191,7 +198,7 @@ def _validate(schema: Schema, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refused(ValueRule):
-    """A rule that rejects every value except null, because the stage cannot use values of this type."""
+    """A rule that rejects every value except null. It is used if the stage cannot process values of this type."""
 
     code: str = ""
     statement: str = ""
@@ -227,8 +234,8 @@ class IsNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereThere(ValueRule):
-    """A rule that returns the second value, a condition, if the first value is not null. Otherwise the result is
-    false.
+    """A rule that returns the second value, a condition, if the first value is not null. If the first value is null,
+    the result is false.
     """
 
     def python(self, value: Any, condition: Any) -> bool:

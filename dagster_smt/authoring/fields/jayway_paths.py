@@ -34,8 +34,8 @@ Tree = dict[str, Any]
 
 
 def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Yields the problems of ``text``, a configured JSONPath, for ``Options.check``. With ``single``, the path may
-    match only one field.
+    """Yields the problems of ``text``, the JSONPath in the option ``option``, for ``Options.check``. With ``single``, a
+    path that may match several fields is a problem.
     """
     try:
         path = parse_json_path(text)
@@ -55,8 +55,11 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
 
 
 def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
-    """Yields the problems of ``text``, the JSONPath in the option ``option``, for ``Options.check``. With ``single``, a
-    path that may match several fields is a problem.
+    """Returns an expression for the answer of ``path`` on the struct ``group`` (``values.json_path.answer``). The
+    expression is null if the struct is null.
+
+    ``at`` collects the names in the path that the schema does not have; the path treats such fields as missing. A null
+    field is read as its default.
 
     Raises:
         PlanError: SMT458 if the path compares bytes or dates.
@@ -73,11 +76,10 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 
 
 def finding(path: JsonPath) -> Condition:
-    """Returns an expression for the answer of ``path`` on the struct ``group`` (``values.json_path.answer``). The
-    expression is null if the struct is null.
+    """Returns a condition, expressed as data, that is true for objects in which ``path`` finds a value.
 
-    ``at`` collects the names in the path that the schema does not have; the path treats such fields as missing. A null
-    field is read as its default.
+    If the path begins with filters, the condition is exact for these filters. It is unknown for all steps after the
+    filters.
     """
     conditions: list[Condition] = []
     for step in path.steps:
@@ -101,11 +103,7 @@ def _passing(test: Test) -> Condition:
 
 
 def _places(path: JsonPath) -> Iterator[Names]:
-    """Returns a condition, expressed as data, that is true for objects in which ``path`` finds a value.
-
-    If the path begins with filters, the condition is exact for these filters. It is unknown for all steps after the
-    filters.
-    """
+    """Yields the fields that ``path`` reads, except fields inside arrays."""
     above: Names = ()
     for step in path.steps:
         if isinstance(step, str):

@@ -10,7 +10,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 
 ROW = "row"
-"""The field of a decoded message that contains the row after the change, or the deleted row."""
+"""The field of a decoded message that contains a row: the row after the change, or the deleted row."""
 _TIME, _TEXT, _MAP, _STRUCT = ("Timestamp", "int64"), ("string",), ("map<string,string>",), ("struct",)
 CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "debezium-json": {
@@ -40,18 +40,19 @@ CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "ingestion-timestamp": _TIME,
     },
 }
-"""Maps each format to its metadata keys, and each key to the types that a column with this key may have."""
+"""Maps each format to its metadata keys, and each metadata key to the types that a column for it may have."""
 
 
 def is_change(form: Format) -> bool:
-    """Returns True if the messages of the format ``form`` contain rows."""
+    """Returns True if messages of the format ``form`` contain rows."""
     return form.kind in CHANGE_METADATA
 
 
 def metadata_key(form: Format, key: str) -> str | None:
-    """Returns the format's own name for the metadata key ``key``. If the key belongs to the record, returns None.
+    """Returns the format's own name for ``key``, a metadata key. Returns None if the key is a property of the record
+    instead of the message.
 
-    ``value.source.table``, ``debezium-json.source.table`` and ``value.debezium-json.source.table`` mean the same key.
+    ``value.source.table``, ``debezium-json.source.table`` and ``value.debezium-json.source.table`` are the same key.
     """
     if not is_change(form):
         return None

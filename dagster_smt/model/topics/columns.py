@@ -17,10 +17,14 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 
 Duplicates = Literal["first", "last", "all", "error"]
-"""The choice among several headers of the same name. With ``error``, a record with several such headers fails."""
+"""The choice among several headers of the same name. With ``error``, a record with several headers of this name
+fails.
+"""
 DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
 HeaderMatch = Duplicates | int
-"""The choice among several headers of the same name, for a column. A number is counted from 1."""
+"""The header that a column takes if a record has several headers of the same name. A number is a position, counted from
+1.
+"""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 Integrity = bool | Literal["check"]
 PushDown = Literal["off", "exact", "no-tombstones"]
@@ -32,8 +36,8 @@ class Metadata:
     """A part of the record other than key and value.
 
     Attributes:
-        key: ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestamp-type``, ``headers`` or ``leader-epoch``;
-            or a key of a format's metadata: ``value.source.table``.
+        key: The metadata key: ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestamp-type``, ``headers`` or
+            ``leader-epoch``; or a key of a format's metadata, such as ``value.source.table``.
         duplicates: For ``headers`` as a map: the header to take if several headers have the same name.
     """
 
@@ -47,8 +51,8 @@ class HeaderValue:
 
     Attributes:
         key: The header's name; case matters.
-        match: The header to take if several headers have the name. ``all``: an array of them; ``2``: the second. The
-            column is null if there is no such header.
+        match: The header to take if several headers have this name. ``all`` takes all of them as an array, and ``2``
+            takes the second. The column is null if there is no such header.
         decode: The decoder of the header's bytes, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
         strict: True if a record fails when the bytes cannot be decoded. Otherwise the column is null, and the report
             counts the record.
@@ -73,7 +77,7 @@ DECODERS: Mapping[str, Type | None] = {
     "json": None,
     "simple": None,
 }
-"""Maps each decoder of a header's bytes to the type of its values. None means that the values have the type of the
+"""Maps each decoder of a header's bytes to the type of the decoded value. For None, the value has the type of the
 column.
 """
 _ORDERED = ("short_from_bytes", "int_from_bytes", "bigint_from_bytes", "float_from_bytes", "double_from_bytes")
@@ -82,7 +86,7 @@ _DECODER = re.compile(r"\s*([a-z0-9_]+)\s*(?:\(\s*'?(BIG_ENDIAN|LITTLE_ENDIAN)'?
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decoder, as the declaration of a column states it.
+    """A decoder of a header's bytes, as it is written in the declaration of a column.
 
     Attributes:
         name: One of ``DECODERS``.
@@ -94,8 +98,8 @@ class Decoder:
 
 
 def match_of(text: Any) -> Any:
-    """Returns the value of ``match`` for ``text``. It is a word of ``DUPLICATES``, or a number, which may be written as
-    a string.
+    """Returns the option ``match`` for ``text``, which is a word of ``DUPLICATES`` or a number. The number may be
+    written as a string.
     """
     if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)
@@ -124,8 +128,8 @@ class Column:
         schema: The type of the column.
         source: The metadata or the header of the column; None for a field of the key or value (a physical column).
         virtual: For metadata and headers: true if the column is only read, and records are written without it.
-        keyed: True if the column is marked ``KEY``, as in ksqlDB. A single marked column is the key itself, not one of
-            its fields.
+        keyed: True if the column is marked ``KEY``, as in ksqlDB. If only one column is marked, it is the whole key
+            instead of a field of the key.
         bare_moments: True if the column is a ``TIMESTAMP`` that is declared without a precision.
     """
 
@@ -163,8 +167,10 @@ class MetadataKey:
     """The properties of a metadata key of records.
 
     Attributes:
-        types: The types that a column of this key may have, by Connect's names; the first is the natural type.
-        writable: True if records can be written with this metadata (a partition only from its natural type).
+        types: The types that a column with this metadata key may have, by their names in Connect. The first is the
+            natural type.
+        writable: True if the value of the column can be written to the record. A partition is only written from its
+            natural type.
     """
 
     types: tuple[str, ...]
@@ -180,13 +186,13 @@ RECORD_METADATA: Mapping[str, MetadataKey] = {
     "headers": MetadataKey((HEADER_LIST, "MAP<STRING, BYTES>", "MAP<STRING, ARRAY<BYTES>>"), writable=True),
     "leader-epoch": MetadataKey(("int32",)),
 }
-"""Kafka's metadata keys, as in FLIP-107. In FLIP-107, the natural type of a timestamp is a number, but here it is
-Connect's ``Timestamp``.
+"""Maps Kafka's metadata keys to their properties, as in FLIP-107. There, the natural type of a timestamp is a number;
+here it is Connect's ``Timestamp``.
 """
 _SAID_OTHERWISE = {
     "header-list": f"declare it {HEADER_LIST} METADATA FROM 'headers': as an array they keep their order"
 }
-"""Maps metadata keys of other systems to the declaration that users should write instead."""
+"""Maps metadata keys of other systems to a hint with the declaration that users should write instead."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,8 @@ class Row:
     Attributes:
         columns: The columns, in order.
         key_fields: The physical columns that are in the key.
-        key_fields_prefix: The prefix of the names of key columns. The fields of the key do not have the prefix.
+        key_fields_prefix: The prefix that the names of key columns have in addition to the names of the fields in the
+            key.
         value_fields_include: ``ALL`` if the value also contains the columns of the key.
         verify_integrity: The treatment of a record whose key and value contain different values of one column: ``True``
             fails the record, ``check`` counts it.
@@ -213,12 +220,12 @@ class Row:
 
     @property
     def physical(self) -> tuple[Column, ...]:
-        """The columns that are fields of the key or value."""
+        """The physical columns, which are fields of the key or value."""
         return tuple(column for column in self.columns if column.source is None)
 
     @property
     def others(self) -> tuple[Column, ...]:
-        """The columns from metadata and headers."""
+        """The columns that contain metadata or headers."""
         return tuple(column for column in self.columns if column.source is not None)
 
     def key_name(self, column: str) -> str:
@@ -240,14 +247,14 @@ class Row:
 
     @property
     def key_column(self) -> Column | None:
-        """The column that is the whole key, for formats whose key is not a struct. None if there is no such column."""
+        """The column that contains the whole key, for a key that is not a struct. None if there is no such column."""
         columns = [c for c in self.physical if c.name in self.key_fields]
         if len(columns) == 1 and columns[0].keyed:
             return columns[0]
         return None
 
     def is_key(self, column: Column, inside: Schema | None) -> bool:
-        """Returns True if ``column`` is the whole key, and not one of its fields.
+        """Returns True if ``column`` contains the whole key instead of a field of the key.
 
         Args:
             column: The column.
@@ -297,7 +304,7 @@ class Row:
                 for part in name.split(","):
                     parts.append(part.strip())
                 known = f"physical columns are: {', '.join(below('', n) for n in names) or 'none'}"
-                # commas separate names in other options, so they are a likely mistake here
+                # other options separate names with commas, so commas are a likely mistake here
                 several = len(parts) > 1 and set(parts) <= set(names)
                 hint = f"a semicolon separates names: '{';'.join(parts)}'" if several else known
                 yield Problem("SMT261", f"key.fields {below('', name)}", "is not a physical column", hint)
@@ -386,8 +393,8 @@ def _map_hint(source: Metadata) -> str:
 
 
 def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"] | None:
-    """Returns the form of a column that contains all headers: ``list`` for pairs, or ``map`` for a map by name. If the
-    type ``schema`` allows neither, returns None.
+    """Returns the form of a column that contains all headers: ``list`` for an array of pairs, or ``map`` for a map by
+    name. Returns None if the type ``schema`` fits neither form. ``duplicates`` applies to maps.
     """
     bare = _bare(schema)
     if bare == _bare(Schema(Type.ARRAY, values=HEADER_ITEM)):
@@ -402,7 +409,7 @@ def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"
 
 
 def _bare(schema: Schema) -> Schema:
-    """Returns ``schema`` reduced to its types and the names of its logical types."""
+    """Returns ``schema`` without everything except its types and the names of its logical types."""
     return Schema(
         schema.type,
         name=schema.logical,
@@ -413,7 +420,7 @@ def _bare(schema: Schema) -> Schema:
 
 
 def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
-    """Returns strings about each column of ``row`` for reports: name, type, source and destination."""
+    """Returns strings that describe each column of ``row`` in reports: name, type, source and destination."""
     return [(c.name, c.schema.label, _read_from(row, c), _written_to(row, c)) for c in row.columns]
 
 

@@ -1,4 +1,4 @@
-"""The options of the format ``csv``. They have Flink's names, and this module interprets and checks them."""
+"""Checks and interprets the options of the format ``csv``, which have the same names as in Flink."""
 
 import csv
 import re
@@ -16,7 +16,7 @@ CSV_OPTIONS = (
     "array-element-delimiter",
     "null-literal",
 )
-"""The names of those options of Flink's ``csv`` that this package supports."""
+"""The names of the options of Flink's ``csv`` that this package supports."""
 _CHARACTERS = CSV_OPTIONS[0], CSV_OPTIONS[1], CSV_OPTIONS[3]
 _ESCAPES = {"\\t": "\t", "\\b": "\b", "\\f": "\f", "\\\\": "\\", '\\"': '"', "\\'": "'"}
 _UNICODE = re.compile(r"\\u+([0-9a-fA-F]{4})")
@@ -39,7 +39,7 @@ def quotes(settings: Mapping[str, str]) -> bool:
 
 
 def dialect(settings: Mapping[str, str]) -> dict[str, Any]:
-    """Returns ``settings`` as arguments for Python's ``csv``."""
+    """Returns the options ``settings`` as arguments for Python's ``csv`` module."""
     escape = settings.get("escape-character")
     quoted = quotes(settings)
     return {
@@ -57,8 +57,8 @@ def element_delimiter(settings: Mapping[str, str]) -> str:
 
 
 def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
-    """Yields the problems of the options ``settings``. Without this check, they would first appear with the first
-    record.
+    """Yields the problems of the options ``settings``. Without this check, they would only be noticed when the first
+    record is read.
     """
     for name in _CHARACTERS:
         char = character(settings.get(name, "-"))

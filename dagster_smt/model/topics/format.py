@@ -33,63 +33,66 @@ REGISTRY_OPTIONS = (
     "ssl.certificate.location",
     "ssl.key.location",
 )
-"""The options of formats with a registry for its address and the connection.
+"""The options that formats with a registry need for the registry's address and for the connection to it.
 
-The first three have Flink's names, the certificate files librdkafka's names.
+The first three have the names that Flink uses, and the certificate files those that librdkafka uses.
 """
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
-"""The options of formats with a registry that concern writing. ``subject`` has Flink's name, and the others have
-Confluent's names.
+"""The options of formats with a registry that concern writing. ``subject`` has its name in Flink, and the other two
+have their names in Confluent's serializers.
 
-The first two determine the subject. Readers also need the subject, because each subject has versions of its own.
+The first two determine the subject. Readers also need the subject, because the versions of a schema belong to a
+subject.
 """
 RULES = "rules"
-"""The option ``rules`` of formats with a registry. It sets the treatment of fields that a schema's rules encrypt."""
+"""The name of an option of formats with a registry. The option sets the treatment of fields that a rule of the schema
+encrypts.
+"""
 RULE_CHOICES = ("refuse", "sealed", "open")
-"""The values of the option ``rules``. In this order: records with encrypted fields are rejected, the fields stay
-encrypted, or the fields are decrypted.
+"""The values of the option ``rules``. ``refuse`` rejects records with encrypted fields, ``sealed`` leaves the fields
+encrypted, and ``open`` decrypts them.
 """
 KMS = "kms."
 """The prefix of options for the key management service. The rest of the name is the option's name in
 ``confluent-kafka``.
 """
 KMS_KEYS = "kms.keys"
-"""The option that lists which keys may decrypt. Each item is a prefix of a key's address, such as
+"""The option that lists the keys with which fields may be decrypted. Each item is a prefix of a key's address, such as
 ``aws-kms://arn:aws:kms:eu-north-1:``.
 """
 NON_REQUIRED = "use.optional.for.nonrequired"
-"""The option of JSON Schema with which properties that are not required may be missing. The name is Confluent's."""
+"""The option of JSON Schema that treats properties as optional if they are not required. The name is Confluent's."""
 ARRAYS_AS_ROWS = "arrays-as-rows"
-"""The option with which each object of an array at the top of a JSON value becomes a row, as in Flink's ``json``."""
+"""The option that turns each object of an array at the top of a JSON value into a row, as in Flink's ``json``."""
 MOMENTS = "timestamp-format.standard"
 """The option that sets the format of timestamps in JSON with a schema.
 
-The option has Flink's name, but also covers days and decimals.
+The option has the same name as in Flink, but also applies to dates and decimals.
 """
 STANDARDS = ("SQL", "ISO-8601", "CONNECT")
 """The values of ``timestamp-format.standard``. ``SQL`` and ``ISO-8601`` are Flink's. ``CONNECT`` means the numbers and
 Base64 strings of Connect's converter.
 """
 PLAIN_DECIMALS = "encode.decimal-as-plain-number"
-"""The option of JSON with which decimals are written without an exponent, as in Flink."""
+"""The option of JSON that writes decimals without an exponent, as in Flink."""
 WRAPPED = "wrap-single-value"
-"""The option for values with one column, which is ksqlDB's ``WRAP_SINGLE_VALUE``. With false, the value is the column
-itself.
+"""The option for values with a single column, called ``WRAP_SINGLE_VALUE`` in ksqlDB. If it is false, the value is the
+column itself instead of a struct.
 """
 _JSON_OPTIONS = MOMENTS, PLAIN_DECIMALS
 _TRUE_OR_FALSE = ARRAYS_AS_ROWS, PLAIN_DECIMALS, WRAPPED
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent", "json-confluent")
-"""The formats whose records contain their schema, or the schema's id in a registry."""
+"""The formats whose records contain their schema, or the id of their schema in a registry."""
 SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json", "avro-confluent")
-"""The formats that can write values without a schema, as JSON or as Connect's Avro converter does."""
+"""The formats that can write values without a schema. They write them as JSON, or as Connect's Avro converter does."""
 DESCRIBED = ("avro", "protobuf")
 """The formats whose schema comes from a file or from an option."""
 READ_WHOLE = ("csv", *DESCRIBED)
 """The formats whose values are always decoded completely, because fields cannot be skipped."""
 DECLARED = ("json_schema", "csv", "debezium-json", "canal-json")
-"""The formats whose values are converted to the declared types. For example, decimals are rounded to their declared
-digits, as in Flink.
+"""The formats whose values are converted to the declared types. For example, a decimal is rounded to its declared
+number of digits, as in Flink.
 """
 REGISTERED = ("avro-confluent", "protobuf-confluent", "json-confluent")
 """The formats whose schemas are in a registry."""
@@ -106,7 +109,7 @@ _KNOWN = {
 }
 
 _KMS_LOGINS = (f"{KMS}token.id", f"{KMS}access.key.id")
-"""Options that contain secrets or logins, although their names do not show this."""
+"""The options that contain secrets or logins, although their names do not indicate this."""
 _SECRETS = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
 
 
@@ -120,10 +123,12 @@ class Format:
             values as Kafka's serializers write them; ``csv``: lines with the columns of ``schema``; ``avro-confluent``,
             ``protobuf-confluent`` and ``json-confluent``: with a schema in a registry; for values only,
             ``debezium-json`` and ``canal-json``: messages that contain a row.
-        schema: The declared schema of ``json_schema`` and ``csv``; for messages with a row, the parts to read.
+        schema: The declared schema of ``json_schema`` and ``csv``. For messages that contain a row, the parts of a
+            message to read.
         replace_null_with_default: The JSON converter's option of that name.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
-        options: Flink's options and a few more, as pairs or as a mapping; secrets as ``${env:NAME}``.
+        options: Options with Flink's names and a few others, as pairs or as a mapping. A secret is written as a
+            reference such as ``${env:NAME}``.
     """
 
     kind: FormatKind = "json"
@@ -208,8 +213,8 @@ class Format:
 
     @property
     def text_standard(self) -> str:
-        """``SQL`` or ``ISO-8601`` if dates and times are strings and decimals are plain numbers. Otherwise an empty
-        string.
+        """``SQL`` or ``ISO-8601`` if the format writes dates and times as strings, and decimals as plain numbers.
+        Otherwise an empty string.
         """
         standard = self.settings.get(MOMENTS, "CONNECT").upper()
         if standard == "CONNECT":
@@ -223,14 +228,18 @@ class Format:
 
     @property
     def known_schema(self) -> Schema | None:
-        """The schema that this format's converter in Connect gives to every value. None if the schema varies."""
+        """The schema that the format's converter in Connect gives to every value. None if values have different
+        schemas.
+        """
         if self.kind in WHOLE:
             return Schema(WHOLE[self.kind], optional=True)
         return self.schema
 
 
 def names_topic(settings: Mapping[str, str]) -> bool:
-    """Returns True if the subjects of a format with ``settings`` contain the topic. By default, they do."""
+    """Returns True if the subject of a schema depends on the topic, given the options ``settings``. It does by
+    default.
+    """
     return "subject" not in settings and settings.get("subject.name.strategy") != "RecordNameStrategy"
 
 
@@ -249,8 +258,8 @@ class Formats:
 
 
 class SideFormats(Protocol):
-    """The formats of keys and values, as in a topic table and in ``Formats``. Evaluators need no other part of a
-    table.
+    """An object with the formats of keys and values, such as a topic table or ``Formats``. Evaluators need no other
+    part of a topic table.
     """
 
     @property

@@ -1,5 +1,5 @@
-"""The rules of tables with keys, as plain data. Such a table has the current row of each key, or each version of the
-row.
+"""Defines, as plain data, the rules by which events change a table with keys. Such a table contains the current row of
+each key, or each version of the row.
 """
 
 from dataclasses import dataclass, field
@@ -13,9 +13,11 @@ RECORD_KEY = "record_key"
 MODES = ("append", "upsert", "scd2")
 DELETES = ("apply", "soft", "ignore")
 DELETE_FLAG = "__deleted"
-"""The column with which Debezium's ExtractNewRecordState marks a deletion, in the modes that rewrite rows."""
+"""The column in which Debezium's ExtractNewRecordState marks a deletion, if its mode rewrites deletions into rows."""
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
-"""Debezium's ``unavailable.value.placeholder``. It takes the place of a large column that an update left unchanged."""
+"""The default of Debezium's option ``unavailable.value.placeholder``. A large column has this value if an update left
+it unchanged.
+"""
 
 NULL_KEY = Problem(
     "SMT720",
@@ -39,8 +41,8 @@ CROSSING = Problem(
 
 @dataclass(frozen=True)
 class SoftDeleteColumns:
-    """The names of the columns in a table that keeps deleted rows: a flag for deleted rows, and the time of the
-    deleting record.
+    """The names of two columns in a table that keeps deleted rows. One is a flag for deleted rows; the other contains
+    the time of the record that deleted the row.
     """
 
     deleted: str = "_is_deleted"
@@ -53,11 +55,11 @@ class SoftDeleteColumns:
 
 @dataclass(frozen=True)
 class ValidityColumns:
-    """The names of the columns in a table of versions: the beginning and the end of a version, and a flag for the
-    current version.
+    """The names of the columns that a table of versions adds: the beginning and the end of a version, and a flag for
+    the current version.
 
-    ``closed_by`` is the offset of the record that ended the version. A replay needs the offset to know the later
-    events.
+    ``closed_by`` contains the offset of the record that ended the version. With this offset, a replay recognizes the
+    events that came later.
     """
 
     start: str = "valid_from"
@@ -72,7 +74,7 @@ class ValidityColumns:
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """The rules by which the events in topics change a table with keys.
+    """The rules by which events change a table with keys.
 
     Attributes:
         mode: ``upsert``: a row for each key; ``scd2``: a row for each version of a key.

@@ -1,5 +1,5 @@
-"""The layout of a table as plain data. It determines how rows are divided into files, and the table's properties and
-comment.
+"""Describes the layout of a table as plain data: how rows are divided into files, and the properties and the comment of
+the table.
 """
 
 import re
@@ -12,7 +12,7 @@ from dagster_smt.errors import Problem
 TIMES = ("year", "month", "day", "hour")
 NUMBERED = ("bucket", "truncate")
 OWN_PREFIX = "dagster_smt."
-"""The prefix of those table properties that belong to this package."""
+"""The prefix of the table properties that belong to this package."""
 _PART = r"`(?:[^`]|``)+`|[^\s`.,()]+"
 _PATH = re.compile(rf"\s*((?:{_PART})(?:\.(?:{_PART}))*)\s*")
 _CALL = re.compile(r"\s*([A-Za-z]+)\s*\((.*)\)\s*", re.DOTALL)
@@ -24,11 +24,15 @@ _OF_TABLES = ("provider", "location", "owner", "external", "is_managed_location"
 
 T = TypeVar("T")
 Path = tuple[str, ...]
-"""A column path: the name of a column, followed by the names of the fields that lead to a field inside the column."""
+"""A path to a column, or to a field inside a column. It consists of the name of the column and the names of the
+fields.
+"""
 
 
 def path_text(path: Path) -> str:
-    """Returns ``path`` as ``partition_by`` and ``cluster_by`` spell it, with unusual names in backticks."""
+    """Returns ``path`` in the spelling of ``partition_by`` and ``cluster_by``. A name with unusual characters is
+    written in backticks.
+    """
     parts = []
     for name in path:
         if _PLAIN.fullmatch(name):
@@ -54,7 +58,7 @@ class PartitionField:
 
     @property
     def text(self) -> str:
-        """The field as ``partition_by`` spells it, such as ``day(at)`` or ``bucket(16, id)``."""
+        """The field in the spelling of ``partition_by``, such as ``day(at)`` or ``bucket(16, id)``."""
         if self.transform in NUMBERED:
             return f"{self.transform}({self.number}, {path_text(self.path)})"
         if self.transform:
@@ -68,7 +72,7 @@ class Layout:
 
     Attributes:
         partition_by: The partitioning.
-        cluster_by: The columns by which rows with similar values are stored together.
+        cluster_by: The columns whose values determine which rows are stored close to each other.
         properties: Table properties.
         comment: The description of the table.
         target_file_size: The size of files, in bytes; 0 for the default of the table format.
@@ -85,7 +89,7 @@ class Layout:
 
     @property
     def places_rows(self) -> bool:
-        """True if the layout determines which rows share a file."""
+        """True if the layout determines which rows are stored in the same file."""
         return bool(self.partition_by or self.cluster_by)
 
 
@@ -150,7 +154,7 @@ def layout_of(
 
     Args:
         partition_by, cluster_by, properties, comment, target_file_size: The options.
-        hints: The properties that the table format sets itself, each with a hint at the alternative.
+        hints: Maps each property that the table format sets itself to a hint with the alternative.
     """
     problems: list[Problem] = []
     hint = "write a column, or a transform of one: day(at), bucket(16, id)"
@@ -172,8 +176,8 @@ def _wrong(place: str, statement: str, hint: str) -> Problem:
 def _entries(
     option: str, texts: Sequence[str], read: Callable[[str], T], hint: str, problems: list[Problem]
 ) -> tuple[T, ...]:
-    """Parses the entries ``texts`` of an option. Adds a problem for each entry that cannot be parsed or appears
-    twice.
+    """Parses ``texts``, the entries of the option ``option``, with ``read``. Adds a problem for each entry that cannot
+    be parsed or that appears twice.
     """
     if isinstance(texts, str):
         problems.append(_wrong(option, "is a text, not a list", f"write {option}=['{texts}']"))

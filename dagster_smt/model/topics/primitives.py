@@ -1,4 +1,4 @@
-"""Formats of single values. Kafka's serializers and Connect's converters of these types write them."""
+"""Lists the formats of single values, which Kafka's serializers and some converters of Connect write."""
 
 from collections.abc import Mapping
 
@@ -12,6 +12,8 @@ PRIMITIVES: Mapping[str, Type] = {
     "double": Type.FLOAT64,
     "boolean": Type.BOOLEAN,
 }
-"""Maps the formats of ``org.apache.kafka.connect.converters.ShortConverter`` to ``BooleanConverter`` to their types."""
+"""Maps the names of formats to their types. These are the formats of the converters from ``ShortConverter`` to
+``BooleanConverter`` in ``org.apache.kafka.connect.converters``.
+"""
 WHOLE: Mapping[str, Type] = {"string": Type.STRING, "bytes": Type.BYTES, **PRIMITIVES}
 """Maps all formats of single values to their types."""

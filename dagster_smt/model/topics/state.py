@@ -1,4 +1,4 @@
-"""The state of a table. Each commit stores the state for the next run."""
+"""Defines the state of a table. Each commit stores the state, so that the next run can read it."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -13,30 +13,33 @@ from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, s
 from dagster_smt.model.windows.window import Range, Window
 
 FORMAT = 4
-"""The number of the format in which states are stored.
+"""The current number of the format in which states are stored.
 
-The number is raised if older versions would read a new state wrongly. Older formats stay readable.
+The number increases if older versions of this package would misinterpret a new state. States in older formats can still
+be read.
 """
 FORMAT_OF_TAKEN_OVER = 3
-"""The format of states for tables that a connector wrote earlier, unless people have been erased."""
+"""The format number of the state of a table that a connector wrote earlier, unless people have been erased from the
+table.
+"""
 FORMAT_OF_OWN_TABLES = 2
-"""The format of states for tables that no connector has written. Versions of this package that know this format read
-such tables correctly.
+"""The format number of the state of a table that no connector has written. Versions of this package that only know this
+format read such tables correctly.
 """
 KEY = "dagster_smt"
 REMEMBERED = 100
-"""The number of runs that a table remembers. If more runs happen between a run and its retry, the retry is treated as a
+"""The number of runs that a state remembers. If more runs commit between a run and its retry, the retry is treated as a
 new request.
 """
 MOST_SETTLED = 20
-"""The number of settlements that a table remembers."""
+"""The number of settlements that a state remembers."""
 MOST_FAILED = 2_000
-"""The number of ranges of failed records that a table remembers individually. Without a limit, commits would grow
-without end.
+"""The number of ranges of failed records that a state stores separately. Without a limit, commits would grow without
+end.
 """
 
 MOST_ACCEPTED = 20
-"""The number of acceptances of unmasked records that a table remembers."""
+"""The number of decisions to accept unmasked records that a state remembers."""
 
 
 class NewerState(ValueError):
@@ -47,7 +50,7 @@ class NewerState(ValueError):
 
 
 def remedy(error: ValueError) -> str:
-    """Returns the hint for ``error``, which says that a state cannot be read."""
+    """Returns the hint for ``error``, which was raised because a state cannot be read."""
     if isinstance(error, NewerState):
         return "upgrade dagster_smt to that version; each version reads the states of older versions"
     return "restore the table to an earlier version, or start it over with window.rebuild: true"
@@ -57,13 +60,13 @@ _Value = TypeVar("_Value")
 
 
 def _of_others(values: Mapping[TopicPartition, _Value], topics: Collection[str]) -> dict[TopicPartition, _Value]:
-    """Returns the entries of ``values`` for partitions of topics that are not in ``topics``."""
+    """Returns the entries of ``values`` for topic-partitions whose topic is not in ``topics``."""
     return {place: value for place, value in values.items() if place[0] not in topics}
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """A user's decision that rows changed by other writers are correct.
+    """A user's confirmation that rows changed by other writers are correct.
 
     Attributes:
         run: The orchestrator's run and step that settled the difference.
@@ -82,7 +85,7 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class ErasedPersons:
-    """The entry in a table's state that people have been erased. It contains the number of people, but never their
+    """The note in the state of a table that people have been erased. It contains the number of people, but never their
     identity.
 
     Attributes:
@@ -103,7 +106,8 @@ class ErasedPersons:
 
 @dataclass(frozen=True, slots=True)
 class CommittedRun:
-    """A run that has committed. With this entry, a retry of the run is recognized.
+    """The entry of a run that has committed. With this entry, a later run recognizes that it is a retry of the same
+    run.
 
     Attributes:
         key: The orchestrator's run and step.
@@ -127,7 +131,7 @@ class Notes:
     """Additions to the state besides the window of a commit; see the attributes of ``TableState``.
 
     Attributes:
-        gaps, begins, absent, epochs: New ones.
+        gaps, begins, absent, epochs: The entries to add to these attributes of the state.
         spans: The time span for which each topic-partition was read.
     """
 
@@ -138,7 +142,7 @@ class Notes:
     epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def without(self, topics: Iterable[str]) -> "Notes":
-        """Returns the notes without the notes on ``topics``."""
+        """Returns the notes without their entries for ``topics``."""
         gone = set(topics)
         return Notes(
             self.gaps.without(gone),
@@ -161,16 +165,17 @@ class TableState:
         attempt: Random name of the attempt that wrote the commit. A run recognises its own commit by this name.
         kind: ``records`` or ``columns``.
         window: The window that the commit read.
-        held: Offsets whose records the table has processed: as rows, as dropped records, or as dead letters.
+        held: Offsets whose records have been processed: each became a row or a dead letter, or was dropped.
         gaps: Offsets that the table skips permanently, because somebody agreed to it.
         failed: Offsets of ``held`` whose records failed when they were last read.
-        roughly: True if ``failed`` may include offsets with rows: offsets between failed ones, if there were more
-            ranges than ``MOST_FAILED``, or arrays of which some elements are rows.
+        roughly: True if ``failed`` may include offsets that have rows. This happens if ranges were joined because there
+            were more than ``MOST_FAILED``, or if only some elements of an array failed.
         begins: The earliest offset of each topic-partition when the table first saw the partition, even if it was
             empty. Records after this offset that are deleted before a run reads them are lost. Older states have no
             ``begins``.
         spans: The time spans that runs by time have read, per topic-partition.
-        absent: Offsets that the source did not have when a run read past them. They are read if they appear later.
+        absent: Offsets that were missing in the source when a run read the offsets after them. If they appear later, a
+            run reads them.
         epochs: The leader epoch of each topic-partition when a run last measured it, for sources with leader epochs.
         identities: The identity of each topic in its source.
         rows: Rows per topic.
@@ -179,12 +184,12 @@ class TableState:
             existing letters. Earlier letters belong to records in ``held``.
         unmasked: Records in the table that masks, drops or renames did not touch.
         accepted: Decisions that such records are acceptable, newest last.
-        former: Offsets with rows of a deleted topic whose name a new topic now uses. A range that is read again must
-            not replace these rows.
+        former: Offsets of rows from a deleted topic whose name a new topic now has. A run that reads the same offsets
+            of the new topic must not replace these rows.
         settled: Decisions that rows changed by other writers are correct, newest last.
         report: The run's report as JSON data.
-        waiting: For runs that write many tables: offsets that are not in ``held`` because the table of their records
-            could not be written. The next run reads them again.
+        waiting: For runs that write many tables: offsets that are not in ``held``, because the table for their records
+            could not be written. The next run reads these offsets again.
         tables: For runs that write many tables: the rows of each table, by the output topic of the chain, then by the
             topic from which the rows were read. A table is listed before it is created.
         taken_over: The connector that wrote the table earlier, and its offsets, which are also in ``held``; None if no
@@ -220,12 +225,12 @@ class TableState:
 
     @property
     def covered(self) -> OffsetSet:
-        """The offsets that no run has to read any more."""
+        """The offsets that no run needs to read any more."""
         return self.held | self.gaps
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Returns the end of the progress, by topic and partition. Up to this end, all offsets have been read, without
-        a hole.
+        """Returns the end of the table's progress, by topic and partition: the offset up to which all offsets have been
+        read, without a hole.
         """
         passed = (self.covered | self.absent).parts
         ends_of_passed = {}
@@ -235,7 +240,7 @@ class TableState:
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
-        """Returns ``ends`` by topic-partition, as consumer groups need them."""
+        """Returns the same as ``ends``, but by topic-partition, as consumer groups need it."""
         results = {}
         for topic, parts in self.ends().items():
             for p, end in parts.items():
@@ -278,7 +283,9 @@ class TableState:
         )
 
     def with_window(self, window: Window, notes: Notes) -> "TableState":
-        """Returns the state after ``window`` has been read, with its offsets and with ``notes``."""
+        """Returns the state after a run has read ``window``. The result contains the offsets of the window and the
+        entries of ``notes``.
+        """
         read = offsets_of(window)
         held = (self.held - notes.absent) | read
         gaps = (self.gaps | notes.gaps) - read
@@ -298,14 +305,18 @@ class TableState:
         )
 
     def committed(self, key: str, request: str) -> CommittedRun | None:
-        """Returns the commit of a run with this key and request; None if the table remembers no such commit."""
+        """Returns the entry of the committed run with the given ``key`` and ``request``; None if the state remembers no
+        such run.
+        """
         for r in reversed(self.runs):
             if key and (r.key, r.request) == (key, request):
                 return r
         return None
 
     def accept(self, run: str, reason: str) -> "TableState":
-        """Returns the state without the unmasked records that it remembers, because the run ``run`` accepts them."""
+        """Returns the state after the run ``run`` has accepted all unmasked records that the state remembers, for the
+        given ``reason``.
+        """
         if not self.unmasked:
             return self
         paths = tuple(dict.fromkeys(one.path for one in self.unmasked))
@@ -318,8 +329,8 @@ class TableState:
 
     @property
     def _format(self) -> int:
-        """The lowest format that describes this table correctly. Every version of this package that knows the format
-        can read the table.
+        """The lowest format number that describes this table correctly. Every version of this package that knows this
+        format can read the state.
         """
         if self.erased is not None:
             return FORMAT
@@ -366,7 +377,8 @@ class TableState:
 
     @classmethod
     def from_text(cls, text: str | None) -> "TableState | None":
-        """Returns the state in ``text``, a string from ``to_text``. Strings of other writers result in None.
+        """Returns the state in ``text``, a string that ``to_text`` has returned. For a string from another writer,
+        returns None.
 
         Raises:
             ValueError: The string is a state, but of a newer format, or damaged.
@@ -425,7 +437,7 @@ def _erased(data: dict[str, Any]) -> ErasedPersons:
 
 
 _REQUIRED = {"number", "attempt", "kind", "window", "held", "gaps", "runs"}
-"""The keys that states of the first format contain."""
+"""The keys that every state contains, even in the first format."""
 _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "window": Window.from_json,
     "held": OffsetSet.from_json,
@@ -445,6 +457,6 @@ _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "erased": _erased,
 }
 _READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
-"""Maps each key of a stored state to its reader. A key that an older version did not write gets its default, and
-unknown keys are ignored.
+"""Maps each key of a stored state to the function that reads its value. If an older version did not write a key, its
+default applies. Unknown keys are ignored.
 """

@@ -1,7 +1,7 @@
 """Derives table names from topic names. Each name can be converted back, and no name leads out of its folder.
 
-``orders`` stays ``orders``; ``shop.orders`` becomes ``shop_2eorders`` in a catalog. An escape is an underscore and the
-two hex digits of a byte. An underscore that could be read as the beginning of an escape is escaped itself.
+``orders`` stays ``orders``; ``shop.orders`` becomes ``shop_2eorders`` in a catalog. An escape consists of an underscore
+and the two hex digits of a byte. An underscore is itself escaped if it could be read as the beginning of an escape.
 """
 
 import re
@@ -13,14 +13,14 @@ from dagster_smt.model.caseless import caseless
 TOPIC = "{topic}"
 """The placeholder for the topic in a sink's path or table name."""
 PROGRESS = "_smt_progress"
-"""The name of the progress table of a sink with ``{topic}``. Its path is that of the table for a topic with this
-name.
+"""The name of the progress table of a sink with ``{topic}``. The progress table has the same path as the table for a
+topic with this name would have.
 """
 DELETIONS = "__deleted"
-"""The suffix in the name of the table that remembers the deletions of a table with keys."""
+"""The suffix in the name of a second table next to a table with keys. It remembers which keys were deleted."""
 MOST_CHARACTERS = 200
-"""The largest length of a table name. File names have at most 255 bytes, and further tables have the same name with a
-suffix.
+"""The largest length of a table name. File names have at most 255 bytes, and the names of some further tables consist
+of a table name and a suffix.
 """
 _ESCAPE = re.compile(rb"_([0-9a-f]{2})")
 _IN_CATALOG = re.compile(rb"[A-Za-z0-9_]")
@@ -56,7 +56,7 @@ def name_in_path(topic: str) -> str:
 
 
 def topic_of_name(name: str) -> str:
-    """Returns the topic for ``name``, a table name from ``name_in_catalog`` or ``name_in_path``."""
+    """Returns the topic for ``name``, a table name that ``name_in_catalog`` or ``name_in_path`` returned."""
     return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode()).decode(errors="surrogatepass")
 
 
@@ -77,8 +77,8 @@ def path_of_topic(template: str, topic: str) -> str:
 
 
 def template_problem(path: str, table: str) -> Problem | None:
-    """Returns the problem of a sink whose ``path`` or ``table`` contains ``{topic}``. Returns None if there is no
-    problem.
+    """Returns the problem of a sink whose ``path`` or ``table`` contains ``{topic}`` in a way that is not possible.
+    Returns None if there is no problem.
     """
     text = path or table
     if text.count(TOPIC) > 1:
@@ -95,8 +95,8 @@ def unfit_topics(topics: Iterable[str], known: Collection[str], *, keeps_deletio
 
     Args:
         topics: The output topics of the chain.
-        known: The topics that have a table.
-        keeps_deletions: True if each table has a table of deletions.
+        known: The topics that already have a table.
+        keeps_deletions: True if each table has a second table, which remembers deleted keys.
     """
     names: dict[str, set[str]] = {}
     for topic in {*topics, *known, PROGRESS}:

@@ -1,5 +1,5 @@
-"""The part of a table's state that concerns a takeover. Runs took the table over from a connector of Kafka Connect, or
-gave it back.
+"""Defines the part of a table's state that concerns takeovers. It states that runs took the table over from a connector
+of Kafka Connect, or gave it back.
 """
 
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from dagster_smt.model.windows.offsets import OffsetSet
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """The rows that a connector wrote, as a part of a table's state.
+    """The part of a table's state about the rows that a connector wrote.
 
-    These rows do not identify their records, so no run can replace them one by one.
+    These rows do not contain the coordinates of their records, so a run cannot replace single rows.
 
     Attributes:
         connector: The name of the connector.

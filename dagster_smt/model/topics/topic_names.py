@@ -1,4 +1,4 @@
-"""Checks the names of topics: whether Kafka accepts them, and whether records can be written to the topics."""
+"""Checks topic names: whether Kafka accepts a name, and whether records can be written to a topic of this name."""
 
 import re
 
@@ -22,14 +22,16 @@ def is_file_topic(name: str) -> bool:
 
 
 def takes_records(name: str, place: str) -> bool:
-    """Returns True if records can be written to the topic ``name``. ``place`` is the destination, as in ``Formats``."""
+    """Returns True if records can be written to the topic ``name``. ``place`` is the kind of destination, as in
+    ``Formats``.
+    """
     pattern, refused = names_of(place)
     return name not in refused and re.fullmatch(pattern, name) is not None
 
 
 def names_of(place: str) -> tuple[str, frozenset[str]]:
-    """Returns a pattern for the topics at ``place`` to which records can be written, and the exceptions. The pattern
-    means the same in Python and Java.
+    """Returns a regular expression for the names of topics to which records can be written, and the names that are
+    excluded. ``place`` is the kind of destination. The expression has the same meaning in Python and Java.
     """
     if place == "file_topics":
         return (_FILE_TOPIC.pattern, frozenset())

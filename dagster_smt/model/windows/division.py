@@ -1,4 +1,4 @@
-"""Divides a window among the time partitions for which the window was read."""
+"""Divides a window among the time partitions for which it was read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ class Division:
 
     Attributes:
         parts: The number of parts.
-        begins: Per topic-partition, pairs of an offset and the part that begins there, in order. Offsets before the
-            first pair belong to part 0.
+        begins: By topic-partition: pairs of an offset and the number of the part that begins at this offset, in order.
+            Offsets before the first pair belong to part 0.
     """
 
     parts: int = 1
     begins: Mapping[TopicPartition, Sequence[tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, window: Window) -> list[Window]:
-        """Returns, for each part, a window with the offsets of ``window`` that belong to the part."""
+        """Divides ``window``. Returns a window for each part, with the offsets that belong to this part."""
         whole = offsets_of(window)
         windows = []
         for number in range(self.parts):
@@ -31,7 +31,9 @@ class Division:
         return windows
 
     def _offsets(self, part: int) -> OffsetSet:
-        """Returns all offsets of the part ``part``, inside and outside of windows."""
+        """Returns all offsets that belong to the part with the number ``part``, whether or not a window contains
+        them.
+        """
         ranges = []
         for place, begins in self.begins.items():
             starts = [(0, 0), *begins]

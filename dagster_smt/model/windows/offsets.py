@@ -1,4 +1,6 @@
-"""Sets of offsets, as sorted ranges per topic-partition, with union, difference and intersection."""
+"""Sets of offsets, stored as sorted ranges for each topic-partition. They support union, difference and
+intersection.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ def topics_in(places: Iterable[TopicPartition]) -> set[str]:
 
 
 def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets that are in ``one`` or ``other``, as sorted intervals that do not touch."""
+    """Returns the offsets that are in ``one`` or ``other``, as sorted intervals with gaps between them."""
     merged: list[Interval] = []
     for start, end in sorted((*one, *other)):
         if start >= end:
@@ -45,8 +47,8 @@ def common(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 @dataclass(frozen=True, slots=True)
 class OffsetSet:
-    """A set of offsets of any number of topic-partitions. It consists of sorted intervals that do not touch and are not
-    empty.
+    """A set of offsets of any number of topic-partitions. It consists of sorted intervals that are not empty and have
+    gaps between them.
     """
 
     parts: Mapping[TopicPartition, Intervals] = field(default_factory=dict)
@@ -84,8 +86,8 @@ class OffsetSet:
                 yield Range(topic, partition, start, end)
 
     def coarse(self, most: int) -> "OffsetSet":
-        """Returns a set of at most ``most`` intervals, but at least one per topic-partition. The smallest holes between
-        intervals are filled.
+        """Returns a larger set with at most ``most`` intervals, but at least one for each topic-partition. The smallest
+        gaps between intervals are filled.
         """
         holes = []
         for place, intervals in self.parts.items():
@@ -131,7 +133,7 @@ def _offsets(items: Iterable[tuple[TopicPartition, Intervals]]) -> OffsetSet:
 
 
 def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
-    """Returns the set of the offsets in ``window``, which is a window or consists of ranges."""
+    """Returns the set of the offsets in ``window``, which is a window or an iterable of ranges."""
     intervals: dict[TopicPartition, list[Interval]] = {}
     for r in window.ranges if isinstance(window, Window) else window:
         intervals.setdefault((r.topic, r.partition), []).append((r.start, r.end))
@@ -139,7 +141,9 @@ def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
 
 
 def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Returns ``numbers``, which are per topic-partition, as ``{topic: {partition: number}}``, sorted."""
+    """Returns ``numbers``, which has one number for each topic-partition, as ``{topic: {partition: number}}``,
+    sorted.
+    """
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), number in sorted(numbers.items()):
         topics.setdefault(topic, {})[str(partition)] = number

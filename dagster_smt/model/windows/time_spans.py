@@ -1,4 +1,5 @@
-"""The time spans that runs by time have read from a topic-partition. A span includes the offset that the run reached.
+"""Remembers the time spans that runs have read from a topic-partition. Each span includes the offset up to which runs
+have read it.
 
 A record may be late: its timestamp may belong to a span that has already been read. The run of the next span has to
 read such a record. That run therefore begins at the offset where the previous run ended, not at the first record of its
@@ -11,13 +12,15 @@ from dataclasses import dataclass
 from dagster_smt.model.windows.offsets import TopicPartition
 
 EVER = 2**63 - 1
-"""The end of a time span that has no end. Its negative is the beginning of a time span that has no beginning."""
+"""The end of a time span without an end. The negative of this number is the beginning of a time span without a
+beginning.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A time span in milliseconds, from ``since`` (included) to ``until`` (excluded). Runs have read it up to the
-    offset ``end``.
+    """A time span in milliseconds, from ``since`` (included) to ``until`` (excluded). Runs have read the records of
+    this span up to the offset ``end``.
     """
 
     since: int
@@ -26,12 +29,12 @@ class Span:
 
 
 Spans = tuple[Span, ...]
-"""Time spans that are sorted and do not touch."""
+"""Time spans that are sorted and have gaps between them."""
 
 
 def with_span(spans: Spans, new: Span) -> Spans:
-    """Returns ``spans`` with the span ``new``, which may touch or overlap the others. The joined span has the end
-    offset of the later span.
+    """Returns ``spans`` with the span ``new`` added. If ``new`` touches or overlaps other spans, they are joined. The
+    joined span gets the end offset of the span that is later in time.
     """
     merged: list[Span] = []
     for span in sorted((*spans, new)):
@@ -43,7 +46,7 @@ def with_span(spans: Spans, new: Span) -> Spans:
 
 
 def _joined(one: Span, other: Span, new: Span) -> Span:
-    if one.until == other.until:  # the last span was read again: its new end offset applies
+    if one.until == other.until:  # the last span has been read again, so its new end offset applies
         end = new.end
     else:
         end = max(one, other, key=lambda span: span.until).end
@@ -51,7 +54,9 @@ def _joined(one: Span, other: Span, new: Span) -> Span:
 
 
 def reached(spans: Spans, since: int) -> int | None:
-    """Returns the end offset of the span that ends at ``since``. If no run has read that time, returns None."""
+    """Returns the end offset of the span that ends at the time ``since``, or that contains this time. Returns None if
+    no run has read that time.
+    """
     ends = []
     for span in spans:
         if span.since < since <= span.until:

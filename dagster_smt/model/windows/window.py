@@ -1,4 +1,4 @@
-"""Windows, which are bounded ranges of offsets. A window is fixed before a run reads anything."""
+"""Defines windows, which are bounded ranges of offsets. The window of a run is fixed before the run reads anything."""
 
 import hashlib
 import json
@@ -42,7 +42,9 @@ def topics_of(items: Iterable[_OfTopic]) -> set[str]:
 
 
 def ends_of(ranges: Iterable[Range]) -> dict[tuple[str, int], int]:
-    """Returns the end of each topic-partition in ``ranges``, which contain one range per topic-partition."""
+    """Maps each topic-partition in ``ranges`` to the end of its range. ``ranges`` contains one range per
+    topic-partition.
+    """
     return {r.place: r.end for r in ranges}
 
 
@@ -52,7 +54,7 @@ def number_of_records(ranges: Iterable[Range]) -> int:
 
 
 def not_empty(ranges: Iterable[Range]) -> list[Range]:
-    """Returns those of ``ranges`` that contain offsets."""
+    """Returns the ranges in ``ranges`` that contain at least one offset."""
     return [r for r in ranges if r.records]
 
 
@@ -63,9 +65,9 @@ def range_texts(ranges: Iterable[Range]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Bounded ranges of offsets. A topic-partition may have one or several ranges.
+    """The bounded ranges of offsets that a run reads. A topic-partition may have one or several ranges.
 
-    A window's id depends on offsets only, not on a chain.
+    The id of a window depends only on its offsets, not on a chain.
     """
 
     ranges: tuple[Range, ...] = ()

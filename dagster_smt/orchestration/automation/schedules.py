@@ -10,7 +10,7 @@ from dagster_smt.orchestration.automation.sensors import SENSOR_TAG, range_tags
 from dagster_smt.orchestration.definitions.op_names import main_spec, op_name
 from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 
-Schedule = dg.ScheduleDefinition | Any  # a partitioned job's schedule has its own class, which is not public
+Schedule = dg.ScheduleDefinition | Any  # the schedule of a partitioned job has a class that is not public
 
 
 def build_smt_schedule(
@@ -33,7 +33,7 @@ def build_smt_schedule(
         cron_schedule: The cron expression.
         name: The name of the schedule; by default the name is derived from the asset.
         execution_timezone: The time zone of ``cron_schedule``; by default the zone of the time partitions, or UTC.
-        default_status: As in ``dg.ScheduleDefinition``.
+        default_status: The status of the schedule before a user changes it, as in ``dg.ScheduleDefinition``.
     """
     name = name or f"{op_name(main_spec(asset).key)}_schedule"
     partitions = asset.partitions_def
@@ -64,7 +64,7 @@ def _windows_of(partitions: OF_TIME) -> dg.TimeWindowPartitionsDefinition:
 
 def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None) -> Any:
     windows = _windows_of(partitions)
-    # this definition calculates ticks: each of its windows is the time between two ticks of the schedule
+    # this definition serves to calculate ticks: each of its windows is the time between two ticks of the schedule
     between_ticks = dg.TimeWindowPartitionsDefinition(
         start=windows.start, fmt="%Y-%m-%d-%H:%M", cron_schedule=cron, timezone=zone
     )
@@ -87,9 +87,9 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
 
 
 def _ended_since(windows: dg.TimeWindowPartitionsDefinition, tick: datetime) -> list[str]:
-    """Returns the keys of the partitions in ``windows`` that have ended since ``tick``.
+    """Returns the keys of the partitions in ``windows`` that have ended since ``tick``, the time of the last tick.
 
-    The partition that ended last is always included, because the run at its own tick may have failed.
+    The partition that ended last is always included, because its run may have failed at an earlier tick.
     """
     keys = list(windows.get_partition_keys())
     ended = []

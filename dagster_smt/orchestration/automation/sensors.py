@@ -1,8 +1,8 @@
 """Builds sensors for new topics and for unread records. These sensors need no Spark and read no payloads.
 
-One sensor turns new topics into partitions and requests their runs. The other sensor requests a run if topics hold
-unread records. A sensor reads only Dagster's storage: the partitions, and the metadata of tables. The cursor contains
-only the topics that have been reported missing, so a lost cursor does no harm.
+One sensor turns new topics into partitions, and requests runs for them. The other sensor requests a run if topics
+contain unread records. What a sensor knows about earlier runs comes from Dagster's storage: the partitions, and the
+metadata of tables. The cursor only serves to report each missing topic once, so a lost cursor does no harm.
 """
 
 import time
@@ -34,7 +34,7 @@ _UNFINISHED = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-_MOST_NAMES = 20  # topics in a message
+_MOST_NAMES = 20  # the largest number of topics in a message
 _PAGE = 500
 
 
@@ -73,8 +73,8 @@ def build_new_topic_sensor(
 
     Args:
         asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.
-        table: The asset's topic table, with a pattern. A topic table for the topics to which another asset's routers
-            write is also possible.
+        table: The asset's topic table, which must have a topic pattern. It may also be a topic table for the topics to
+            which the routers of another asset write.
         name: The name of the sensor.
         exclude: A regular expression for topics to leave out although they match the pattern.
         request_runs: If False, the sensor only adds partitions. ``AutomationCondition.on_missing()`` can launch them.
@@ -91,7 +91,7 @@ def build_new_topic_sensor(
     """
     partitions = _partitions_to_add_to(asset, table, name)
     for expression in (table.pattern, exclude):
-        matching(expression, [""])  # reports a wrong expression at definition time
+        matching(expression, [""])  # raises an error for a wrong expression when the sensor is defined
     limits = (request_runs, max_new_per_tick, max_topics, on_vanished)
     spec = _NewTopics(name, table, exclude, main_spec(asset).key, partitions, *limits)
     return dg.SensorDefinition(
@@ -145,7 +145,9 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
 def _added(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Iterable[str]
 ) -> list[str]:
-    """Returns the partition keys of the topics in ``live`` that are not in ``known`` and that this tick adds."""
+    """Returns the partition keys that this tick adds: those of topics in ``live`` without a partition in ``known``. The
+    options ``max_topics`` and ``max_new_per_tick`` limit their number.
+    """
     partitions = set(known)
     new = []
     for key in map(topic_to_partition_key, live):
@@ -163,9 +165,9 @@ def _added(
 def _unmaterialized(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Collection[str]
 ) -> list[str]:
-    """Returns the keys in ``known`` that no run has materialized yet.
+    """Returns the keys in ``known`` whose topic is in ``live`` and which no run has materialized yet.
 
-    While a run of this sensor is in progress, the list is empty.
+    While a run that this sensor requested is in progress, the result is empty.
     """
     if _under_way(context, spec.name):
         return []
@@ -190,9 +192,10 @@ def _known_keys(context: dg.SensorEvaluationContext, partitions: dg.DynamicParti
 
 
 def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]:
-    """Yields the keys in ``chosen`` as groups of keys that are neighbours in ``order``.
+    """Yields the keys in ``chosen`` in groups. The keys of a group follow each other in ``order``.
 
-    Each group becomes one run over a range. Dagster orders a range of dynamic partitions by insertion.
+    Each group becomes one run over a range of partitions. In Dagster, the order of dynamic partitions is the order in
+    which they were added.
     """
     span: list[str] = []
     for key in order:
@@ -206,9 +209,10 @@ def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]
 
 
 def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]) -> dg.RunRequest:
-    """Returns the request of a single run for ``keys``, which are neighbouring partitions.
+    """Returns the request for a single run of the partitions ``keys``, which follow each other.
 
-    The run key contains the ids of the topics, so a topic that has been created again gets another run.
+    The run key contains the ids of the topics in ``identities``. A topic that has been deleted and created again
+    therefore gets another run.
     """
     topics = map(partition_key_to_topic, keys)
     topic_identities = []
@@ -225,14 +229,14 @@ def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str
 
 
 def range_tags(keys: Sequence[str]) -> dict[str, str]:
-    """Returns the tags that make one run cover the partitions from the first to the last of ``keys``."""
+    """Returns tags for a run that covers all partitions from the first to the last of ``keys``."""
     return dict(zip(_RANGE, (keys[0], keys[-1]), strict=True))
 
 
 def _report_vanished(context: dg.SensorEvaluationContext, spec: _NewTopics, gone: Sequence[str]) -> str:
     """Logs a warning for the topics in ``gone``, which have vanished, and returns the next cursor.
 
-    The cursor remembers the topics, so each topic is reported only once.
+    The cursor identifies the vanished topics, so that each of them is reported only once.
     """
     cursor = digest(gone) if gone else "none"  # Dagster does not accept an empty cursor
     if gone and context.cursor != cursor:
@@ -260,7 +264,7 @@ class _Behind:
 
     @property
     def least(self) -> str:
-        """Returns a phrase with the smallest number of records or bytes that starts a run."""
+        """A phrase with the smallest number of records or bytes that starts a run."""
         parts = ((self.min_records, "record"), (self.min_bytes, "byte"))
         texts = []
         for number, unit in parts:
@@ -269,16 +273,17 @@ class _Behind:
         return " or ".join(texts)
 
     def turn(self, seconds: float) -> list[str]:
-        """Returns a part of the run key that changes every ``max_age_seconds``, where ``seconds`` is the current time.
+        """Returns a part of the run key that changes every ``max_age_seconds``. ``seconds`` is the current time.
 
-        Dagster runs a run key only once. With a new key, a failed run is requested again even without new records.
+        Dagster starts only one run for each run key. With a new key, a failed run is requested again even if there are
+        no new records.
         """
         if self.max_age_seconds is None or seconds < self.max_age_seconds:
             return []
         return [f"turn {seconds // max(1.0, self.max_age_seconds):.0f}"]
 
     def enough(self, late: Sequence[Range], stored: Sequence[Range]) -> bool:
-        """Returns True if the unread ranges are large enough to start a run.
+        """Returns True if the unread ranges contain enough records or bytes to start a run.
 
         Args:
             late: The unread ranges.
@@ -324,9 +329,9 @@ def build_lag_sensor(
         min_records: The smallest number of unread offsets that starts a run; by default 1, unless ``min_bytes`` is set.
         min_bytes: The smallest number of unread bytes that starts a run, estimated from the mean size of the topic's
             stored records. This limit requires file topics, because a broker does not report the size of its topics.
-        max_age_seconds: If the last report of a run is older than this, the sensor also starts a run for fewer records
-            than ``min_records``. After a failed run, the sensor starts another run after the same number of seconds.
-            Without this limit, a failed run is requested again only when there are new records.
+        max_age_seconds: The age of the last report at which the sensor also starts a run for fewer records than
+            ``min_records``. After a failed run, the sensor starts another run when this number of seconds has passed.
+            Without this limit, it requests a failed run again only when there are new records.
         minimum_interval_seconds: As in ``dg.sensor``.
         default_status: As in ``dg.sensor``.
 
@@ -389,7 +394,8 @@ def _unread(
 ) -> tuple[list[Range], list[Range]]:
     """Returns two lists of ranges: the unread offsets, and all offsets of the topics.
 
-    An offset is unread if it is not before the end in ``ends``, which the table reported for its topic-partition.
+    ``ends`` contains the end offset of each topic-partition that the table last reported. The offsets from this end on
+    are unread.
     """
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
@@ -402,7 +408,8 @@ def _unread(
     late, stored = [], source.ranges(topics)
     for r in stored:
         end = ends.get(r.topic, {}).get(str(r.partition), 0)
-        # the reported end is beyond the topic's end, so the topic has been created again
+        # if the reported end is beyond the end of the topic, the topic has been created again, and all its offsets are
+        # unread
         start = r.start if end > r.end else max(r.start, end)
         if start < r.end:
             late.append(replace(r, start=start))
@@ -410,7 +417,9 @@ def _unread(
 
 
 def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
-    """Returns the end offsets by topic that the table of ``spec`` last reported, and the time of that report."""
+    """Returns the end offsets, by topic, that the table of ``spec`` last reported, and the time of the newest
+    report.
+    """
     end_offsets: dict[str, Any] = {}
     records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)
     for record in records:

@@ -45,7 +45,9 @@ from dagster_smt.tables.sink_options import TableSink
 ERASURES = "erasures"
 """The last part of the asset key of an erasure asset, which erases people from a table."""
 KIND_PREFIX = "dagster/kind/"
-"""The prefix of the tags in which Dagster stores the kinds of an asset. Topics get kinds of their own."""
+"""The prefix of the tags in which Dagster stores the kinds of an asset. These tags are not copied from tables to
+topics, which have their own kinds.
+"""
 
 
 class NewTopicSensorModel(dg.Model):
@@ -78,7 +80,7 @@ class LagSensorModel(dg.Model):
 
 
 class SparkModel(dg.Model):
-    """A Spark session of this component. Components with equal settings share the session."""
+    """The settings of a Spark session for this component. Components with equal settings share the session."""
 
     conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, as flat names.")
     remote: str | None = Field(default=None, description="Address of a Spark Connect server: sc://host:15002.")
@@ -86,9 +88,9 @@ class SparkModel(dg.Model):
 
 @cache
 def _session(text: str) -> SparkSessionResource:
-    """Returns the session resource that ``text``, a ``SparkModel`` as JSON, describes.
+    """Returns the session resource that ``text`` describes, a ``SparkModel`` as JSON.
 
-    Equal models get the same object, because Dagster merges equal objects.
+    Equal models result in the same object, because Dagster only merges a resource with itself.
     """
     model = SparkModel.model_validate_json(text)
     return SparkSessionResource(conf=model.conf, remote=model.remote)
@@ -208,10 +210,11 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         return spec
 
     def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
-        """Returns the spec of a topic, with the group, owners, tags and key prefix of the asset's ``translation``.
+        """Returns the spec of a topic: ``spec`` with the group, owners, tags and key prefix that ``translation`` gives
+        to the asset.
 
-        The other attributes of ``translation`` apply only to the table. The method does not change the spec of a topic
-        that another component observes.
+        All other attributes of ``translation`` apply only to the table. If another component observes the topic, the
+        method returns ``spec`` unchanged.
         """
         if self.translation is None or not self.observe_topics:
             return spec
@@ -233,7 +236,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         )
 
     def build_defs(self, context: dg.ComponentLoadContext | None) -> dg.Definitions:
-        """Returns the asset, its topics, its jobs, its schedule and its sensors."""
+        """Returns the asset with its topics, jobs, schedules and sensors."""
         translator = _OfComponent(self)
         asset = self._asset(translator)
         name = asset.op.name
@@ -241,7 +244,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         if self.schedule:
             schedules.append(build_smt_schedule(asset, self.schedule, execution_timezone=self.execution_timezone))
         others: Sequence[SmtChainComponent] = ()
-        if context is not None:  # a component that is created in Python belongs to no project
+        if context is not None:  # a component that is created in Python does not belong to a project
             others = context.component_tree.get_all_components(SmtChainComponent)
         self.check_sink(others)
         topics = self._topics(asset, translator, others)
@@ -274,7 +277,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     def _topics(
         self, asset: dg.AssetsDefinition, translator: "_OfComponent", others: Sequence["SmtChainComponent"]
     ) -> list[dg.AssetsDefinition]:
-        """Returns the observable assets of the topics that no other component observes."""
+        """Returns the observable assets of the topics in the component's table. Topics that another component observes
+        are left out.
+        """
         if not self.observe_topics:
             return []
         elsewhere = set()
@@ -286,8 +291,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         return [build_topic_assets(self.table, name=name, translator=translator, without=elsewhere)]
 
     def check_sink(self, others: Sequence["SmtChainComponent"]) -> None:
-        """Raises an error if one of the components in ``others`` writes to the same table. Without this check, the
-        first run would fail with SMT524.
+        """Raises an error if another component in ``others`` writes to the same table. Without this check, only the
+        first run would report the problem (SMT524).
 
         Raises:
             ConfigError: SMT037, with the names of both components.
@@ -303,7 +308,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             raise ConfigError(two_writers(second.to_user_string(), self.sink.place, first))
 
     def check_session(self, others: Sequence["SmtChainComponent"]) -> None:
-        """Raises an error if a component in ``others`` defines a different session under the same resource key.
+        """Raises an error if another component in ``others`` uses the same resource key for a session with different
+        settings.
 
         A process can have only one session.
 
@@ -333,7 +339,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         return [schedule]
 
     def _checks(self) -> SmtChecks:
-        """Returns the checks. If the component has a maintenance job, runs also report small files."""
+        """Returns the checks of the table. If the component has a maintenance job, they include the check for small
+        files.
+        """
         if self.maintenance is None or self.checks.max_small_files is not None:
             return self.checks
         return replace(self.checks, max_small_files=DEFAULT_SMALL_FILES)
@@ -380,8 +388,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
 
 class _OfComponent(SmtTranslator):
-    """The translator of a component. The translator creates the asset's spec first, because the specs of topics depend
-    on it.
+    """The translator of a component. It must create the spec of the asset before the specs of the topics, which depend
+    on the data of the asset.
     """
 
     def __init__(self, component: SmtChainComponent, data: SmtAssetData | None = None):

@@ -1,8 +1,8 @@
 """Derives the models of ``defs.yaml`` from dataclasses, and converts the data of a model back into its dataclass.
 
-An option of a source, a sink or the checks is declared once: as a field of its dataclass, with a line under
-``Attributes:`` in the docstring. ``model_of`` takes the type, the default and the description from there, so a new
-option needs no code here. A type that YAML cannot express has an entry in a table of ``ConfigSpelling``.
+An option of a source, a sink or the checks is declared only in its dataclass: as a field, with a line under
+``Attributes:`` in the docstring. ``model_of`` takes the type, the default and the description from the dataclass, so a
+new option needs no code in this module. Types that YAML cannot express have an entry in a table of ``ConfigSpelling``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,10 +54,11 @@ def model_of(
     Args:
         cls: The dataclass. The first paragraph of its docstring describes the model.
         spellings: The types that YAML spells differently.
-        inline: Dataclasses whose fields become fields of the model itself, instead of the field that holds such a
-            dataclass.
+        inline: Dataclasses that are the type of a field. Their own fields become fields of the model, in place of that
+            field.
         examples: Examples for fields, by the class that declares the field or by a subclass.
-        own: Fields that are not in the dataclass, or that differ from it. Each is a type and a ``pydantic.Field``.
+        own: Fields that are not in the dataclass, or that have a different declaration there. Each is a pair of a type
+            and a ``pydantic.Field``.
     """
     definitions = {**_definitions(cls, spellings, inline, examples or {}), **(own or {})}
     # mypy does not know the signature of create_model with fields as a dictionary
@@ -67,7 +68,7 @@ def model_of(
 
 
 def choice_of(name: str, doc: str, options: Mapping[str, tuple[Any, str, list[Any] | None]]) -> type[dg.Model]:
-    """Returns a model with one field per option, all of which may be missing.
+    """Returns a model with one field for each option. All of these fields are optional.
 
     Args:
         name: The name of the model.
@@ -94,10 +95,10 @@ def instance_of(
     Args:
         cls: The dataclass.
         data: The dumped model.
-        spellings: As in ``model_of``.
+        spellings: The types that YAML spells differently, as in ``model_of``.
         folder: The folder of ``defs.yaml``.
         place: The location of the data, for messages.
-        inline: As in ``model_of``.
+        inline: The dataclasses whose fields are fields of the model, as in ``model_of``.
 
     Raises:
         ConfigError: A value is wrong.
@@ -119,7 +120,7 @@ def instance_of(
 def _definitions(
     cls: type, spellings: Spellings, inline: Sequence[type], examples: Examples
 ) -> dict[str, tuple[Any, Any]]:
-    """Returns the fields that ``spellings`` describe, in the form that ``pydantic.create_model`` accepts."""
+    """Returns the fields of the model for ``cls``, in the form that ``pydantic.create_model`` accepts."""
     hints, docs = get_type_hints(cls), attribute_docs(cls)
     shown: dict[str, list[Any]] = {}
     for base in reversed(cls.__mro__):
@@ -158,7 +159,7 @@ def _written(default: Any, spelling: ConfigSpelling | None) -> Any:
 def _spelling(hint: Any, spellings: Spellings) -> ConfigSpelling | None:
     """Returns the entry of ``spellings`` for the type ``hint``; None if there is no entry.
 
-    For a union, returns the entry of its only member that has one.
+    If ``hint`` is a union and only one member has an entry, returns this entry.
     """
     parts = get_args(hint) if _is_union(hint) else (hint,)
     for part in parts:
@@ -172,9 +173,9 @@ def _is_union(hint: Any) -> bool:
 
 
 def _model_type(hint: Any, spellings: Spellings) -> Any:
-    """Returns the type of the model field for a dataclass field of type ``hint``.
+    """Returns the type of the model field that corresponds to a dataclass field of the type ``hint``.
 
-    Paths become strings, and collections become YAML's collections.
+    A path becomes a string, and a collection becomes the corresponding collection of YAML.
     """
     spelling = _spelling(hint, spellings)
     if _is_union(hint):

@@ -1,5 +1,5 @@
-"""The scaffolder behind ``dg scaffold defs dagster_smt.SmtChainComponent``, which writes a component that loads and
-runs at once.
+"""Implements the scaffolder of ``dg scaffold defs dagster_smt.SmtChainComponent``. It writes a component that loads and
+runs without further changes.
 """
 
 from contextlib import suppress
@@ -66,7 +66,7 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
         try:
             connector, written = _written(params, target)
         except (SmtError, OSError) as error:
-            with suppress(OSError):  # dg has created the folder, and would not accept an existing one
+            with suppress(OSError):  # dg has created the folder, and would reject it at the next attempt
                 target.rmdir()
             if isinstance(error, OSError):
                 text = visible(f"{error.filename}: {error.strerror}")
@@ -83,9 +83,10 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
 
 
 def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, ConnectorComponent]:
-    """Reads the connector that ``params`` name, and returns the connector and the files of its component.
+    """Reads the connector that ``params`` name, and writes its component into ``target``. Returns the connector and the
+    component.
 
-    The function also writes the records of the example into ``target``.
+    Also writes the records of the example into ``target``.
 
     Raises:
         SmtError: The connector does not exist or cannot be read.
@@ -98,14 +99,14 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
     place = KafkaTopics(servers) if servers else FileTopics(target / _FILES["files"])
     look = Look(place, params.sample) if params.sample else None
     written = written_component(connector, source, look=look)
-    if not written.attributes:  # a user who scaffolds a component for a connector that could stay wants a table
+    if not written.attributes:  # the connector could stay in use; a user who scaffolds a component for it wants a table
         written = written_component(connector, source, look=look, into="table")
     return connector, written
 
 
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
-    """Returns the error for ``connector``, which has unsupported parts. The files have been written, but the exit code
-    is 1.
+    """Returns the error that parts of ``connector`` are not supported. The files in ``written`` have been written, but
+    the exit code is 1.
     """
     undone = []
     for option in written.options:

@@ -1,4 +1,6 @@
-"""Topics that several components read: one of the components observes each topic, since an asset exists once."""
+"""Determines which component observes a topic that several components read. Only one of them may, because an asset must
+be defined once.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,14 +12,14 @@ from dagster_smt.tables.topic_table import TopicTable
 
 
 class ReadsTopics(Protocol):
-    """The part of a component that says which topics it reads and observes."""
+    """The part of a component that determines which topics it reads and observes."""
 
     asset_key: dg.AssetKey
     table: TopicTable
     observe_topics: bool
 
     def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
-        """Returns the spec of a topic."""
+        """Returns the spec of a topic, given the default ``spec``."""
         ...
 
 

@@ -1,5 +1,5 @@
-"""Models of topics, sinks and partitions in ``defs.yaml``. The functions convert models into plain data, and plain data
-into the package's own classes.
+"""Declares the models of topics, sinks and partitions in ``defs.yaml``. Functions convert these models into plain data,
+and the plain data into the classes of this package.
 
 The models have the options of the dataclasses, and ``dg utils inspect-component`` shows their descriptions. Values may
 be templates (``{{ env('NAME') }}``). For a secret, use a reference, ``${env:NAME}``, which is resolved when a client is
@@ -77,7 +77,9 @@ def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def _names_of(cls: Callable[..., Any]) -> ConfigSpelling:
-    """Returns the spelling for ``cls``, a class of column names. ``defs.yaml`` spells its values as a list of names."""
+    """Returns the spelling for ``cls``, a class that contains column names. ``defs.yaml`` spells an object of this
+    class as a list of names.
+    """
     return ConfigSpelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
 
 
@@ -100,7 +102,7 @@ SPELLINGS: Spellings = {
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
     ValidityColumns: _names_of(ValidityColumns),
 }
-"""Maps types of options to their spelling in ``defs.yaml``, where this spelling differs from the dataclass."""
+"""Maps the types of some options to their spelling in ``defs.yaml``, if it differs from the dataclass."""
 SINKS: Mapping[str, type[Sink]] = {
     "delta": DeltaSink,
     "iceberg": IcebergSink,
@@ -299,7 +301,8 @@ def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
 
 
 def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
-    """Returns the topic table that a ``TopicTableModel`` describes. Paths of schema files are relative to the folder.
+    """Returns the topic table that ``data``, a dumped ``TopicTableModel``, describes. Paths of schema files are
+    relative to ``folder``.
 
     Raises:
         ConfigError: SMT040, there is no source, or an option repeats the statement; or all problems of the options.
@@ -333,7 +336,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
 
 
 def _refuse_repetitions(data: Mapping[str, Any]) -> None:
-    """Raises an error if ``data`` has a statement and also sets an option that belongs in the statement.
+    """Raises an error if ``data`` contains a statement, and also sets an option that the statement could contain.
 
     Raises:
         ConfigError: SMT040, for each of these options.
@@ -355,7 +358,7 @@ def _default(field: Any) -> Any:
 
 
 _NOT_IN_STATEMENTS = ("statement", "source", "on_data_loss", "group", "start", "key")
-"""Options that may be set next to a statement, because a statement cannot or need not contain them."""
+"""Options that may be set in addition to a statement, because a statement cannot or need not contain them."""
 _START = "earliest"
 
 
@@ -389,8 +392,8 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 def chain_of(value: Any, folder: Path) -> Any:
     """Returns the chain in ``value``: a file next to ``defs.yaml``, connector properties, or stages.
 
-    Only the component knows the jars of foreign classes. If unknown classes are the only problem, the function
-    therefore returns the chain unparsed.
+    If unknown classes are the only problem of the chain, returns the chain unparsed. They may be foreign classes, and
+    only the component knows their jars.
     """
     if isinstance(value, str):
         return folder / value
@@ -467,8 +470,8 @@ def erasure_of(data: Mapping[str, Any] | None) -> SmtErasure | None:
 
 
 def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
-    """Returns a resolver that renders the templates of ``model``, and then converts the model into plain data with
-    ``make``.
+    """Returns a resolver that renders the templates of ``model``, and then calls ``make`` to convert the model into
+    plain data.
     """
 
     def resolve(context: dg.ResolutionContext, value: Any) -> Any:

@@ -1,5 +1,5 @@
-"""``SmtTopicCollectionComponent``, which turns every topic of a cluster or folder into an asset with the columns of its
-records.
+"""Implements ``SmtTopicCollectionComponent``. The component turns every topic of a cluster or folder into an asset with
+the columns of its records.
 """
 
 import json
@@ -68,7 +68,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
     def _schema(self, topic: str) -> dict[str, Any] | None:
         """Returns the columns of ``topic`` as JSON; None if the records of the topic cannot be read.
 
-        With None, a topic that cannot be read does not prevent the component from listing the other topics.
+        Because the result is None instead of an error, the component can still list the other topics.
         """
         try:
             schema = self._topic_schema(topic)
@@ -77,7 +77,8 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
             else:
                 data = None
             if data is not None:
-                schema_from_json(data)  # rejects names that no schema can have, as loading the state would do later
+                # raises an error for names that no schema can have, as loading the state would do later
+                schema_from_json(data)
         except (SmtError, ValueError, RecursionError) as error:
             if isinstance(error, SmtError):
                 reason = str(error.problems[0].code)
@@ -123,8 +124,8 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 
 def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
-    """Returns the format ``form`` with the columns in ``data``. Without known columns, the format leaves the records,
-    including arrays, unchanged.
+    """Returns the format ``form`` with the columns in ``data``. If ``data`` is None, the columns are unknown, and the
+    result reads the records without columns and leaves arrays unchanged.
     """
     if data is None:
         if form.arrays_as_rows:

@@ -49,9 +49,10 @@ def build_smt_asset(
 ) -> dg.AssetsDefinition:
     """Builds an asset that applies a chain to the new records of a topic table.
 
-    The asset has its schema, lineage and chain as metadata before any run. Each run adds counts, the ledger, the schema
-    diff, offsets and dead letters, and a result for each check. A run without new records observes the asset and does
-    not materialize it. The run config may override the window, ``errors.tolerance`` and, if permitted, the chain.
+    The metadata of the asset contains its schema, lineage and chain before any run. Each run adds counts, the ledger,
+    the schema differences, offsets and dead letters, and a result for each check. A run without new records observes
+    the asset instead of materializing it. The run config may override the window, ``errors.tolerance`` and, if
+    permitted, the chain.
 
     Example:
         .. code-block:: python
@@ -71,8 +72,8 @@ def build_smt_asset(
         backfill_policy: By default, one run handles all partitions of a backfill. With partitions by topic and time,
             each partition gets its own run.
         pool: The Dagster pool; by default a pool per asset, because a table has one writer.
-        retry_policy: A retry is safe: it reads the same window. Wrong configurations and rejected records are never
-            retried.
+        retry_policy: When Dagster retries the step. A retry is safe, because it reads the same window. Wrong
+            configurations and rejected records are never retried.
         translator: Customises the asset spec.
         op_tags: As in ``dg.asset``.
         former: Deprecated: the fields of the table as keyword arguments.
@@ -120,8 +121,8 @@ def build_smt_assets(
     """Builds an asset for each table, all in one op with one step and one Spark session. Any subset of the tables can
     be selected.
 
-    The tables run one after the other. If a table fails, the next tables still run, and the step fails at its end. Each
-    table has its part of the run config, under the name that ``table_name`` returns.
+    The tables run one after the other. If a table fails, the next tables still run, and the step fails at its end. The
+    run config has a part for each table, under the name that ``table_name`` returns.
 
     Args:
         name: The name of the op.
@@ -175,7 +176,9 @@ def _config_schema(table: PlannedAsset) -> dict[str, dg.Field]:
 def _run_selected(
     context: dg.AssetExecutionContext, name: str, tables: Mapping[str, PlannedAsset], spark: object
 ) -> Events:
-    """Runs the selected ``tables`` one after the other. The errors of all tables are raised at the end."""
+    """Runs the selected ``tables`` one after the other. After the last table, raises the errors of all tables
+    together.
+    """
     config = context.op_execution_context.op_config
     runs = []
     for part, table in tables.items():
@@ -186,7 +189,7 @@ def _run_selected(
 
 
 def two_writers(name: str, place: str, other: dg.AssetKey) -> Problem:
-    """Returns the problem of the asset ``name``, which has the same sink as the asset ``other``."""
+    """Returns the problem that the asset ``name`` has the same sink ``place`` as the asset ``other``."""
     statement = f"writes to {place}, as {other.to_user_string()} does"
     return Problem("SMT037", name, statement, "a table has one chain that writes it: give each asset a sink of its own")
 
@@ -213,4 +216,4 @@ def _backfill(policy: dg.BackfillPolicy | None, table: PlannedAsset) -> dg.Backf
 
 
 table_name = op_name
-"""Returns the name of a table's part in the run config of ``build_smt_assets``."""
+"""Returns the name under which the run config of ``build_smt_assets`` contains the part for a table."""

@@ -1,4 +1,6 @@
-"""Dead letters in Dagster: an asset that shows dead letters, and a job that runs failed records again."""
+"""Presents dead letters in Dagster: builds an asset that shows dead letters, and a job that runs failed records
+again.
+"""
 
 from typing import Any
 
@@ -11,8 +13,8 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Builds an asset that shows the dead letters of a table. A run of the table materializes this asset if it
-    publishes dead letters.
+    """Builds an asset that shows the dead letters of a table. Each run of the table that publishes dead letters
+    materializes this asset.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns and that has dead letters.
@@ -35,10 +37,10 @@ def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     """Builds a job that runs the failed records of a table again, with the current chain.
 
-    The job reads, from their topics, exactly those records that failed in their last run, and adds their rows to the
-    table. A record that fails again keeps its dead letter. A second launch then has nothing to do. For an asset with a
-    partition per topic, launch the job without a partition: the job runs the failed records of all topics, or of the
-    topics in ``window.topics``.
+    The job reads exactly those records from their topics that failed when they were last read, and adds their rows to
+    the table. A record that fails again keeps its dead letter. If no record fails again, a second launch has nothing to
+    do. For an asset with a partition per topic, launch the job without a partition: the job runs the failed records of
+    all topics, or of the topics in ``window.topics``.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns and that has dead letters, or an asset that
@@ -57,7 +59,7 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
 
 
 def _specs_with_letters(asset: dg.AssetsDefinition) -> list[dg.AssetSpec]:
-    """Returns the specs of the tables of ``asset`` that have dead letters. At least one table must have dead
+    """Returns the specs of those tables of ``asset`` that have dead letters. Raises an error if no table has dead
     letters.
     """
     specs = [spec for spec in asset.specs if DEAD_LETTER_PLACE in spec.metadata]

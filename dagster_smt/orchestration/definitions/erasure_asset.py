@@ -1,5 +1,5 @@
-"""Builds the erasure asset, which erases people by their ids. Each launch produces a record of the rows that were
-erased and of the proof.
+"""Builds the erasure asset, which erases people by their ids. Each launch records which rows were erased, and the proof
+that nothing is left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,12 +77,8 @@ def build_erasure_asset(
     group_name: str | None = None,
     pool: str | None = None,
 ) -> dg.AssetsDefinition:
-    """Builds an asset that erases people from the tables of the given assets, from their dead letters and from their
-    topics.
-
-    Each launch materializes the asset with a record of the erasure: what has been done in each table and topic, and
-    what the residue scan has read and proven. The check ``no_residue`` passes if no value is left. Neither the record
-    nor a log names a person.
+    """Builds an asset that erases people from the tables of ``assets``, from the dead letters of these tables, and from
+    their topics.
 
     Example:
         .. code-block:: python
@@ -174,7 +170,7 @@ def not_erasable(table: PlannedAsset) -> Iterator[Problem]:
 
 
 def subject_source(config: Mapping[str, Any]) -> SubjectSource:
-    """Returns the location of the ids of people, as ``config``, a run config, names it.
+    """Returns the source of people's ids that ``config``, a run config, names.
 
     Raises:
         ConfigError: SMT757, the run config names no location, or several.
@@ -230,9 +226,9 @@ def _written(
 
 
 def record_problems(report: ErasureReport, records: Path | str | None) -> tuple[Problem, ...]:
-    """Writes the record of an erasure into the folder ``records``, and returns the problems that writing caused.
+    """Writes the record of an erasure into the folder ``records``. Returns the problems with writing it.
 
-    Without a folder, the function writes nothing and returns no problem.
+    If ``records`` is None, writes nothing and returns no problem.
     """
     from dagster_smt.run.spark_failures import coded_failures  # loads PySpark
 
@@ -287,8 +283,8 @@ def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
 
 
 def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
-    """Returns the failure of the step, with ``report``, the record of the erasure, as its metadata. A step that fails
-    yields no event that could carry the record.
+    """Returns the failure of the step. Its metadata contains ``report``, the record of the erasure, because a step that
+    fails yields no other event with metadata.
     """
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)

@@ -21,7 +21,8 @@ def load_definitions(place: str, hint: str) -> list[object]:
         hint: The hint for the user if the module cannot be loaded.
 
     Returns:
-        The objects of the module, or the attribute. Tables exist only as long as these objects.
+        The objects of the module, or the object of the attribute. Keep them, because the tables exist only as long as
+        these objects.
 
     Raises:
         ConfigError: SMT654, the definitions cannot be loaded; or the problems of the definitions.
@@ -39,7 +40,9 @@ def load_definitions(place: str, hint: str) -> list[object]:
 
 
 def assets_in(objects: Iterable[object]) -> Iterator[dg.AssetsDefinition]:
-    """Yields each asset among ``objects`` and inside the ``Definitions`` among them, each asset once."""
+    """Yields each asset that is in ``objects`` or in a ``Definitions`` object among them. Each asset is yielded
+    once.
+    """
     seen: set[int] = set()
     for one in objects:
         assets = one.assets or () if isinstance(one, dg.Definitions) else [one]

@@ -35,9 +35,9 @@ def build_maintenance_job(
 ) -> dg.JobDefinition:
     """Builds a job that maintains the Delta or Iceberg tables of an asset.
 
-    Each launch records an observation of the asset, with files and bytes before and after the maintenance, and with the
-    removed files and the duration of each step. The launch also reports the check ``small_files``. A step that fails
-    does not stop the next step; the job fails at its end.
+    Each launch records an observation of the asset. It contains the files and bytes before and after the maintenance,
+    and the removed files and the duration of each step. The launch also reports the check ``small_files``. A step that
+    fails does not stop the next step; the job fails at its end.
 
     Runs may commit at the same time. The job never loses their rows or their progress, and compares both after each
     step. If a run has disturbed a step, the job repeats the step.
@@ -84,7 +84,7 @@ def build_maintenance_job(
 
 
 def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> dict[str, PlannedAsset]:
-    """Returns the tables of ``written`` that ``tables`` lists, by name. Without ``tables``, returns all Delta and
+    """Returns the tables of ``written`` that ``tables`` lists, by name. If ``tables`` is None, returns all Delta and
     Iceberg tables.
     """
     by_key = {table.key: table for table in written}
@@ -116,9 +116,10 @@ def _key_of(table: dg.AssetKey | Sequence[str] | str) -> dg.AssetKey:
 
 
 def _config(name: str, tables: Sequence[str]) -> dict[str, dg.Field]:
-    """Returns the config schema of the op ``name``, in which a launch can select some of ``tables``.
+    """Returns the config schema of the op ``name``. With this config, a launch can select some of ``tables``.
 
-    Each op needs an enum with its own name, because Dagster treats two enums with the same name in a process as one.
+    The enum of each op needs a name of its own, because Dagster treats two enums with the same name in a process as
+    one.
     """
     return {
         "tables": dg.Field(
@@ -155,8 +156,8 @@ def _op(
 def _maintain_each(
     context: dg.OpExecutionContext, tables: Mapping[str, PlannedAsset], maintenance: SmtMaintenance, spark: object
 ) -> Events:
-    """Maintains ``tables``, those of a launch, one after the other. The problems of all tables are raised at the
-    end.
+    """Maintains ``tables``, the tables of a launch, one after the other. After the last table, raises the problems of
+    all tables together.
     """
     config = context.op_config
     errors: list[SmtError] = []

@@ -1,5 +1,5 @@
-"""Presents the tables of a sink with ``{topic}`` in Dagster. Listed tables become separate assets, and the other tables
-become partitions of one asset.
+"""Presents the tables of a sink with ``{topic}`` in Dagster. Tables in ``destinations`` become separate assets, and all
+other tables become partitions of one asset.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from dagster_smt.orchestration.metadata.definition_metadata import table_key, ta
 from dagster_smt.tables.sink_options import Sink, TableSink
 
 PER_TOPIC = "dagster_smt/tables"
-"""The metadata key of an asset that consists of many tables. Its value is the path or name with ``{topic}``."""
+"""The metadata key that marks an asset as consisting of many tables. Its value is the path or name with ``{topic}``."""
 
 
 def writes_many(sink: Sink) -> bool:
@@ -23,8 +23,8 @@ def writes_many(sink: Sink) -> bool:
 
 
 def tables_partitions(key: dg.AssetKey) -> dg.DynamicPartitionsDefinition:
-    """Returns the partitions definition for the tables of the asset ``key``. Each run adds the partitions of its new
-    tables.
+    """Returns the definition of the partitions that stand for the tables of the asset ``key``. Each run adds a
+    partition for each new table.
     """
     return dg.DynamicPartitionsDefinition(name="__".join([*key.path, "tables"]))
 
@@ -43,10 +43,11 @@ def topic_of_table_partition(partition: str) -> str:
 
 
 def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Builds an asset with a partition for each table that an asset with ``{topic}`` writes.
+    """Builds an asset for the tables that ``asset`` writes to a sink with ``{topic}``. The asset has a partition for
+    each table.
 
-    Each run adds the partitions of new tables, and materializes the partitions that it has written, with rows, schema,
-    column lineage and offsets. Tables in ``destinations`` are separate assets instead.
+    Each run adds the partitions of new tables. It materializes the partitions of the tables that it has written, with
+    rows, schema, column lineage and offsets. Tables in ``destinations`` are separate assets instead.
 
     Example:
         .. code-block:: python
@@ -108,7 +109,7 @@ def destination_specs(
 
 
 def check_destinations(destinations: Sequence[str], sink: Sink, partitions: object, place: str) -> None:
-    """Raises an error if no run can write a table in ``destinations``.
+    """Raises an error if a table in ``destinations`` is one that no run can write.
 
     Raises:
         ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731, SMT732, a name cannot be a

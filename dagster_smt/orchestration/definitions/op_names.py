@@ -1,4 +1,4 @@
-"""The names of ops, and the asset from which an op gets its name."""
+"""Names ops, and finds the asset from which an op gets its name."""
 
 import hashlib
 import re
@@ -6,20 +6,22 @@ import re
 import dagster as dg
 
 OF_CHAIN = "dagster_smt/chain_hash"
-"""The key of a metadata entry that only the asset of a chain has. The other assets in the same op lack this entry."""
+"""The key of a metadata entry that only the asset with a chain has. Other assets of the same op do not have this
+entry.
+"""
 
 
 def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Returns the main spec of ``asset``, which ``build_smt_asset`` returned. The op of the asset may also contain
-    separate assets for single tables.
+    """Returns the spec of the table's own asset in ``asset``, which ``build_smt_asset`` returned. The op of the asset
+    may also contain separate assets for single tables.
     """
     specs = list(asset.specs)
     return next((spec for spec in specs if OF_CHAIN in spec.metadata), specs[0])
 
 
 def op_name(key: dg.AssetKey) -> str:
-    """Returns the name of the op for the asset ``key``. If two keys would lead to the same name, a hash distinguishes
-    the names.
+    """Returns the name of the op for the asset ``key``. If a different key could lead to the same name, the name ends
+    with a hash of the key.
     """
     plain = all(re.fullmatch(r"[A-Za-z0-9_]+", part) and "__" not in part for part in key.path)
     name = "__".join(re.sub(r"[^A-Za-z0-9_]", "_", part) for part in key.path)

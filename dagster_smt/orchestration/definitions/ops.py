@@ -50,9 +50,9 @@ def build_smt_op(
 ) -> dg.OpDefinition:
     """Builds an op that applies a chain to the new records of a topic table.
 
-    The op has the same config schema as an asset, so ``dg.configured`` can create variants of the op. The output is a
-    small mapping of counts (``records_in``, ``records_out``, ``dropped``, ``failed``, ``status``) with the metadata of
-    the run, and contains no records.
+    The op has the same config schema as an asset, so ``dg.configured`` can create variants of the op. The output
+    contains no records: it is a small mapping of counts (``records_in``, ``records_out``, ``dropped``, ``failed``,
+    ``status``) with the metadata of the run.
 
     Example:
         .. code-block:: python

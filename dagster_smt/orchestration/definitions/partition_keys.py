@@ -1,7 +1,8 @@
 """Converts topics to partition keys, and partition keys to topics.
 
-Kafka's names are valid partition keys, with one exception: ``a...b`` is Dagster's syntax for a range of keys. So three
-dots become ``%2E%2E%2E``. ``%``, which no topic contains, becomes ``%25``, so that the topic can always be restored.
+Kafka's topic names are valid partition keys, with one exception: ``a...b`` is Dagster's syntax for a range of keys.
+Three dots therefore become ``%2E%2E%2E``. No topic name contains ``%``; it would become ``%25``, so that every topic
+can be restored from its key.
 """
 
 import dagster as dg
@@ -9,7 +10,7 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 
 OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
-"""Partitions by time, for all topics together or for each topic. Users process records again by launching these
+"""Partitions by time, for all topics together or for each topic. To process records again, users launch these
 partitions again.
 """
 _DOTS = "..."
@@ -27,7 +28,7 @@ def partition_key_to_topic(key: str) -> str:
 
 
 def topic_dimension(partitions: dg.PartitionsDefinition | None, place: str) -> str:
-    """Returns the name of the dimension for topics, if ``partitions`` divide records by topic and time.
+    """Returns the name of the dimension for topics in ``partitions``, if they divide records by both topic and time.
 
     For all other partitions, returns an empty string.
 

@@ -1,4 +1,4 @@
-"""Planned tables, whose chains have been read and planned. A planned table is ready for runs."""
+"""Defines planned tables. The chain of a planned table has been read and planned, so that runs can use it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ from dagster_smt.tables.spark_packages import packages_of
 from dagster_smt.tables.topic_table import TopicTable
 
 _PLANNED: "WeakValueDictionary[int, PlannedTable]" = WeakValueDictionary()
-"""The planned tables of this process, as long as their definitions exist."""
+"""The planned tables of this process. Each stays here as long as its definition exists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +81,9 @@ class PlannedTable:
 
     @property
     def required_chain(self) -> Chain | None:
-        """The chain, without the policy, that every run must have; None if a run config may choose a different
-        chain."""
+        """The chain that every run must have, without the stages of the policy; None if a run config may choose a
+        different chain.
+        """
         allowed = self.definition.allow_chain_override
         if allowed is None:
             allowed = not self.chain.hides
@@ -91,8 +92,8 @@ class PlannedTable:
         return self.own_chain
 
     def settings(self, config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
-        """Decodes ``config``, a run config, and returns its settings. The chain in the settings begins with the policy
-        of the table.
+        """Returns the settings in ``config``, a run config. The chain in the settings begins with the stages of the
+        table's policy.
 
         The arguments are the same as for ``decode_config``.
 
@@ -104,8 +105,8 @@ class PlannedTable:
         return self.under_policy(settings)
 
     def under_policy(self, settings: RunSettings) -> RunSettings:
-        """Returns ``settings`` with the policy of the table before the chain. The chain in ``settings`` must not yet
-        contain the policy.
+        """Returns ``settings`` with the stages of the table's policy before the chain. The chain in ``settings`` must
+        not yet contain these stages.
 
         Raises:
             SmtError: See ``run_policy``.
@@ -278,8 +279,8 @@ def _connector_chain(checks: SmtChecks, chain: Chain) -> Chain | None:
 
 
 def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy | None, SmtAssetData]:
-    """Returns the chain of ``table`` without the policy, the policy, and the data for a translator. The chain and the
-    plan in the data include the policy.
+    """Returns the chain of ``table`` without the policy, the applied policy, and the data for a translator. In this
+    data, the chain and the plan include the policy.
     """
     name = key.to_user_string()
     own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
@@ -297,8 +298,8 @@ def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy
 
 
 def _sink_of(table: SmtTable, name: str) -> Sink:
-    """Returns the sink of ``table``. If the sink writes topics of a cluster, it gets a consumer group called
-    ``name``.
+    """Returns the sink of ``table``. If the sink writes topics of a cluster, the result also has a consumer group
+    called ``name``.
     """
     sink = table.sink
     if isinstance(sink, KafkaSink):

@@ -1,4 +1,6 @@
-"""The policies of tables. A run's policy uses the current tags of the registry, unlike the policy in a definition."""
+"""Determines the policies of tables. The policy of a run uses the tags that the registry has now; the policy in a
+definition does not.
+"""
 
 from pathlib import Path
 
@@ -18,7 +20,7 @@ SAMPLE = 200
 
 
 def subject_of(table: SmtTable) -> Subject:
-    """Returns those parts of ``table`` that a policy needs."""
+    """Returns the facts about ``table`` that a policy needs."""
     topics, sink = table.table, table.sink
     return Subject(
         topics=topics.topics,
@@ -32,8 +34,8 @@ def subject_of(table: SmtTable) -> Subject:
 
 
 def definition_policy(table: SmtTable) -> AppliedPolicy | None:
-    """Returns the policy of ``table``, as far as it is known without a schema registry. Returns None if the table has
-    no policy.
+    """Returns the applied policy of ``table``, as far as it is known without a schema registry. Returns None if the
+    table has no policy.
 
     Raises:
         ConfigError: The policy, or a source of its tags, is wrong; SMT767, the policy does not fit the table.
@@ -52,8 +54,8 @@ def definition_policy(table: SmtTable) -> AppliedPolicy | None:
 
 
 def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
-    """Returns ``applied`` for a run. The result has the registry's current tags, and holds back new fields whose values
-    look personal.
+    """Returns the policy ``applied`` as it applies to a run. The result uses the current tags of the registry. It also
+    holds back fields that are new in the topics and whose values look personal.
 
     Raises:
         ConfigError: See ``definition_policy``.

@@ -47,8 +47,8 @@ class SmtTable:
         dead_letters: The destination of dead letters; by default the cluster or folder of the topics.
         dead_letter_topic: The topic of the dead letters. If empty, no dead letters are written.
         checks: The asset checks, and the severity of their failures.
-        dead_paths: The reaction to a mask, drop or rename that can touch nothing: an ``error`` (the default, unless
-            the chain says otherwise), or a warning (``warn``).
+        dead_paths: The reaction to a mask, drop or rename that can touch nothing: an ``error``, or a warning
+            (``warn``). By default, the setting of the chain applies, or else ``error``.
         smt_jars: Jars with classes of the chain that this package does not contain: files, folders as in Connect's
             ``plugin.path``, and Maven coordinates (``group:artifact:version``).
         connect_version: The version of Kafka Connect for these classes; empty: the chain's version, or 4.3.1.
@@ -57,16 +57,16 @@ class SmtTable:
             the masked values.
         policy: The actions on fields by their tags: a file, its contents, or a ``Policy``. The stages of the policy
             come before the stages of the chain, and no run config can change them.
-        lineage: The target of the runs' OpenLineage events; None: no events. A failure to send an event never fails a
-            run.
-        erasure: The settings that state how records and rows name a person, and the register of erased people. Runs
-            leave out the records of these people; ``build_erasure_asset`` erases people.
+        lineage: The target of the runs' OpenLineage events; None: no events. A run never fails because an event cannot
+            be sent.
+        erasure: The fields by which records and rows name a person, and the register of erased people. Runs leave out
+            the records of people in the register. The asset from ``build_erasure_asset`` erases people.
         partitions_def: Partitions by topic, by time, or by both. With a partition per topic (``topic_to_partition_key``
             returns the keys), all partitions of a run share one window, one Spark job and one commit. A topic that
-            fails is left out and does not stop the other topics. A time partition holds the records from the first
-            record of its time up to the first record of the next partition; a second run replaces exactly these
-            records. In a ``MultiPartitionsDefinition`` of topics and times, a partition holds the records of one topic
-            in one span of time.
+            fails is left out and does not stop the other topics. A time partition contains all records from the first
+            record of its time up to the first record of the next partition. A second run of the partition replaces
+            exactly these records. In a ``MultiPartitionsDefinition`` of topics and times, a partition holds the records
+            of one topic in one span of time.
         destinations: For a sink with ``{topic}``: the output topics whose tables are separate assets with checks. The
             other tables are partitions of one asset (``build_tables_asset``).
         description: As in ``dg.AssetSpec``; by default it names topics and stages.
@@ -123,7 +123,7 @@ def parsed_chain(
     Args:
         chain: A file, properties, stages, or a parsed chain, which is returned.
         name: The name of the asset or op, for messages.
-        dead_paths: The reaction to a mask, drop or rename that can touch nothing; None: as the chain says.
+        dead_paths: The reaction to a mask, drop or rename that can touch nothing; None for the setting of the chain.
         smt_jars, connect_version: As in ``SmtTable``; ignored for a parsed chain, which has its own values.
 
     Raises:
@@ -136,8 +136,8 @@ def parsed_chain(
 
 
 def table_argument(function: str, table: SmtTable | None, former: Mapping[str, Any]) -> SmtTable:
-    """Returns the table that a caller passed to ``function``, either as ``table`` or as the deprecated keyword
-    arguments in ``former``.
+    """Returns the table that a caller has passed to ``function``. The caller passes it as ``table``, or as the
+    deprecated keyword arguments in ``former``.
 
     Args:
         function: The name of the function that is called, for messages.

@@ -1,4 +1,4 @@
-"""Builds assets that let Dagster observe topics: partitions, offsets and rates, without Spark.
+"""Builds assets that let Dagster observe topics: partitions, offsets and rates. Observations do not need Spark.
 
 A topic's data version changes only when there are new records, or when the topic has been created again. Automation
 that depends on topics (``AutomationCondition.eager()``, freshness, sensors) uses these observations.
@@ -27,8 +27,8 @@ from dagster_smt.tables.windows import matching
 
 _COLUMNS = {"topic": "string", "partitions": "int", "records": "int", "end": "int"}
 _SHOWN = 500
-"""The largest number of rows in a table of topics, because an event log should not contain tens of thousands of
-rows.
+"""The largest number of rows in a metadata table of topics. Without a limit, the event log could contain tens of
+thousands of rows.
 """
 
 
@@ -170,10 +170,11 @@ def _observe(
 
 
 def topics_version(ranges: Sequence[Range], identities: Mapping[str, str]) -> str:
-    """Returns a string that identifies the current state of the topics with ``ranges`` and ``identities``.
+    """Returns a string that identifies the current state of topics. ``ranges`` are their offsets, and ``identities``
+    their ids.
 
-    The string changes if a partition has new records, if a topic gets a partition, or if a topic has been created
-    again.
+    The string changes if a topic-partition has new records, if a topic gets another partition, or if a topic has been
+    created again.
     """
     ends = [[r.topic, r.partition, r.end] for r in ranges]
     return digest([ends, identities])

@@ -1,4 +1,4 @@
-"""The translator, which creates the Dagster asset spec of a table. Subclass it to customise specs."""
+"""Creates the Dagster asset spec of a table. To customise specs, write a subclass of the translator."""
 
 import re
 from collections.abc import Sequence
@@ -16,12 +16,13 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.topic_table import TopicTable
 
 _KINDS = {"delta": "deltalake"}
-"""Maps kinds of storage to the different names that Dagster uses for them, so that Dagster shows its icons."""
+"""Maps kinds of storage to the names that Dagster uses for them. With these names, Dagster shows its icons."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmtAssetData(SmtTable):
-    """A table for a translator: an ``SmtTable`` with its chain read, and the plan of the chain.
+    """The data of a table that a translator receives: an ``SmtTable`` whose chain has been read, and the plan of the
+    chain.
 
     Attributes:
         key: The asset key that the definition requests.
@@ -37,8 +38,8 @@ class SmtAssetData(SmtTable):
 
 
 class SmtTranslator:
-    """A translator that creates asset specs. Subclass it, and change the spec that ``super().get_asset_spec(data)``
-    returns.
+    """A translator that creates asset specs. To customise specs, write a subclass and change the spec that
+    ``super().get_asset_spec(data)`` returns.
     """
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
@@ -65,8 +66,8 @@ class SmtTranslator:
         )
 
     def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
-        """Returns the asset keys of the topics of the table in ``data``. By default, ``topic_keys`` determines these
-        keys.
+        """Returns the asset keys of the topics that the table in ``data`` reads. By default, these are the keys that
+        ``topic_keys`` returns.
         """
         keys = []
         for key in topic_keys(data.table):

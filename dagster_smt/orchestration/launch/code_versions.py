@@ -17,13 +17,13 @@ EndOffsets = Mapping[str, Mapping[str, int]]
 
 
 def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
-    """Returns a code version, which changes with ``chain``, the columns of the topic table, the formats or this
-    package's version.
+    """Returns a code version. It changes if the chain, the columns of the topic table, the formats or the version of
+    this package change.
 
-    Only format options that change values matter. For example, the address of a schema registry does not matter.
+    Only format options that can change values are considered. For example, the address of a schema registry is ignored.
     """
     columns = repr(table.row) if table.row else ""
-    # tables of columns have no written formats
+    # a table of columns does not contain encoded keys and values
     written = written_formats(table, sink) if sink.kind == "records" else None
     formats = [table.key, table.value, *([written.key, written.value] if written else [])]
     encoded = [[form.kind, repr(form.schema), form.replace_null_with_default, form.decimal_format] for form in formats]
@@ -38,7 +38,9 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
 
 
 def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
-    """Returns a data version, which changes with new records (``ends``) and with the chain of the run."""
+    """Returns a data version. It changes if there are new records, which ``ends`` shows, or if the chain of the run
+    changes.
+    """
     return dg.DataVersion(digest([ends, chain_hash]))
 
 

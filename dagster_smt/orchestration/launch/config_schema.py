@@ -1,8 +1,8 @@
 """The run config of assets and ops: the chain, the window, and the reaction to records that fail.
 
 The run config uses Dagster's older config schema, because the Pythonic ``Config`` cannot express an ordered list of
-different transforms. The default is the chain of the definition, so the Launchpad shows a chain that is ready to be
-changed. Dagster checks the shape, and ``decode_config`` checks the meaning before any Spark work.
+different transforms. Its default is the chain of the definition, so that users can edit this chain in the Launchpad.
+Dagster checks the shape of a run config. ``decode_config`` checks everything else before the Spark work begins.
 """
 
 from collections.abc import Iterable, Mapping
@@ -56,7 +56,9 @@ _LATE = dg.Enum(
 
 @cache
 def _stage() -> dg.Shape:
-    """Returns the config shape of a stage. Classes are an enumeration, so the Launchpad rejects a misspelt class."""
+    """Returns the config shape of a stage. Class names are an enumeration, so that the Launchpad rejects a misspelt
+    class.
+    """
     predicate = {
         "name": dg.Field(str, description="Your name for the predicate."),
         "type": dg.Field(_classes("SmtPredicate", predicates()), description="The class."),
@@ -106,7 +108,7 @@ class RunSettings:
         errors_tolerance: The reaction to records that fail.
         micro_batch: The limits of a series of windows; None for a single window.
         settle: True to accept the rows that other writers have changed.
-        defined: The chain of the definition under the policy of the run; None if the caller knows it.
+        defined: The chain of the definition, after the stages of the run's policy; None if the caller knows it.
         policy: The policy of the run.
         own: The chain without the policy; None if there is no policy.
     """
@@ -131,7 +133,7 @@ class RunSettings:
 
 
 def chain_config(chain: Chain) -> dict[str, Any]:
-    """Returns ``chain`` as a run config would write it: as stages, or as properties if the options of a class are
+    """Returns ``chain`` in the form that a run config has: as stages, or as properties if the options of a class are
     unknown.
     """
     if chain.has_foreign:
@@ -177,7 +179,7 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
 
 
 _OWN_FORM = ("topics", "explicit", "everywhere", "since", "until", "cuts", "late")
-"""Fields of ``WindowRequest`` that a run config spells differently, or does not contain."""
+"""The fields of ``WindowRequest`` that a run config does not contain, or contains in a different form."""
 
 
 def _flag(description: str) -> dg.Field:
@@ -232,8 +234,8 @@ def decode_config(
     Args:
         config: The config, as Dagster passes it to a step.
         place: The location of the config, for messages: ``ops.<name>.config``.
-        topics: Only these topics of the table; empty: all topics.
-        only: The chain that the run must have; None if the run config may choose.
+        topics: The topics of the table to which the run is limited; empty for all topics.
+        only: The chain that the run must have; None if the run config may choose a chain.
         foreign: The jars and the engine of the definition's chain.
 
     Raises:

@@ -1,11 +1,11 @@
-"""Converts the options of stages and predicates into fields of a run config. An option gets one of Dagster's types if
+"""Converts the options of stages and predicates into fields of a run config. A field has one of Dagster's types if
 Dagster can check the option.
 
 A field of Dagster's config cannot depend on another field, so the options of all classes are fields of one shape. The
 Launchpad rejects an option that no class has. An option of a different class is rejected only when the run begins.
-Flags, integers, strings, lists of names and words of a fixed set have Dagster's types. A field accepts any value if two
-classes use its name differently, or if a user may write a string as a number or a list as a mapping in YAML. The class
-then checks the value when the run begins.
+Flags, integers, strings, lists of names and words of a fixed set have Dagster's types. In two cases a field accepts any
+value, and the class checks the value when the run begins: if two classes use the name for different options, or if YAML
+permits different forms, such as a number for a string or a mapping for a list.
 """
 
 import re
@@ -23,7 +23,7 @@ from dagster_smt.authoring.validate import AnyCase, OneOf
 _NAMES = dg.ScalarUnion(scalar_type=str, non_scalar_schema=dg.Array(str))
 _ANY = Any
 _VALUES = ("field.value", "replacement", "static.value", "value", "value.literal")
-"""Options whose type is a string, but for which users also write numbers."""
+"""Options whose type is a string, but to which users also assign numbers."""
 
 
 def option_fields(classes: Iterable[type[Options]]) -> dg.Shape:
@@ -96,7 +96,7 @@ def _allows_null(field: FieldInfo) -> bool:
 
 
 def _words(field: FieldInfo) -> tuple[str, ...]:
-    """Returns the words that the option ``field`` accepts. The tuple is empty if the option accepts any string, or
+    """Returns the words that the option ``field`` accepts. Returns an empty tuple if the option accepts any string, or
     ignores case.
     """
     if AnyCase in field.metadata:
@@ -106,9 +106,9 @@ def _words(field: FieldInfo) -> tuple[str, ...]:
 
 @cache
 def _enumeration(name: str, words: tuple[str, ...]) -> dg.Enum:
-    """Returns an enumeration of the words that the option ``name`` accepts, which the Launchpad offers as choices.
+    """Returns an enumeration of ``words``, which the option ``name`` accepts. The Launchpad offers them as choices.
 
-    A config schema contains each type only once.
+    A config schema may contain an enumeration only once.
     """
     parts = []
     for part in re.split(r"[^a-z]+", name.lower()):

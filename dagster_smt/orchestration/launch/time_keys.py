@@ -1,4 +1,6 @@
-"""The time partitions of a run, with their times. The report of a run is divided into a part for each partition."""
+"""Determines the time partitions of a run and their times. The report of the run is divided into one part for each
+partition.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +16,9 @@ class TimeKeys:
     """The time partitions of a run.
 
     Attributes:
-        since, until: The time of all partitions together, in milliseconds.
+        since, until: The beginning and the end of all partitions together, in milliseconds.
         cuts: The points in time between ``since`` and ``until`` at which a partition ends or begins.
-        parts: Maps each partition key to the number of its part, counted from the first cut.
+        parts: Maps each partition key to the number of its part. The cuts separate the parts.
     """
 
     since: int
@@ -29,7 +31,8 @@ def time_keys(context: dg.AssetExecutionContext, partitions: OF_TIME) -> TimeKey
     """Returns the time partitions that the run of ``context`` covers."""
     span = context.partition_time_window
     since, until = _millis(span)
-    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):  # with topics, each partition is a separate run
+    # with partitions by topic and time, each partition is a separate run
+    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
         return TimeKeys(since, until, (), dict.fromkeys(context.partition_keys, 0))
     windows = {}
     for key in context.partition_keys:
@@ -49,8 +52,8 @@ def _millis(span: dg.TimeWindow) -> tuple[int, int]:
 
 
 def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, ...]:
-    """Returns the only topic of a run, if the partitions divide records by topic and time. For partitions by time
-    alone, returns an empty tuple.
+    """Returns the topic of a run whose partitions divide records by topic and time. Such a run has only one partition.
+    Returns an empty tuple for partitions by time alone.
 
     Args:
         keys: The partition keys of the run.

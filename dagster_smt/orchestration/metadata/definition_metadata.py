@@ -52,13 +52,14 @@ def uri_of(path: str | Path) -> str:
 
 def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)  # there is no stable class for it, and nothing depends on it
+        # Dagster has no stable class for this entry, and nothing depends on the entry
+        warnings.simplefilter("ignore", dg.BetaWarning)
         reference = dg.LocalFileCodeReference(file_path=str(path.absolute()), line_number=1, label="chain")
         return dg.CodeReferencesMetadataValue(code_references=[reference])
 
 
 def column_metadata(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
-    """Returns metadata with the column schema and the column lineage, as far as ``described`` contains them."""
+    """Returns the column schema and the column lineage as metadata, as far as ``described`` contains them."""
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     metadata: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
     if lineage is None:
@@ -75,7 +76,7 @@ def masked_metadata(masked: list[str]) -> Metadata:
 
 _DECISION_COLUMNS = dict.fromkeys(("topics", "part", "field", "tags", "action", "reason"), "string")
 MOST_DECISIONS = 500
-"""The largest number of policy decisions in metadata. ``dagster-smt explain --policy`` shows all decisions."""
+"""The largest number of a policy's decisions in metadata. ``dagster-smt explain --policy`` shows all decisions."""
 
 
 def policy_metadata(policy: AppliedPolicy) -> Metadata:
@@ -97,21 +98,19 @@ def _chain_metadata(chain: Chain) -> Metadata:
 
 
 def table_key(key: dg.AssetKey, topic: str) -> dg.AssetKey:
-    """Returns the asset key of the table for ``topic``, for a sink with ``{topic}``. The asset key begins with
-    ``key``.
+    """Returns the asset key of the table for ``topic``, if the asset ``key`` writes to a sink with ``{topic}``. The
+    result begins with ``key``.
     """
     return dg.AssetKey([*key.path, topic])
 
 
 def tables_key(key: dg.AssetKey) -> dg.AssetKey:
-    """Returns the key of the asset whose partitions are the tables of a sink with ``{topic}``. The asset key begins
-    with ``key``.
+    """Returns the key of the asset whose partitions are the tables of a sink with ``{topic}``. The result begins with
+    ``key``, the key of the table's own asset.
     """
     return dg.AssetKey([*key.path, "tables"])
 
 
 def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
-    """Returns the key of the dead-letter asset of the table ``key``. The dead-letter key begins with the table's
-    key.
-    """
+    """Returns the key of the asset that shows the dead letters of the table ``key``. The result begins with ``key``."""
     return dg.AssetKey([*key.path, "dead_letters"])

@@ -19,8 +19,8 @@ MOST_EDGES = 5_000
 
 
 def run_edges(plan: Plan, report: RunReport | None) -> tuple[Edge, ...]:
-    """Returns the lineage edges of a run. They come from ``plan``, or from ``report`` if the schemas came with the
-    records.
+    """Returns the lineage edges of a run. They come from ``plan``, or from ``report`` if the records carried their own
+    schemas.
     """
     if plan.typed:
         return edges_of(plan)
@@ -30,7 +30,9 @@ def run_edges(plan: Plan, report: RunReport | None) -> tuple[Edge, ...]:
 def run_columns(
     policy: AppliedPolicy | None, edges: tuple[Edge, ...], sink: Sink, chain: Chain
 ) -> tuple[TaggedColumn, ...]:
-    """Returns the columns that contain values of fields that ``policy`` tags. Without a policy, there are none."""
+    """Returns the columns that contain values of fields with a tag in ``policy``. Returns an empty tuple if there is no
+    policy.
+    """
     if policy is None:
         return ()
     return tagged_columns(policy, edges, has_columns=sink.kind == "columns", chain=chain)

@@ -29,11 +29,11 @@ def report_markdown(
     Args:
         report: The report of a run, or a topic's part of the report.
         sink: The sink of the run.
-        changes: The schema diff from input to table.
-        since: The schema diff from the previous run to this run.
+        changes: The differences between the input schema and the table.
+        since: The differences between the schemas of the previous run and this run.
         rows: The rows of the table, or of the partition, after the run.
         lag: The number of offsets that are in the topics but not in the table.
-        lineage: The fields from which each column comes; empty if they depend on the records.
+        lineage: Maps each column to the fields from which it comes; empty if that depends on the records.
     """
     parts = [
         _counts(report, sink, rows, lag),
@@ -76,7 +76,7 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
 
 
 def _keys(report: RunReport) -> str:
-    """Returns text on how the events of the run in ``report`` changed the rows of a table with keys."""
+    """Returns text about the effects of the run's events on the rows of a table with keys."""
     if not report.keyed:
         return ""
     names = ["inserted", "updated", "deleted", "superseded", "incomplete", "without_row"]
@@ -133,9 +133,9 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
 
 
 def _column_of(path: str) -> str:
-    """Returns the lineage column to which ``path``, a path of a stage, belongs.
+    """Returns the column in the lineage to which ``path``, a path of a stage, belongs.
 
-    The lineage has a single name for all elements of an array, such as ``items[].sku``.
+    In the lineage, all elements of an array have a single name, such as ``items[].sku``.
     """
     return _ELEMENTS.sub("[]", path)
 

@@ -43,12 +43,12 @@ class RunContext:
         sink: The sink of the run.
         topics: The asset keys of the topics.
         overridden: True if the run config replaced the chain of the definition.
-        rows: The rows in the table after the run; None if the metadata contains only the rows of a partition.
-        rows_of_partition: The rows of the partition; None for a whole table.
+        rows: The number of rows in the table after the run; None if the metadata only contains the rows of a partition.
+        rows_of_partition: The number of rows of the partition; None for a whole table.
         ends: The end of the table's progress, by topic and partition; None for the end of the window.
         gaps: The offsets that have been skipped permanently.
         app_id: Spark's id of the application.
-        window_id: The last window that the table holds; by default the window of the report.
+        window_id: The id of the last window that the table has read; by default the window of the report.
         last: The report of the last commit, which may contain columns that are missing in the plan and in the report.
         lag: The number of offsets that are now in the topics but not in the table.
         policy: The policy of the run; None: no policy.
@@ -114,7 +114,7 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
-    """Returns the part of a run's metadata, from ``report``, that programs read, and people rarely do."""
+    """Returns the part of a run's metadata that programs read, but people rarely do."""
     metadata: Metadata = {
         "dagster_smt/status": report.status,
         "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
@@ -136,8 +136,8 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _described(report: RunReport, run: RunContext) -> PlanOrReport:
-    """Returns the plan of ``run`` if the plan describes the columns of the table. Otherwise returns the report of this
-    run or of the last commit.
+    """Returns the plan of ``run`` if it describes the columns of the table. Otherwise returns ``report``, or the report
+    of the last commit.
     """
     if run.plan.typed or run.sink.kind == "records":
         return run.plan
@@ -165,8 +165,8 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _row_metadata(report: RunReport) -> Metadata:
-    """Returns metadata with the counts of rows in ``report`` where they differ from the counts of records, and with the
-    number of records of erased people.
+    """Returns metadata with the counts of rows in ``report``, where they differ from the counts of records. The
+    metadata also contains the number of records of erased people.
     """
     metadata: Metadata = {}
     if report.rows_in != report.records_in:
@@ -188,7 +188,9 @@ _KEY_COUNTS = {
     "events_superseded": "superseded",
     "deletions_without_row": "without_row",
 }
-"""Maps each metadata entry of a table with keys to the attribute of ``KeyCounts`` that holds its number."""
+"""Maps the names of metadata entries for a table with keys to the attributes of ``KeyCounts`` that contain the
+numbers.
+"""
 
 
 def _key_metadata(report: RunReport) -> Metadata:
@@ -228,7 +230,9 @@ _DESTINATION_COLUMNS = {
 
 
 def _destination_metadata(report: RunReport) -> Metadata:
-    """Returns metadata that lists the tables in ``report``, of a run with many tables. Failed tables come first."""
+    """Returns metadata that lists the tables that a run has written, according to ``report``. Failed tables come
+    first.
+    """
     destinations = sorted(report.destinations, key=lambda one: (not one.failed, one.topic))
     if not destinations:
         return {}
@@ -249,8 +253,8 @@ _TOTALS = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "st
 
 
 def observed_metadata(metadata: Metadata) -> Metadata:
-    """Returns the part of ``metadata`` that an observation shows if a run has no new records: the totals of the table,
-    without the counts of a window.
+    """Returns the part of ``metadata`` that describes the whole table, without the counts of a window. The observation
+    of a run without new records contains this part.
     """
     totals = {}
     for key, value in metadata.items():
@@ -290,8 +294,8 @@ def _table_metadata(report: RunReport, diff: Sequence[FieldChange], since: Seque
 
 
 def _unread_table(report: RunReport) -> dg.TableMetadataValue:
-    """Returns a table of unread records in ``report`` by topic and stage. If records cannot be counted, the table
-    contains unread offsets.
+    """Returns a table with the number of unread records in ``report`` for each topic and stage. If records cannot be
+    counted, the table contains the numbers of unread offsets.
     """
     rows = []
     for u in report.unread:
@@ -312,7 +316,7 @@ def report_diff(report: RunReport) -> list[FieldChange]:
         return schema_diff(report.before, report.after, report.lineage)
     kinds = {"added": "added", "dropped": "removed", "renamed": "renamed", "cast": "cast"}
     entries = (line.entry for line in report.ledger if line.records and line.entry.action in kinds)
-    # for an added field, the target contains its source, which is not a type
+    # for an added field, the target is the source of its value instead of a type
     changes = []
     for e in entries:
         changes.append(FieldChange(e.path, kinds[e.action], "", "" if e.action == "added" else e.target))
@@ -336,8 +340,8 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
 
 
 def letters_metadata(report: RunReport) -> Metadata:
-    """Returns metadata of the dead letters in ``report`` that a run has published: their number and the reasons, but
-    not their contents.
+    """Returns metadata about the dead letters that a run has published: their number and the reasons in ``report``, but
+    never their contents.
     """
     return {
         "dagster_smt/records_dead_lettered": report.failed_records,

@@ -1,5 +1,5 @@
-"""Converts column schema, column lineage and the chain into Dagster metadata. The source is a plan, or the report of a
-run.
+"""Converts the columns, the lineage and the chain of a table into Dagster metadata. The information comes from a plan,
+or from the report of a run.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +18,9 @@ from dagster_smt.tables.topic_table import TopicTable
 
 MASKED_TAG = "dagster_smt/masked"
 ROLE_TAG = "dagster_smt/role"
-"""The tag of columns that are not simply fields of the value: ``key``, ``source``, or ``added`` by the mode."""
+"""The tag of columns that are not ordinary fields of the value. Its value is ``key``, ``source``, or ``added`` for a
+column that the mode adds.
+"""
 RECORD_COLUMNS = {
     "key": "bytes",
     "value": "bytes",
@@ -31,12 +33,12 @@ RECORD_COLUMNS = {
     "source_topic": "string",
 }
 _COLUMN_NAMES = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch"}
-"""Maps the names of topic columns in topic tables to the different names in Spark."""
+"""Maps the names of some columns of topics in topic tables to their names in Spark, if these differ."""
 _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
 class PlanOrReport(Protocol):
-    """The columns of a table, as a plan or the report of a run describes them. See ``chain.Plan`` for the
+    """A plan or the report of a run, as a description of the columns of a table. See ``chain.Plan`` for the
     attributes.
     """
 
@@ -55,7 +57,7 @@ class PlanOrReport(Protocol):
 def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
     """Returns the column schema of the table of ``sink``. Fields of structs are listed by their paths.
 
-    Returns None if only a run can know the columns.
+    Returns None if the columns are not known before a run.
     """
     if sink.kind == "records":
         columns = []
@@ -84,7 +86,7 @@ def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
 
 
 def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
-    """Maps the key columns of ``sink``, a table with keys, to their types in the record's key."""
+    """Maps the key columns of ``sink``, a table with keys, to their types in the key of the records."""
     if sink.keyed is None:
         return {}
     key, kinds = described.key_after, dict[str, str]()
@@ -95,8 +97,8 @@ def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
 
 
 def _is_delete_flag(path: str, sink: Sink) -> bool:
-    """Returns True if the column ``path`` marks deletions. A table with keys does not contain this column, because the
-    table deletes the row instead.
+    """Returns True if the column ``path`` is the flag with which the chain marks deletions. A table with keys does not
+    contain this column, because it applies the deletion instead.
     """
     return sink.keyed is not None and path == below("", sink.keyed.delete_flag)
 
@@ -125,8 +127,8 @@ def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
 
 
 def topic_columns(table: TopicTable) -> dg.TableSchema:
-    """Returns the column schema of the topics in ``table``, with the declared fields of keys, values and headers. The
-    column lineage uses these columns.
+    """Returns the column schema of the topics in ``table``: the declared fields of keys, values and headers. Column
+    lineage refers to these columns.
     """
     columns = []
     for n, t in RECORD_COLUMNS.items():
@@ -187,7 +189,7 @@ def _sources(described: PlanOrReport, sink: Sink, column: str) -> set[str]:
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
     if described.after is not None and described.after.type is not Type.STRUCT:
         column = WHOLE
-    # a column comes from all sources of its nested fields and elements
+    # the sources of a column include those of its nested fields and elements
     below_column = (f"{column}.", f"{column}[")
     inside = (s for path, s in described.lineage.items() if path == column or path.startswith(below_column))
     results = set()
@@ -204,7 +206,9 @@ def _comes_from_key(described: PlanOrReport, sink: Sink, column: str) -> bool:
 
 
 def _key_sources(described: PlanOrReport, column: str) -> set[str]:
-    """Returns the fields from which the values of ``column`` come, if only the record's key contains the column."""
+    """Returns the fields from which the values of ``column`` come. The column is one that only the record's key
+    contains.
+    """
     sources = described.key_lineage.get(column) or described.key_lineage.get(WHOLE) or ()
     return {_COLUMN_NAMES.get(source, source) for source in sources}
 
@@ -226,10 +230,10 @@ def _schema_column(path: str, schema: Schema, masked: Collection[str], role: str
 
 
 def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | None:
-    """Returns the value of the tag for masked columns.
+    """Returns the value of the tag ``MASKED_TAG`` for the column ``path``.
 
-    The value is an empty string if the whole column ``path`` is masked, and ``partly`` if a part of the column is
-    masked. Without a mask, returns None.
+    The value is an empty string if the whole column is masked, and ``partly`` if a part of it is masked. Returns None
+    if nothing is masked.
     """
     if _all_masked(path, schema, masked):
         return ""

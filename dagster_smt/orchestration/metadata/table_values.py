@@ -40,7 +40,9 @@ def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
 
 
 def rows_of(objects: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
-    """Returns a row for each object in ``objects``. Each column of the row holds the attribute of the same name."""
+    """Returns a row for each object in ``objects``. The columns of the row are the object's attributes with the names
+    ``columns``.
+    """
     rows = []
     for value in objects:
         rows.append(dict(zip(columns, attrgetter(*columns)(value), strict=True)))
@@ -67,13 +69,13 @@ _BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 
 
 def reject_table(report: RunReport) -> dg.TableMetadataValue:
-    """Returns a Dagster table with the reasons in ``report`` why records failed.
+    """Returns a Dagster table with the reasons why records failed, according to ``report``.
 
-    The table contains examples from each topic, and the number of failures in the stage of each example.
+    The table contains examples from each topic. For each example, it contains the number of failures in the same stage.
     """
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
     totals = {s.alias: s.failed for s in report.stages}
-    converters = report.failed - sum(totals.values())  # a reject of a converter belongs to no stage
+    converters = report.failed - sum(totals.values())  # a record that a converter rejected belongs to no stage
     names = tuple(_REJECT_COLUMNS)[:-2]
     rows = []
     for key, count in counts.items():

@@ -1,4 +1,4 @@
-"""The external process of a run. The process reads a request, does the Spark work and sends an answer."""
+"""Runs in the external process of a run. This process reads a request, does the Spark work and sends an answer."""
 
 import os
 import signal
@@ -33,10 +33,9 @@ from dagster_smt.visible import visible
 
 
 def run_external(spark: Any = None, **pipes: Any) -> None:
-    """Does the Spark work of one run of ``PipesSpark``, in the process that its client has started.
+    """Does the Spark work of one run, in a process that the client of a ``PipesSpark`` has started.
 
-    The process exits with 0 if the process could send an answer. If the answer is an error, the run fails with this
-    error.
+    The exit code is 0 if an answer could be sent. If the answer is an error, the run fails with this error.
 
     Args:
         spark: The Spark session. By default the session of ``spark-submit``, or a local session.
@@ -74,7 +73,7 @@ def _answer(context: PipesContext, spark: Any) -> dict[str, Any]:
 
 
 def _work_answer(request: ExternalRequest, table: PlannedTable, session: Any, log: Progress) -> dict[str, Any]:
-    """Does the work that ``request`` describes, and returns an answer with the result."""
+    """Does the work that ``request`` describes, and returns an answer with its result."""
     if request.run is not None:
         return run_answer(run_result(run_work(request.run, table, request.tag), session, log))
     if request.maintenance is not None and isinstance(table, PlannedAsset):
@@ -132,7 +131,7 @@ def _table(definitions: str, name: str) -> PlannedTable:
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """Makes SIGTERM cancel the work in the block, as SIGINT does."""
+    """Lets SIGTERM cancel the work in the block, as SIGINT does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

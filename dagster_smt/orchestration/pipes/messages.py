@@ -1,6 +1,7 @@
-"""The two messages between a run and the process that does its Spark work: the request and the answer, as JSON.
+"""Defines the two messages, in JSON, between a run and the process that does its Spark work: the request and the
+answer.
 
-Both processes check what they read, because an answer may come from a bucket to which other programs can write.
+Both sides check what they read, because an answer may come from a bucket to which other programs can write.
 """
 
 import base64
@@ -39,8 +40,9 @@ class RunRequest:
         chain: The chain without the policy of the table, in the form of a run config.
         chain_hash: The hash of the chain with the policy.
         chain_warns: True if a mask, drop or rename that can touch nothing is only a warning.
-        window, rebuild, errors_tolerance, take_over, micro_batch, settle: See ``RunSettings``.
-        key: See ``RunWork``.
+        window, rebuild, errors_tolerance, take_over, micro_batch, settle: The settings of the run, as in
+            ``RunSettings``.
+        key: The run and the step, as in ``RunWork``.
     """
 
     chain: dict[str, Any]
@@ -61,7 +63,7 @@ class MaintenanceRequest:
 
     Attributes:
         maintenance: The options.
-        steps: Only these steps; None for all steps that the options switch on.
+        steps: The steps to which the maintenance is limited; None for all steps that the options switch on.
     """
 
     maintenance: SmtMaintenance
@@ -75,7 +77,7 @@ class ErasureRequest:
     Attributes:
         tables: The names of the tables.
         subjects: The location of the ids. The request contains no id, because the process reads the ids itself.
-        run, no_writers: See ``ErasureWork``.
+        run, no_writers: The name of the run, and whether no run is writing, as in ``ErasureWork``.
     """
 
     tables: list[str]
@@ -110,7 +112,7 @@ class ExternalRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalAnswer:
-    """The answer: a result or an error.
+    """The answer to a request: a result or an error.
 
     Attributes:
         result: The result in MessagePack and base64; empty if the work failed.
@@ -233,7 +235,7 @@ def _answer(result: object) -> dict[str, Any]:
 
 
 def _plain(report: RunReport) -> RunReport:
-    """Returns ``report`` without the default values in its schemas, because JSON would lose the types of these
+    """Returns ``report`` without the default values in its schemas. JSON would not preserve the types of these
     values.
     """
     schemas = {}

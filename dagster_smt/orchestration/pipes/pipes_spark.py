@@ -22,10 +22,7 @@ SCRIPT = Path(__file__).parent / "submit" / "script.py"
 
 @dataclass(frozen=True)
 class PipesSpark:
-    """The resource ``spark`` for runs that use Spark in another process, through a Dagster Pipes client.
-
-    The client starts a process that calls ``run_external``, for example with ``spark-submit``, on Databricks, on EMR or
-    in a container. The process loads the same definitions, does the Spark work and returns the report.
+    """The resource ``spark`` for runs whose Spark work is done in another process, which a Dagster Pipes client starts.
 
     Example:
         .. code-block:: python
@@ -63,22 +60,22 @@ class PipesSpark:
         return read_answer(self._answer(work, context), work.table.name, RunResult)
 
     def maintenance_results(self, work: MaintenanceWork, context: dg.OpExecutionContext) -> list[MaintenanceResult]:
-        """Lets the client do ``work``, a maintenance, and returns its results. Arguments and errors are those of
-        ``run_result``.
+        """Lets the client do ``work``, a maintenance, and returns the results. The arguments and the errors are the
+        same as in ``run_result``.
         """
         return read_answer(self._answer(work, context), work.table.name, list[MaintenanceResult])
 
     def erasure_report(self, work: ErasureWork, context: dg.OpExecutionContext) -> ErasureReport:
-        """Lets the client do ``work``, an erasure, and returns its record. Arguments and errors are those of
-        ``run_result``.
+        """Lets the client do ``work``, an erasure, and returns the record of the erasure. The arguments and the errors
+        are the same as in ``run_result``.
 
-        The request names the location of the ids, but never an id. The process reads the ids.
+        The request names the location of the ids, but never an id. The other process reads the ids from this location.
         """
         return read_answer(self._answer(work, context), work.table.name, ErasureReport)
 
     def _answer(self, work: RunWork | MaintenanceWork | ErasureWork, context: dg.OpExecutionContext) -> object:
         """Starts the client for ``work``, and returns the answer of the client's process."""
-        # some clients write the addresses of the run into their arguments
+        # a copy, because some clients change their arguments
         arguments = self.arguments() if callable(self.arguments) else deepcopy(self.arguments)
         extras = {REQUEST: request_of(work, self.definitions)}
         pipes_context = _PipesContext(context.get_step_execution_context())
@@ -93,14 +90,14 @@ class PipesSpark:
 
 
 class _PipesContext(dg.OpExecutionContext):
-    """The context of a step, as the client gets it.
+    """The context of a step in the form that the client gets.
 
-    Pipes would make the step fail, because the step does not return a result for each asset. A run without new records
-    intentionally returns no result.
+    With the original context, Pipes would make the step fail because the step does not return a result for each asset.
+    A run without new records returns none on purpose.
     """
 
     def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
-        """Does nothing, whatever the ``error_message``."""
+        """Does nothing. Pipes calls this method to require a result for each asset."""
 
 
 def _reason(error: Exception) -> str:
@@ -128,7 +125,7 @@ class SparkSubmit:
         conf: Spark settings. They take precedence over the settings that this package adds.
         script: The script that calls ``run_external``.
         program: The program, with leading arguments.
-        spark_version: The version of Spark that ``spark-submit`` starts, which selects the packages.
+        spark_version: The version of Spark that ``spark-submit`` starts. The versions of the packages depend on it.
         env: Environment variables of the process, in addition to the run's environment variables.
     """
 

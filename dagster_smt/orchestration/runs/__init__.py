@@ -1,1 +1,3 @@
-"""The runs of tables inside Dagster steps: cancellation, progress, retries, and the events and reports after a run."""
+"""Executes the runs of tables inside Dagster steps: cancellation, progress and retries, and the events and reports
+after a run.
+"""

@@ -1,4 +1,4 @@
-"""The steps after a commit. If such a step fails, the run reports the failure but still succeeds."""
+"""Runs the steps after a commit. If such a step fails, the run reports the failure but still succeeds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ UNSEEN = "dagster_smt/problems_after_commit"
 
 @dataclass
 class Afterwards:
-    """Steps after a commit, none of which fails the run.
+    """A runner of steps after a commit. A step that fails does not make the run fail.
 
     Attributes:
         place: The table or topics that the run writes to, for messages.
@@ -28,7 +28,7 @@ class Afterwards:
     problems: list[Problem] = field(default_factory=list)
 
     def get(self, subject: str, make: Callable[[], T], fallback: T) -> T:
-        """Calls ``make`` and returns its result. If ``make`` fails, notes a problem and returns ``fallback``.
+        """Calls ``make`` and returns its result. If ``make`` fails, adds a problem and returns ``fallback``.
 
         Args:
             subject: The name of the result, for messages.

@@ -22,7 +22,7 @@ from dagster_smt.visible import visible
 Context = dg.OpExecutionContext | dg.AssetExecutionContext
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
 _MOST_LINES = 5
-"""The largest number of partitions that get a line in the log. The counts of all partitions are in their
+"""The largest number of partitions for which a run logs a line. The counts of all partitions are in their
 materializations.
 """
 
@@ -62,7 +62,7 @@ def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterial
 
 
 def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yields the check results of ``run``. This function serves ops other than the asset's own op."""
+    """Yields the check results of ``run``, in the form that is needed by an op other than the asset's own op."""
     for result in _check_results(context, table, run):
         yield dg.AssetCheckEvaluation(
             asset_key=table.key,
@@ -75,7 +75,7 @@ def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Ite
 
 
 def _check_results(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckResult]:
-    # a run config's chain contains only stages, so the mask exceptions of the definition still apply
+    # a chain in a run config contains only stages, so the mask exceptions of the definition still apply
     exceptions = run.settings.chain.mask_exceptions or table.chain.mask_exceptions
     readers: dict[str, list[str]] = {}
     if run.facts.broken:
@@ -107,8 +107,8 @@ def _of_whole_table(table: PlannedAsset, run: SmtRun) -> Events:
 
 
 def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, times: TimeKeys) -> Events:
-    """Yields a materialization for each time partition in ``times`` of one commit, including partitions without
-    records.
+    """Yields a materialization for each time partition in ``times``. All of them belong to one commit. Partitions
+    without records also get a materialization.
     """
     if run.error is not None:  # a time window in which topics are missing is not materialized
         return
@@ -123,7 +123,7 @@ def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRu
 
 
 def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
-    """Yields the materialization of one commit, with metadata for each topic in ``keys``."""
+    """Yields the materialization of one commit, and metadata for each topic in ``keys``."""
     outcomes = topic_outcomes(context.log, run, keys)
     if run.error is not None or not any(outcome.news for outcome in outcomes.values()):
         yield from materializations(table, run, outcomes)
@@ -131,7 +131,8 @@ def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtR
     ends: dict[str, Mapping[str, int]] = {}
     for key, outcome in outcomes.items():
         metadata = outcome.metadata
-        if outcome.shown is not None:  # the catalog keeps the partition's metadata, with the current totals
+        # the materialization keeps the metadata of the partition, and adds the current totals
+        if outcome.shown is not None:
             metadata = {**outcome.shown, **observed_metadata(metadata)}
         context.add_asset_metadata(metadata, asset_key=table.key, partition_key=key)
         ends |= outcome.ends
@@ -141,7 +142,9 @@ def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtR
 
 
 def materializations(table: PlannedAsset, run: SmtRun, outcomes: Mapping[str, SmtOutcome]) -> Events:
-    """Yields an event for each partition in ``outcomes``. These events are separate from the output of the step."""
+    """Yields an event for each partition in ``outcomes``. Dagster stores these events separately from the output of the
+    step.
+    """
     for key, outcome in outcomes.items():
         if not outcome.news:
             yield dg.AssetObservation(table.key, partition=key, metadata=observed_metadata(outcome.metadata))
@@ -167,8 +170,8 @@ def whole_outcome(run: SmtRun) -> SmtOutcome:
 
 
 def topic_outcomes(log: dg.DagsterLogManager, run: SmtRun, keys: Sequence[str]) -> dict[str, SmtOutcome]:
-    """Returns the outcome of ``run`` for each partition key in ``keys``, except for topics that the run has left
-    out.
+    """Maps each partition key in ``keys`` to the outcome of ``run`` for this partition. Topics that the run has left
+    out are missing.
     """
     outcomes = {}
     for key in keys:
@@ -199,8 +202,8 @@ def _outcome(run: SmtRun, subject: str, make: Callable[[], SmtOutcome], fallback
 
 
 def _log_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome]) -> None:
-    """Logs a line for each of the first few partitions in ``outcomes`` that have records. For a single partition, logs
-    nothing.
+    """Logs a line for each partition in ``outcomes`` that has records, up to a limit. Logs nothing if there is only one
+    partition.
     """
     lines = []
     if len(outcomes) > 1:
@@ -215,9 +218,9 @@ def _log_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome
 
 
 def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Metadata | None:
-    """Returns the metadata of the last materialization of the asset ``key``.
+    """Returns the metadata of the last materialization of the asset ``key``; None if there is no materialization.
 
-    With ``topic``, returns the metadata of the topic's partition. Returns None if there is no materialization.
+    With ``topic``, returns the metadata of the partition for this topic.
     """
     partitions = [topic_to_partition_key(topic)] if topic is not None else None
     latest = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
@@ -229,13 +232,14 @@ def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Meta
 
 
 def columns_read(context: Context, key: dg.AssetKey) -> dict[str, list[str]]:
-    """Maps each column of the asset ``key`` to the downstream columns that are derived from it, according to the
-    lineage in the catalog.
+    """Maps each column of the asset ``key`` to the columns of other assets that are derived from it. The information
+    comes from the lineage metadata in Dagster's catalog.
     """
     readers: dict[str, list[str]] = {}
     try:
         graph = context.repository_def.asset_graph
-    except CheckError:  # with dg.materialize, the catalog contains only the assets of the call
+    # in dg.materialize, the catalog contains only the assets of the call, so an asset may be missing
+    except CheckError:
         graph = context.job_def.asset_layer.asset_graph
     for child in graph.get(key).child_keys:
         lineage = (last_metadata(context, child, None) or {}).get("dagster/column_lineage")

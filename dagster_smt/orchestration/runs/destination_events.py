@@ -33,7 +33,7 @@ def destination_events(
         context: The context of the step.
         table: The asset.
         run: The run.
-        own_op: True if the step is the asset's own step, which has outputs for the listed tables.
+        own_op: True if this is the step of the asset itself, which has an output for each table in ``destinations``.
     """
     if not writes_many(table.sink):
         return
@@ -62,7 +62,9 @@ def destination_events(
 
 
 def destination_checks(table: PlannedAsset, run: "SmtRun") -> Iterator[dg.AssetCheckResult]:
-    """Yields the check results of the tables of ``run`` that the definition lists as separate assets."""
+    """Yields the check results of the tables that ``run`` has written and that are separate assets according to the
+    definition.
+    """
     for topic in table.definition.destinations:
         report = run.report.destination_reports.get(topic)
         if report is None:

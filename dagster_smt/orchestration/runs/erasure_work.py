@@ -1,6 +1,6 @@
-"""The Spark work of an erasure. The work reads the ids from their location, and returns a record of the erasure.
+"""Does the Spark work of an erasure: reads the ids from their location, erases, and returns a record of the erasure.
 
-The request may come from another process.
+The request for this work may come from another process.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ class ErasureWork:
 
     Attributes:
         tables: The tables, each of which has an ``erasure``.
-        subjects: The location of the ids, which the erasing process reads itself.
+        subjects: The location of the ids. The process that erases reads the ids from this location.
         run: The name of the run in the record.
         no_writers: True if no run is writing.
-        tag: The tag of the Spark jobs; unique to the run.
+        tag: The tag of the Spark jobs, which no other run has.
     """
 
     tables: Sequence[PlannedAsset]
@@ -53,7 +53,9 @@ def erasure_report(work: ErasureWork, session: Any, log: Progress) -> ErasureRep
 
 
 def _erase(work: ErasureWork, session: Any, say: Any) -> ErasureReport:
-    """Erases the people, in the thread that ``run_cancellable`` starts. An error that ``say`` raises stops the work."""
+    """Does the work of an erasure, in the thread that ``run_cancellable`` starts. If ``say`` raises an error, the work
+    stops.
+    """
     from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
 
     targets = []

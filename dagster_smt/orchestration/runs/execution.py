@@ -31,8 +31,8 @@ from dagster_smt.visible import visible
 _Value = TypeVar("_Value")
 
 LastMetadata = Callable[[str | None], Metadata | None]
-"""A function that returns the metadata that Dagster already shows. The argument is the topic of a partition, or None
-for the whole table.
+"""A function that returns the metadata that Dagster shows now. The argument is the topic of a partition, or None for
+the whole table.
 """
 
 
@@ -44,8 +44,8 @@ class SmtOutcome:
         report: The report, with all batches together.
         metadata: The metadata of a materialization.
         ends: The end of the table's progress, by topic and partition.
-        shown: The metadata that Dagster already shows, if the run has nothing to add. None if the run has news:
-            records, or the fact that the table is empty.
+        shown: The metadata that Dagster shows already, if the run has nothing to add. None if the run has something to
+            report: records, or that the table is empty.
         chain_hash: The hash of the chain that produced the rows. If the rows had already been committed, this is not
             the hash of the run's own chain.
     """
@@ -89,8 +89,8 @@ class SmtRun(RunResult):
 
     @cached_property
     def error(self) -> SmtError | None:
-        """The error of the topics that were left out; None if there is none. The class of the error determines whether
-        Dagster retries the step.
+        """The error about the topics that were left out; None if there are none. Dagster retries the step only if the
+        class of this error permits a retry.
         """
         failures = [*self.report.failures.values()]
         for one in self.report.destinations:
@@ -137,7 +137,7 @@ class SmtRun(RunResult):
     def outcome_of_time(self, key: str, part: int) -> SmtOutcome:
         """Returns the outcome of the run for the time partition ``key``.
 
-        ``part`` is the number of the partition's part of the window.
+        The window of the run is divided into parts; ``part`` is the number of the part for this partition.
         """
         report = self.report.of_part(part) if self.report.parts else self.report
         if report.status == "empty":
@@ -179,8 +179,8 @@ class SmtRun(RunResult):
     def _unreported(
         self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets
     ) -> tuple[RunReport, Metadata | None]:
-        """Returns the report to show for a run without new records: ``report``, or ``last`` if an earlier run died
-        between its commit and its report.
+        """Returns the report to show for a run without new records. That is ``report``, or ``last`` if an earlier run
+        died between its commit and its report.
 
         Returns:
             The report for Dagster, and the metadata that Dagster already shows. If Dagster does not know the last
@@ -240,10 +240,10 @@ def execute(
 
 
 def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
-    """Returns the id of the run in which the work of ``run`` was first attempted.
+    """Returns the id of the run that first attempted the work of ``run``.
 
-    This is the first run in an unbroken series of retries of failed runs. If somebody executes a successful run again,
-    this is a new request.
+    It is the first run in an unbroken series of retries, each of a failed run. If somebody executes a successful run
+    again, that is a new request.
     """
     while run.parent_run_id:
         parent = instance.get_run_by_id(run.parent_run_id)
@@ -287,9 +287,7 @@ def check_brokers(table: PlannedTable) -> None:
 
 
 def _only(topic: str, by_topic: Mapping[str, _Value]) -> dict[str, _Value]:
-    """Returns the part of ``by_topic`` that contains only ``topic``. If the topic has no entry, returns an empty
-    dictionary.
-    """
+    """Returns the part of ``by_topic`` that belongs to ``topic``; an empty dictionary if the topic has no entry."""
     return {topic: by_topic[topic]} if topic in by_topic else {}
 
 

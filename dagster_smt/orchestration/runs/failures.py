@@ -18,8 +18,9 @@ _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)
 def problems_as_failure() -> Iterator[None]:
     """Runs a block, and converts an error of this package into a Dagster failure.
 
-    The description and a table of the failure list all problems. The failure permits a retry only if a retry can help.
-    The failure has no cause, because Dagster stores the causes of exceptions, and their messages may quote values.
+    The description of the failure, and a table in its metadata, list all problems. Dagster may retry the step only if a
+    retry can help. The failure has no cause, because Dagster stores the causes of exceptions, and their messages may
+    quote values.
     """
     try:
         yield
@@ -46,7 +47,7 @@ def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.Dagst
     still run.
 
     Args:
-        runs: The name of each table, and the events of its run, which starts with its first event.
+        runs: Pairs of a table's name and the events of its run. The run starts when its first event is requested.
         log: The log of the step, to which each error is written immediately.
 
     Raises:
@@ -74,8 +75,8 @@ def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
 class SmtFailure(dg.Failure):
     """A failure whose description lists the problems and their remedies.
 
-    Dagster would log the stack trace of the failure twice, which does not help the reader. Only an unforeseen failure
-    shows its stack trace.
+    Dagster would log the stack trace of the failure twice. Since a stack trace does not help to solve foreseen
+    problems, only an unforeseen failure shows it.
 
     Attributes:
         foreseen: True if the problems describe the failure completely.

@@ -1,8 +1,8 @@
-"""Runs Spark work inside a Dagster step in such a way that a user can cancel the work.
+"""Runs Spark work inside a Dagster step so that a user can cancel it.
 
 A call to Spark blocks its thread. If a signal interrupts the call, Spark's connection to the JVM stops in the middle of
-an answer: the run hangs, or the Spark job continues without the run. So the work runs in a separate thread, with a tag.
-The main thread only waits, and cancels the work if necessary.
+an answer: the run hangs, or the Spark job continues without the run. The work therefore runs in a separate thread, with
+a tag. The main thread only waits, and cancels the work if necessary.
 """
 
 import signal
@@ -18,11 +18,13 @@ from dagster_smt.spark.environment import is_connect
 
 T = TypeVar("T")
 Progress = Callable[[str], None]
-SETTLE_SECONDS = 30.0  # time for a cancelled job to end; after that, the step ends without it
+SETTLE_SECONDS = 30.0  # the time that a cancelled job has to end; after that, the step ends without waiting for the job
 
 
 class Cancelled(BaseException):
-    """Raised by the progress callback in cancelled work. Like ``KeyboardInterrupt``, it must not be caught."""
+    """Raised by the progress callback if the work has been cancelled. Like ``KeyboardInterrupt``, it must not be
+    caught.
+    """
 
 
 def run_cancellable(
@@ -38,10 +40,10 @@ def run_cancellable(
 
     Args:
         session: The Spark session, classic or Connect.
-        tag: The tag of the work's Spark jobs; unique to the work.
-        fn: The work. The function calls its argument with a log line from time to time, and at least before it commits.
-            An empty line is not logged. After the work has been cancelled, the call raises ``Cancelled``, so the work
-            does nothing more.
+        tag: The tag of the Spark jobs of this work, which no other work has.
+        fn: The work. It receives a callback, and calls it with a line for the log from time to time, and at least
+            before it commits. An empty line is not logged. If the work has been cancelled, the callback raises
+            ``Cancelled``, so that the work stops.
         poll: The seconds between two checks of the work.
         log: Logs a line, in the calling thread.
         beat: Returns a line about the progress. ``run_cancellable`` calls it every ten seconds, in a separate thread.
@@ -86,7 +88,8 @@ def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], A
     """
     if is_connect(session):
         return lambda: session.addTag(tag), lambda: session.interruptTag(tag)
-    context = session.sparkContext  # tags of a classic session do not apply to other threads, but job tags do
+    # the tags of a classic session apply to only one thread, so job tags are used instead
+    context = session.sparkContext
 
     def add() -> None:
         context.addJobTag(tag)
@@ -104,8 +107,8 @@ def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:
 
 
 def _settle(box: Future[Any], cancel: Callable[[], Any], poll: float) -> None:
-    """Calls ``cancel`` repeatedly until the work of ``box`` has ended. A job that began just after a cancellation needs
-    another cancellation.
+    """Calls ``cancel`` repeatedly until the work of ``box`` has ended. One call is not enough, because a job may have
+    begun just after it.
     """
     left = SETTLE_SECONDS
     while not box.done() and left > 0:
@@ -124,8 +127,8 @@ def _drain(lines: "SimpleQueue[str]", log: Progress) -> None:
 
 @contextmanager
 def keep_sigint() -> Iterator[None]:
-    """Keeps the handler of SIGINT unchanged while the block starts a session. Otherwise, a classic session would
-    install PySpark's handler.
+    """Keeps the handler of SIGINT unchanged while the block starts a session. A classic session would otherwise install
+    PySpark's handler.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -149,7 +152,7 @@ def foreign_sigint_replaced() -> Iterator[None]:
     if not foreign or threading.current_thread() is not threading.main_thread():
         yield
         return
-    ours = signal.getsignal(signal.SIGTERM)  # Dagster handles both signals with one function
+    ours = signal.getsignal(signal.SIGTERM)  # Dagster handles SIGINT and SIGTERM with the same function
     signal.signal(signal.SIGINT, ours if callable(ours) else signal.default_int_handler)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Sends OpenLineage events around a run. An event that cannot be sent never makes the run fail. The log then contains a
+"""Sends OpenLineage events around a run. If an event cannot be sent, the run does not fail, and the log contains a
 warning.
 """
 
@@ -23,7 +23,7 @@ from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource
 
 
 class LineageEvents:
-    """The OpenLineage events of one run of a table. Without ``lineage`` in the definition, the methods send nothing.
+    """The OpenLineage events of one run of a table. The methods send nothing if the definition has no ``lineage``.
 
     Attributes:
         run: The finished run; None until ``ran`` is called.
@@ -57,7 +57,7 @@ class LineageEvents:
         return run
 
     def watch(self, events: Iterable[Any]) -> Iterator[Any]:
-        """Yields ``events`` unchanged, and notes the check results among them."""
+        """Yields ``events`` unchanged, and collects the check results among them."""
         for event in events:
             if isinstance(event, dg.AssetCheckResult | dg.AssetCheckEvaluation):
                 severity = "warn" if event.severity == dg.AssetCheckSeverity.WARN else "error"
@@ -105,8 +105,8 @@ class LineageEvents:
 
 @contextmanager
 def lineage_events(table: PlannedTable, context: dg.OpExecutionContext) -> Iterator[LineageEvents]:
-    """Sends START for the run of ``table`` before the block. After the block, sends COMPLETE, or FAIL if the block
-    raises an error.
+    """Sends the event START for the run of ``table``, and then runs the block. After the block, sends COMPLETE, or FAIL
+    if the block raised an error.
     """
     events = LineageEvents(table, context)
     events.start()

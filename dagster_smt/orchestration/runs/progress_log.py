@@ -31,12 +31,12 @@ class RunProgress:
         self.phase = ""
 
     def begun(self, window: Window) -> None:
-        """Notes ``window`` as the window of the run."""
+        """Sets ``window`` as the window of the run."""
         self._records, self._began = window.records, time.monotonic()
 
     def line(self) -> str:
-        """Returns a line for the log with the phase of the run, the tasks of the running stages, and an estimate of
-        records and time.
+        """Returns a line for the log: the phase of the run, the tasks of the running stages, and an estimate of the
+        records and the time that are left.
         """
         spent = time.monotonic() - self._began
         text = f"{self.phase or 'working'}, {spent:.0f} s"

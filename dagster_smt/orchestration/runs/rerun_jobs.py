@@ -14,10 +14,12 @@ from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_conf
 
 
 def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], flag: str, name: str) -> Any:
-    """Returns a job that launches the given tables of an asset with the flag ``window.<flag>`` set.
+    """Returns a job that launches the tables ``specs`` of an asset, with the flag ``window.<flag>`` set in their run
+    config.
 
-    A job of a partitioned asset needs partitions, and its Launchpad shows no defaults before somebody chooses
-    partitions. So for an asset with a partition per topic, the job has a separate op that runs all topics.
+    A job of a partitioned asset can only be launched for partitions, and its Launchpad shows no defaults before
+    somebody chooses partitions. For an asset with a partition per topic, the job therefore has a separate op that runs
+    all topics.
 
     Args:
         asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns.
@@ -80,8 +82,8 @@ def _run_tables(
     spark: Any,
     context: dg.OpExecutionContext,
 ) -> Iterator[Any]:
-    """Runs all topics of each table in ``tables``, one table after the other. The errors of the tables are raised at
-    the end.
+    """Runs all topics of each table in ``tables``, one table after the other. After the last table, raises the errors
+    of all tables together.
     """
     runs = []
     for part, table in tables.items():

@@ -1,5 +1,5 @@
-"""The certificate of a run, which compares the results of Kafka Connect's own classes and of this package for a sample
-of records.
+"""Creates the certificate of a run. It compares the results of this package with those of Kafka Connect's own classes,
+for a sample of records.
 """
 
 from typing import TYPE_CHECKING, Any

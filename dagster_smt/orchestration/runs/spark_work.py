@@ -33,8 +33,8 @@ class RunWork:
     Attributes:
         table: The table.
         settings: The decoded run config.
-        key: The run and the step of the work. A retry has the key of the first attempt.
-        tag: The tag of the Spark jobs; unique to the run.
+        key: Identifies the run and its step. A retry has the same key as the first attempt.
+        tag: The tag of the Spark jobs, which no other run has.
     """
 
     table: PlannedTable
@@ -50,7 +50,8 @@ class RunResult:
     Attributes:
         reports: A report for each window.
         facts: The facts of the table after the run.
-        destination_facts: The facts of the tables that are separate assets, by topic, if a run writes many tables.
+        destination_facts: For a run that writes many tables: by topic, the facts about the tables that are separate
+            assets.
         app_id: Spark's id of the application.
         certificate: The certificate of the run; None if no certificate was requested, or the run has read nothing.
         no_certificate: The reason why there is no certificate.
@@ -71,8 +72,8 @@ class MaintenanceWork:
     Attributes:
         table: The table, or many tables, one for each topic.
         maintenance: The options.
-        steps: Only these steps; None for all steps that the options switch on.
-        tag: The tag of the Spark jobs; unique to the run.
+        steps: The steps to which the maintenance is limited; None for all steps that the options switch on.
+        tag: The tag of the Spark jobs, which no other run has.
     """
 
     table: PlannedAsset
@@ -97,7 +98,7 @@ class MaintenanceResult:
 
 
 def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
-    """Returns the ``RunSpec`` of a run of ``table``, for modules that do not import Dagster."""
+    """Returns the ``RunSpec`` for a run of ``table``. Modules that do not import Dagster use this form."""
     from dagster_smt.run.run_spec import RunSpec
 
     return RunSpec(
@@ -145,7 +146,7 @@ def _run(work: RunWork, session: Any, state: RunProgress, progress: Progress) ->
 
     table, batches = work.table, work.settings.micro_batch
     spec = run_spec(table, work.settings, work.key)
-    # read now, because a dead session must not make the run fail after the commit
+    # read before the work, because after the commit a dead session must not make the run fail
     app_id = session.conf.get("spark.app.id", "")
     if batches is None:
         reports = [run(spec, session, say, begun=state.begun)]
@@ -182,7 +183,7 @@ def _destination_facts(
     facts: TableFacts,
     reports: Sequence[RunReport],
 ) -> dict[str, TableFacts]:
-    """Maps the topics of the definition's ``destinations`` to the facts of their tables."""
+    """Returns the facts about the tables that the definition lists in ``destinations``, by topic."""
     from dagster_smt.run.facts import table_facts
 
     facts_by_topic = {}
@@ -230,7 +231,7 @@ def _maintenance(work: MaintenanceWork, session: Any, progress: Progress) -> lis
 
 
 def _topics_of(table: PlannedAsset, session: Any) -> Sequence[str | None]:
-    """Returns the topics of the tables of an asset. If ``table`` is the asset's only table, returns a list that
+    """Returns the topic of each table of the asset ``table``. If the asset is a single table, returns a list that
     contains only None.
     """
     if not writes_many(table.sink):

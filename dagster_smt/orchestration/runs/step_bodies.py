@@ -62,8 +62,8 @@ def run_asset(
 def run_all_topics(
     table: PlannedAsset, config: Mapping[str, Any], place: str, spark: Any, context: dg.OpExecutionContext
 ) -> Iterator[Any]:
-    """Runs all topics of ``table``, which has a partition per topic, and yields the Dagster events. The op is not the
-    asset's own op.
+    """Runs all topics of ``table``, which has a partition per topic, and yields the Dagster events. This function is
+    for an op other than the asset's own op.
 
     The arguments have the same meaning as in ``run_asset``.
 
@@ -104,8 +104,8 @@ def _settings_of_time(
 ) -> RunSettings:
     """Returns the settings of a run over the time partitions ``keys``.
 
-    The settings contain the time range of the partitions. If the partitions also divide records by topic, the settings
-    contain the topic.
+    The settings contain the time of all these partitions. If the partitions also divide records by topic, the settings
+    also contain the topic.
     """
     topic = topic_of_run(keys, table.topic_dimension, place)
     settings = table.settings(config, place, topic)
@@ -118,7 +118,9 @@ def _settings_of_time(
 
 
 def _settings(table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str]) -> RunSettings:
-    """Returns the settings of a run over the topics in ``keys``. Without keys, the run covers all topics."""
+    """Returns the settings of a run over the topics of the partitions ``keys``. If ``keys`` is empty, the run covers
+    all topics.
+    """
     topics = tuple(sorted(map(partition_key_to_topic, keys)))
     settings = table.settings(config, place, topics)
     explicit = settings.window.explicit

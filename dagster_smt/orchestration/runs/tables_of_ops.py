@@ -1,4 +1,4 @@
-"""Stores the tables that the op of each asset runs. Jobs that repair, redrive or maintain tables need them."""
+"""Stores which tables the op of each asset runs. The jobs that repair, redrive or maintain tables look them up here."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,14 @@ from weakref import WeakKeyDictionary
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 
 TABLES_OF_OPS: WeakKeyDictionary[Any, Mapping[str, PlannedAsset]] = WeakKeyDictionary()
-"""Maps the op of an asset to the asset's tables, which are stored by the name of their part of the run config.
+"""Maps the op of an asset to the tables of the asset. The key of a table is the name of its part in the run config.
 
-The only table of ``build_smt_asset`` gets the whole run config, so the name of its part is empty.
+The table of ``build_smt_asset`` uses the whole run config, so its key is an empty string.
 """
 
 
 def run_config(op: str, configs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the run config for the op ``op`` with the configs of its tables.
+    """Returns the run config for the op ``op``, which contains the configs of its tables.
 
     Args:
         op: The name of the op.

@@ -16,11 +16,11 @@ from dagster_smt.values.text_rules import IsText, TextPasses
 class FieldValueMatches(NestedPaths, Predicate):
     """True if a field of the value, or the whole value, equals a string or matches a pattern.
 
-    The predicate compares the string that Connect would write for the value in a header. A number is written as it is
-    printed, bytes are written in Base64, and arrays, objects and structs as `["a"]` and `{"a":1}`. With a schema, a
-    null is read as the field's default. The predicate is false if the field is null or missing, and if the value as a
-    whole is null. The predicate is also false if a step of the path leads into a value without fields; Aiven's class
-    fails the record in that case.
+    The predicate compares the string that Connect would write for the value into a header. A number is written as it is
+    printed, bytes are written in Base64, and arrays, objects and structs as `["a"]` and `{"a":1}`. If the record has a
+    schema, a null field is read as the field's default. The predicate is false if the field is null or missing, or if
+    the whole value is null. It is also false if a step of the path leads into a value without fields; Aiven's class
+    then makes the record fail.
     """
 
     connect_class = "io.aiven.kafka.connect.predicates.FieldValueMatches"

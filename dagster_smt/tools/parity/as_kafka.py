@@ -1,7 +1,7 @@
-"""Runs a case again on the Python evaluator, with one or more of the deliberate differences from Kafka switched off.
+"""Runs a case in the Python evaluator again, with one or more of the intended differences from Kafka switched off.
 
-If a difference explains a result, the result without the difference must equal Kafka's exactly. Therefore each mode
-here replaces one of our rules with Kafka's, and the judge compares the results with the recorded ones.
+If a difference explains a result, the result without the difference must equal Kafka's exactly. Each function therefore
+replaces one rule of this package with Kafka's rule, and the judge compares the results with the recorded results.
 """
 
 import json
@@ -40,12 +40,13 @@ _IGNORED = (".field.syntax.version", ".hoisted", ".field.on.missing.parent", ".f
 
 
 class KafkaReplaceField(CodeTransform, ReplaceField):
-    """ReplaceField with Kafka's defect on structs: Kafka looks up a value by the inverse of the renames."""
+    """ReplaceField with Kafka's defect on structs: Kafka finds the value of a field by the inverse of the renames."""
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         group = struct_of(at.side_of(record), self.purpose)
         renames = dict(self.renames)
-        inverse = {renames[old]: old for old in hash_map_order(list(renames))}  # of two, the last one in the hash map
+        # if two fields get the same name, the last of them in the hash map wins
+        inverse = {renames[old]: old for old in hash_map_order(list(renames))}
         fields: dict[str, Node] = {}
         for name, child in group.fields:
             if not self._keeps(name):
@@ -81,8 +82,9 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
 
 
 class HashedReplaceField(KafkaReplaceField):
-    """ReplaceField with the same defect on objects without a schema: if two fields have the same name, the last field
-    in the hash map stays."""
+    """ReplaceField with the same defect on objects without a schema: if two fields get the same name, the field that
+    comes last in the hash map stays.
+    """
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         renames = dict(self.renames)
@@ -104,8 +106,8 @@ class HashedReplaceField(KafkaReplaceField):
 class KafkaConverter(Converter):
     """A converter that reads JSON as Kafka does.
 
-    ``coerced`` is true if the reader converted the last datum to a different type. ``schemaless`` is true if the last
-    datum was JSON without a schema, whose spelling this package keeps.
+    ``coerced`` is true if the reader converted the last key or value that it read to a different type. ``schemaless``
+    is true if that key or value was JSON without a schema, whose spelling this package preserves.
     """
 
     reader: type[JacksonReader] = JacksonReader
@@ -145,7 +147,8 @@ class KafkaConverter(Converter):
     def write(self, schema: Schema | None, value: Any) -> dict[str, str] | None:
         try:
             return super().write(schema, value)
-        except UnicodeEncodeError:  # half of a surrogate pair, which Kafka writes as the original escape
+        # the text contains half of a surrogate pair, for which Kafka writes the original escape
+        except UnicodeEncodeError:
             if schema is None:
                 return {"schemaless": json.dumps(whole(value))}
             return {"unserialisable": "half a character"}
@@ -158,7 +161,7 @@ class WrittenConverter(KafkaConverter):
 
 
 def _bare(tree: Any) -> Any:
-    """Returns the JSON of a schema, ``tree``, without its defaults."""
+    """Returns ``tree``, the JSON of a schema, without the defaults in it."""
     if isinstance(tree, list):
         return [_bare(item) for item in tree]
     if not isinstance(tree, dict):
@@ -173,7 +176,9 @@ def _bare(tree: Any) -> Any:
 
 
 def _with_defaults(schema: Schema | None, tree: Any, reader: JacksonReader) -> Any:
-    """Returns ``schema`` with the defaults in ``tree``, read as Kafka reads them."""
+    """Returns ``schema`` with the defaults in ``tree``, the JSON of the schema. The defaults are read as Kafka reads
+    them.
+    """
     if schema is None or not isinstance(tree, dict):
         return schema
     children = zip(schema.fields, tree.get("fields") or (), strict=False)
@@ -191,8 +196,8 @@ def _with_defaults(schema: Schema | None, tree: Any, reader: JacksonReader) -> A
 
 
 def load_raw(text: str, key: str) -> msgspec.Raw:
-    """Returns the JSON text under ``key`` of the object ``text``. Raises ``DataError`` if ``text`` is not an object
-    with this key.
+    """Returns the JSON text under the key ``key`` of ``text``, a JSON object. Raises ``DataError`` if ``text`` is not
+    an object, or does not have the key.
     """
     try:
         texts: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
@@ -202,8 +207,8 @@ def load_raw(text: str, key: str) -> msgspec.Raw:
 
 
 def coerced(case: Case, record: dict[str, Any]) -> dict[str, bool]:
-    """Returns a flag for ``key``, ``value`` and ``header``: True if Kafka coerces a value in this part of ``record`` to
-    a different type.
+    """Returns three flags, for ``key``, ``value`` and ``header``: True if Kafka converts a value in this part of
+    ``record`` to a different type.
     """
     converter = KafkaConverter(case.get("converter") or {})
     parts = {"key": [record["key"]], "value": [record["value"]], "header": [h["value"] for h in record["headers"]]}
@@ -230,15 +235,17 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
-    """Returns True if ``datum`` has a schema with the name of a logical type, but without its type."""
+    """Returns True if the schema of ``datum`` has the name of a logical type, but a different type than the logical
+    type.
+    """
     converter = KafkaConverter(case.get("converter") or {})
     _coerced(converter, datum)
     return converter.by_name
 
 
 def runs(case: Case) -> Iterator[tuple[str, Results]]:
-    """Yields the results of ``case`` with intended differences switched off: first each difference alone, then several
-    together.
+    """Yields the results of ``case`` with intended differences switched off. First, each difference is switched off
+    alone, and then several together.
 
     Yields:
         The id of the difference, and the results.
@@ -277,7 +284,7 @@ def _defective(stage: Stage, class_: type[ReplaceField]) -> Stage:
     if not isinstance(stage.transform, ReplaceField):
         return stage
     # The copy keeps its parsed options and gets the methods of a subclass that reproduces Kafka's defect. A frozen
-    # model refuses an ordinary assignment, so object.__setattr__ changes the class.
+    # model rejects an ordinary assignment, so object.__setattr__ changes the class.
     defective = stage.transform.model_copy()
     object.__setattr__(defective, "__class__", class_)
     return replace(stage, transform=defective)
@@ -347,7 +354,7 @@ def _one_schema(case: Case) -> Case | None:
 
 
 def _by_value(tree: Any) -> Any:
-    """Returns ``tree`` with one object for all fractions that are equal."""
+    """Returns ``tree`` in which all fractions that are equal are the same object."""
     if isinstance(tree, dict):
         members = {}
         for k, v in tree.items():
@@ -397,8 +404,8 @@ def _hashed_text(text: msgspec.Raw) -> bytes:
 
 
 def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
-    """Returns ``keys`` in the order in which a ``java.util.HashMap`` iterates over them, if they were added in the
-    given order.
+    """Returns ``keys`` in the order in which a ``java.util.HashMap`` iterates over them. ``keys`` are in the order in
+    which they were added.
     """
     size = 1
     while size < capacity:
@@ -409,7 +416,9 @@ def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
 
 
 def _spread(key: str) -> int:
-    """Returns Java's ``String.hashCode`` of ``key``, with the high bits mixed into the low bits."""
+    """Returns the hash of ``key`` in a Java hash map: ``String.hashCode``, with the high bits mixed into the low
+    bits.
+    """
     code = 0
     data = key.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(data), 2):
@@ -427,6 +436,6 @@ _MODES: tuple[tuple[str, Callable[[Case], Case | None]], ...] = (
     ("D2", _one_schema),
     ("D4", _hashed),
 )
-"""The differences that can be switched off, each with a function that does so. The function returns None for a case
-without the difference.
+"""Pairs of the id of a difference and a function that switches the difference off. The function returns None if the
+case does not contain the difference.
 """

@@ -1,4 +1,4 @@
-"""Explains the difference between two results for one record by rules, without a second run."""
+"""Explains the difference between two results for one record by rules. A second run of the case is not necessary."""
 
 import math
 import re
@@ -30,9 +30,9 @@ from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.numbers import float_text, to_float32
 
 SPARK = "spark"
-"""The key that marks a result as the Spark evaluator's."""
+"""The key that marks a result of the Spark evaluator."""
 BYTES = "bytes"
-"""The key of a header's bytes, for a header that a stage has set on Spark."""
+"""The key for the bytes of a header that a stage has set on Spark."""
 
 Result = dict[str, Any]
 _LOGICAL = "org.apache.kafka.connect.data."
@@ -46,7 +46,7 @@ _GROUPS = (
         "SMT406",
     ),
 )
-"""Java's messages about a replacement that refers to a group that is not in the expression."""
+"""Java's exceptions and messages about a replacement that refers to a group that the expression does not have."""
 CRASHES = (
     ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),
     *((name, *group) for name in ("RegexRouter", "ByLogicalTableRouter", "EventRouter") for group in _GROUPS),
@@ -56,8 +56,8 @@ CRASHES = (
     ("TimestampRouter", "java.lang.NullPointerException", r"", "SMT407"),
     ("TimestampConverter", "java.lang.NullPointerException", r'"config\.format" is null', "SMT421"),
 )
-"""The Java exceptions with which Kafka crashes on a record: transform, class and message, and the code of the problem
-in this package.
+"""The Java exceptions with which Kafka crashes on a record. Each entry consists of the transform, the exception's
+class, its message, and the code of the problem in this package.
 """
 CONFIG_CRASHES = (
     ("ExtractField", "java.lang.IllegalArgumentException", r"fromIndex\(0\) > toIndex\(-1\)", "SMT014"),
@@ -68,7 +68,9 @@ CONFIG_CRASHES = (
         "SMT013",
     ),
 )
-"""The Java exceptions with which Kafka crashes on a record where this package rejects the configuration."""
+"""The Java exceptions with which Kafka crashes on a record because of an option. This package already rejects the
+configuration.
+"""
 _MISLABELLED = (
     (
         "org.apache.kafka.connect.errors.DataException",
@@ -96,8 +98,8 @@ class Bridge:
         self.written = WrittenConverter(case.get("converter") or {})
 
     def __call__(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the decisions that explain the difference between ``want`` and ``got``; empty without a difference,
-        None without an explanation.
+        """Returns the ids of the differences that explain why ``got`` differs from ``want``. The list is empty if the
+        results are equal; None means that nothing explains the difference.
         """
         if not result_difference(want, got):
             return []
@@ -136,8 +138,8 @@ class Bridge:
         return False
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Returns True if Kafka's result ``want`` is a crash because of an option that this package rejects with
-        ``code``.
+        """Returns True if Kafka's result ``want`` is a crash that an option causes, and this package rejects this
+        option with ``code``.
         """
         if "error" not in want:
             return False
@@ -172,8 +174,8 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Returns a function that compares two values: True if they are spellings that Java 17 and Java 19 have for the
-        same float, and the chain prints floats.
+        """Returns a function that compares two strings. If the chain prints floats, the function is true if Java 17 and
+        Java 19 print the same float as these two strings.
         """
         text_of_record = repr(self.case["records"][number])
 
@@ -207,13 +209,13 @@ class Bridge:
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
         """Returns True if ``want``, a value that JSON cannot express, equals ``got``, a value that JSON can express.
 
-        The values must be the same; scale and name may differ.
+        The scale and the name of the schemas may differ.
         """
         if want["unserialisable"].startswith(_TOO_DEEP):
             return got is not None and _depth(next(iter(got.values()))) > 1000
         try:
             schema, java = self._java(got)
-        except DataError:  # a schema that does not fit its value
+        except DataError:  # the schema of the value does not fit the value
             envelope = (got or {}).get("envelope", '{"payload":null}')
             return bool(_plain(want["java"]) == free(load(envelope)["payload"]))
         want_schema = want.get("schema")
@@ -224,9 +226,9 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns D2 if ``got`` has the same value as ``want``, but a schema that fits the value.
+        """Returns D2 if ``got`` has the same value as ``want``, and a schema that fits the value.
 
-        The original's schema does not fit the value, so nothing can write its result.
+        In the original's result, the schema does not fit the value, so no converter can write the result.
         """
         if "schema" not in want or fits(load(want["schema"]), want["java"]):
             return None
@@ -238,7 +240,9 @@ class Bridge:
         return None
 
     def _java(self, datum: Any) -> tuple[str | None, Any]:
-        """Returns the schema and the value of ``datum``, as the cases write values that JSON cannot express."""
+        """Returns the schema and the value of ``datum`` in the form that cases use for values that JSON cannot
+        express.
+        """
         if datum is not None and "unserialisable" in datum:
             return datum.get("schema"), datum.get("java")
         schema, value = self.written.read(datum)
@@ -248,7 +252,7 @@ class Bridge:
         """Returns True if the bytes of ``header`` are equivalent to the bytes that Connect's converter would have
         written for ``want``.
 
-        The order of a map's entries is ignored.
+        The entries of a map may be in a different order.
         """
         if BYTES not in header:
             return False
@@ -260,7 +264,9 @@ class Bridge:
         return same or (data is not None and header[BYTES] is not None and unordered(data) == unordered(header[BYTES]))
 
     def _scale(self, number: int, want: Any, got: Any) -> list[str] | None:
-        """Explains a difference only in the trailing zeros of decimals, or of strings if the chain prints decimals."""
+        """Explains a difference that consists only of trailing zeros in decimals. If the chain prints decimals, also in
+        strings.
+        """
         text_of_record = str(self.case["records"][number])
         if "connect.data.Decimal" not in text_of_record:
             return None
@@ -278,7 +284,7 @@ class Bridge:
         return None
 
     def mislabelled(self, number: int, want: Result) -> bool:
-        """Returns True if Kafka fails because a Cast of the whole key or value left the name of a date type in the
+        """Returns True if Kafka fails because a Cast of the whole key or value has left the name of a date type in the
         schema.
         """
         if "error" not in want or self.chain is None:
@@ -310,7 +316,7 @@ _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^"{}\[\],]+')
 
 
 def unordered(data: bytes) -> list[Any]:
-    """Returns the header in ``data`` as nested lists, with the entries of maps sorted."""
+    """Returns the JSON in ``data``, the bytes of a header, as nested lists. The entries of maps are sorted."""
     stack: list[list[Any]] = [[[]]]
     opened = ""
     for piece in _PIECE.findall(data.decode(errors="replace")):
@@ -328,8 +334,8 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Returns True if Connect, unlike this package, gives null the schema of a struct without fields
-    (ExtractNewRecordState).
+    """Returns True if Connect gives a null the schema of a struct without fields (ExtractNewRecordState), and this
+    package does not.
     """
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
@@ -340,7 +346,7 @@ def _fieldless(want: Any, got: Any) -> bool:
 def fits(schema: dict[str, Any], java: Any) -> bool:
     """Returns True if the value ``java`` has the type of ``schema``.
 
-    The value is in the cases' form for values that JSON cannot hold.
+    The value is in the form that cases use for values that JSON cannot express.
     """
     if java is None:
         return bool(schema.get("optional"))
@@ -417,7 +423,8 @@ def _same_number(want: Any, got: Any) -> bool:
         both = isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) == 2
         if not both or not isinstance(a[1], str) or not isinstance(b[1], str):
             return False
-        integers = a[0].startswith("int") and b[0].startswith("int")  # without a schema our integers have one width
+        # this package has only one width of integers for values without a schema
+        integers = a[0].startswith("int") and b[0].startswith("int")
         return (a[0] == b[0] == "decimal" and _equal_decimals(a[1], b[1])) or (integers and a[1] == b[1])
 
     return alike(want, got, same)

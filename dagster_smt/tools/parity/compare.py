@@ -1,7 +1,7 @@
 """Compares an answer with Kafka Connect's result (rules: ``tests/parity/README.md``, How to compare).
 
-Everything is compared: 1 and 1.0 differ, and so do 0.0 and -0.0, or a number and its string. Only two things are
-ignored, because Connect's JSON cannot express them: the order of keys, and the spelling of a number.
+The comparison is strict: 1 and 1.0 differ, and so do 0.0 and -0.0, or a number and its string. Only two properties are
+ignored, because Connect's JSON does not express them: the order of keys, and the spelling of a number.
 """
 
 import json
@@ -89,7 +89,7 @@ def _error(want: dict[str, Any], got: dict[str, Any]) -> str:
 
 
 def canonical_record(record: dict[str, Any]) -> dict[str, Any]:
-    """Returns ``record`` as comparable values: results are equal if these values are."""
+    """Returns ``record`` in a comparable form. Two records are the same result if their comparable forms are equal."""
     parts: dict[str, Any] = {}
     for name in COORDINATES:
         parts[name] = _scalar(record.get(name))
@@ -118,14 +118,14 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """Returns the schema in ``text``, of a value that JSON cannot express. The schema's defaults are spelled like such
-    values.
+    """Returns the schema in ``text``, which belongs to a value that JSON cannot express. The defaults in the schema
+    have the same form as such values.
     """
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 
 
 def load(text: str) -> Any:
-    """Parses JSON, keeping the spelling of fractions; integers have any length."""
+    """Parses JSON. Fractions keep their spelling, and integers may have any length."""
     return json.loads(text, parse_float=_Fraction, parse_int=_whole)
 
 
@@ -136,11 +136,13 @@ def _whole(text: str) -> int | str:
 
 
 class _Long(str):
-    """A whole number with so many digits that it stays a string."""
+    """A whole number that stays a string because it has too many digits."""
 
 
 def free(value: Any) -> Any:
-    """Returns ``value``, which has no schema, as a comparable value. 1 and 1.0 differ; the order of keys is ignored."""
+    """Returns ``value``, which has no schema, in a comparable form. In this form, 1 and 1.0 differ, and the order of
+    keys is ignored.
+    """
     if isinstance(value, _Fraction):
         return ("double", repr(float(value)))
     if isinstance(value, dict):
@@ -160,7 +162,7 @@ def _scalar(value: Any) -> Any:
 
 
 def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
-    """Returns the payload ``value`` of ``schema`` as a comparable value."""
+    """Returns ``value``, the payload of a value with ``schema``, in a comparable form."""
     if schema is None or value is None:
         return free(value)
     kind = schema["type"]
@@ -187,14 +189,14 @@ def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
             members[k] = payload_of(fields.get(k), v)
         return members
     if kind == "bytes" and type(value) in (int, _Fraction):
-        return ("decimal", str(Decimal(value)))  # with its scale
+        return ("decimal", str(Decimal(value)))  # the string preserves the scale
     return free(value)
 
 
 def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_of) -> Any:
-    """Returns ``schema`` as a comparable value, in which the order of struct fields matters.
+    """Returns ``schema`` in a comparable form, in which the order of struct fields matters.
 
-    ``default`` converts the schema's defaults into comparable values.
+    ``default`` is a function that converts the schema's defaults into a comparable form.
     """
     if schema is None:
         return None

@@ -1,4 +1,6 @@
-"""Converts records of the parity format (see ``tests/parity/README.md``) to our records, and back."""
+"""Converts records in the format of the parity cases (see ``tests/parity/README.md``) into our records, and our records
+into that format.
+"""
 
 import base64
 import gzip
@@ -27,7 +29,9 @@ _SYNTAX = ".field.syntax.version"
 
 
 class Converter:
-    """The JSON converter of a case, which reads and writes datums."""
+    """The JSON converter of a case. It reads and writes datums, which are keys, values and headers in the format of the
+    cases.
+    """
 
     def __init__(self, settings: dict[str, str]):
         form = Format(
@@ -49,7 +53,7 @@ class Converter:
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
     def write(self, schema: Schema | None, value: Any) -> dict[str, Any] | None:
-        """Returns ``value`` as a datum; ``unserialisable`` if JSON cannot express the value."""
+        """Returns ``value`` as a datum. If JSON cannot express the value, the datum is marked as ``unserialisable``."""
         if isinstance(value, OwnStruct):
             datum = {"unserialisable": "the struct has another schema", "java": java_form(value.schema, value)}
             return datum if schema is None else {**datum, "schema": java_schema(schema)}
@@ -63,7 +67,7 @@ class Converter:
 
     def _unserialisable(self, error: DataError, schema: Schema | None, value: Any) -> dict[str, Any]:
         datum: dict[str, Any] = {"unserialisable": error.problem.statement}
-        with suppress(DataError):  # it was never JSON
+        with suppress(DataError):  # the value may never have been JSON
             datum["java"] = java_form(schema, whole(value))
         if schema is None:
             return datum
@@ -71,12 +75,12 @@ class Converter:
 
 
 def java_schema(schema: Schema) -> str:
-    """Returns ``schema`` as JSON, with its defaults spelled as by ``java_form``."""
+    """Returns ``schema`` as JSON. The defaults in it have the form that ``java_form`` returns."""
     return json.dumps(schema_to_json(schema, lambda s: java_form(s.with_(default=None), s.default)))
 
 
 def java_form(schema: Schema | None, value: Any) -> Any:
-    """Returns ``value`` as the cases spell values that JSON cannot express."""
+    """Returns ``value`` in the form that the cases use for values that JSON cannot express."""
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if value is None or isinstance(value, str | bool):
@@ -120,8 +124,8 @@ def case_chain(case: dict[str, Any]) -> Chain:
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:
-    """Runs the records of ``case`` through its chain, in the Python evaluator. The answer has the shape of
-    ``expect``.
+    """Runs the records of ``case`` through its chain, in the Python evaluator. The result has the same structure as
+    ``expect`` in a case.
     """
     interpreter, converter = Interpreter(chain), converter or Converter(case.get("converter") or {})
     return {"results": [_run(r, interpreter, converter) for r in case["records"]]}
@@ -136,7 +140,9 @@ def _run(data: dict[str, Any], interpreter: Interpreter, converter: Converter) -
 
 
 def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, converter: Converter) -> dict[str, Any]:
-    """Runs one record through the chain, and returns the answer. ``record`` has been read from ``data``."""
+    """Runs ``record``, which has been read from ``data``, through the chain. Returns the result in the format of the
+    cases.
+    """
     outcome: Outcome = interpreter.run(record)
     if outcome.status == FAILED and outcome.problem is not None:
         return failure(outcome.problem, interpreter.chain.stages[outcome.stage].alias)
@@ -146,13 +152,15 @@ def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, c
 
 
 def failure(problem: Problem, stage: str) -> dict[str, Any]:
-    """Returns the answer for a record that failed with ``problem`` in ``stage``."""
+    """Returns the result, in the format of the cases, for a record that failed with ``problem`` in ``stage``."""
     error = {"class": problem.connect_class, "message": problem.statement, "stage": stage, "code": problem.code}
     return {"error": error}
 
 
 def read_record(data: dict[str, Any], converter: Converter) -> Record:
-    """Reads the record in ``data``. Raises a ``DataError`` whose location is the converter that rejected the record."""
+    """Reads the record in ``data``. If a converter rejects the record, raises a ``DataError`` whose location is this
+    converter.
+    """
     record = Record(
         data["topic"], data["partition"], data["offset"], data["timestamp"], data["timestampType"], kind=data["kind"]
     )
@@ -173,7 +181,7 @@ def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tup
 
 
 def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns the answer for ``record``, which has passed through the chain."""
+    """Returns the result, in the format of the cases, for ``record``, which has passed through the chain."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         **data,

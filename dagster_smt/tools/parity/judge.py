@@ -1,13 +1,4 @@
-"""Judges differences from Kafka Connect. An intended difference has a rule, D1 to D12.
-
-A difference is intended if a rule explains the part of the record that differs, and nothing else differs. There are two
-kinds of rules:
-
-- Rules on one result (``bridges``): a result here where Kafka crashes, values that JSON cannot express, and values that
-  Spark's columns cannot distinguish. Such a rule defines the only accepted result. - A second run of the case with the
-  difference switched off (``as_kafka``): this result must equal Kafka's, and the first result must equal the result of
-  the Python evaluator.
-"""
+"""Judges differences from Kafka Connect. A difference is intended if one of the rules D1 to D12 explains it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,7 +68,9 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
 
 
 def _is_right(case: dict[str, Any]) -> bool:
-    """Returns True if the Python evaluator agrees with Kafka on ``case``, or differs on purpose."""
+    """Returns True if the result of the Python evaluator for ``case`` equals Kafka's, or differs only by intended
+    differences.
+    """
     try:
         chain = case_chain(case)
     except ConfigError:
@@ -119,7 +112,9 @@ class Judge:
         return Bridge(self.case, self.chain)
 
     def refusal(self, problem: dict[str, Any]) -> str:
-        """Returns the id of the difference that explains why ``problem`` rejects a chain that Kafka runs."""
+        """Returns the id of the difference that explains why this package rejects a chain that Kafka runs. ``problem``
+        is the reason for the rejection.
+        """
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
             return "D2"
@@ -152,7 +147,9 @@ class Judge:
         return None
 
     def _way(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reasons why ``got``, a result of the Python evaluator, differs from Kafka's result."""
+        """Returns the ids of the differences that explain why ``got``, a result of the Python evaluator, differs from
+        Kafka's result ``want``.
+        """
         ways = (self._taken_back, self._by_name, self._leak, self._cast_name, self._vendor)
         for way in ways:
             if reasons := way(number, want, got):
@@ -160,7 +157,9 @@ class Judge:
         return None
 
     def _vendor(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reasons why ``got`` differs from the result of a vendor's class."""
+        """Returns the ids of the differences that explain why ``got`` differs from ``want``, the result of a vendor's
+        class.
+        """
         for result in vendor_differences.uncrashed(self.case, number, want):
             reasons = self.bridge(number, result, got)
             if reasons is not None:
@@ -176,16 +175,18 @@ class Judge:
         return None
 
     def _as_ours(self, number: int, got: Result) -> list[str] | None:
-        """Returns the reasons why ``got`` differs from the Python evaluator's result; None without a reason."""
+        """Returns the ids of the differences that explain why ``got`` differs from the result of the Python evaluator;
+        None if nothing explains it.
+        """
         ours = self.ours[number]
         if "error" in ours and "error" in got and ours["error"]["code"] != got["error"]["code"]:
             return None
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reason for a difference in a value that Kafka read by the name of a logical type.
+        """Returns the id of the difference that explains a value which Kafka read by the name of a logical type.
 
-        The value does not exist here.
+        This package rejects such a value.
         """
         record = self.case["records"][number]
         if "error" not in got or got["error"]["code"] != "SMT414":
@@ -209,8 +210,8 @@ class Judge:
         return None
 
     def _from_coerced(self, number: int, got: Result) -> bool:
-        """Returns True if Kafka coerces a part of the record ``number``: a part without a schema, or the part with the
-        error.
+        """Returns True if Kafka converts a value in the record ``number`` to a different type: in a part without a
+        schema, or in the part with the error.
         """
         if "error" not in got:
             return kept_spelling(self.case, self.case["records"][number])
@@ -227,17 +228,17 @@ class Judge:
         return None
 
     def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reason for a difference after a Cast of a whole date.
+        """Returns the id of the difference that explains a failure of Kafka after a Cast of a whole date.
 
-        The Cast leaves the date's name in the schema, and Kafka fails later.
+        The Cast leaves the name of the date type in the schema, and Kafka fails later because of this name.
         """
         if self.chain and self.bridge.mislabelled(number, want):
             return ["D2"]
         return None
 
     def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reasons why the Spark evaluator's result ``got`` differs, if the Python evaluator agrees with
-        Kafka.
+        """Returns the ids of the differences that explain why the Spark evaluator's result ``got`` differs from
+        Kafka's. They exist only if the Python evaluator agrees with Kafka.
         """
         ours = self.ours[number]
         python = self.bridge(number, want, ours)

@@ -1,7 +1,8 @@
-"""Reads JSON as Kafka's ``JsonConverter`` does, with the coercions of Jackson's tree that we reject (difference D5).
+"""Reads JSON as Kafka's ``JsonConverter`` does, with the conversions of Jackson's tree that this package rejects
+(difference D5).
 
-This reader follows the documentation of ``JsonNode.intValue`` and similar methods, not our own reader. The judge uses
-it to determine whether D5 explains a rejected value.
+The code follows the documentation of ``JsonNode.intValue`` and similar methods, and does not share code with our own
+reader. With this reader, the judge determines whether D5 explains a rejected value.
 """
 
 import base64
@@ -27,13 +28,13 @@ _MOST_DIGITS = 1000
 
 @dataclass
 class JacksonReader:
-    """A reader of one datum. ``coerced`` is true if the reader converted a part of the datum to another type."""
+    """A reader of one key or value. ``coerced`` is true if the reader has converted a part of it to another type."""
 
     default_for_null: bool = True
     coerced: bool = field(default=False)
     by_name: bool = False
     clean: str = ""
-    """The JSON that was read, without the parts that Jackson skips, so that a strict parser accepts it."""
+    """The JSON that has been read, without the parts that Jackson skips. A strict parser accepts it."""
 
     def parse(self, data: str) -> Any:
         """Parses the JSON in ``data``, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""
@@ -78,8 +79,8 @@ class JacksonReader:
         return value
 
     def free(self, tree: Any) -> Any:
-        """Returns the value of ``tree``, parsed JSON without a schema: whole numbers have 64 bits, other numbers are
-        doubles.
+        """Returns the value of ``tree``, parsed JSON without a schema. Whole numbers have 64 bits, and other numbers
+        are doubles.
         """
         if isinstance(tree, str):
             self._surrogates(tree)
@@ -88,7 +89,8 @@ class JacksonReader:
             return self._integer(tree, 64)
         if isinstance(tree, Decimal):
             value = exact_double(tree)
-            self.coerced |= math.isinf(value) or (not tree and tree.is_signed())  # a BigDecimal has no sign there
+            # a BigDecimal that is zero has no sign
+            self.coerced |= math.isinf(value) or (not tree and tree.is_signed())
             if math.isinf(value):
                 return JavaDouble(value)
             return value
@@ -108,8 +110,8 @@ class JacksonReader:
             self.coerced = True
 
     def _integer(self, tree: Any, bits: int) -> int:
-        """Returns Jackson's ``intValue`` or ``longValue`` of ``tree``: the low bits of a number, 0 for everything
-        else.
+        """Returns the result of Jackson's ``intValue`` or ``longValue`` for ``tree``: the low ``bits`` of a number, and
+        0 for everything else.
         """
         if type(tree) is int:
             narrow = wrap(wrap(tree, max(bits, 32)), bits)
@@ -135,7 +137,8 @@ class JacksonReader:
         if schema.logical:
             return self._logical(schema, tree)
         if schema.mislabelled:
-            self.coerced = self.by_name = True  # Kafka reads by the name, and the result fits neither type
+            # Kafka reads the value by the name of the logical type, and the result fits neither type
+            self.coerced = self.by_name = True
             raise _refused()
         if schema.type is Type.ARRAY:
             return self._array(schema, tree)
@@ -230,8 +233,8 @@ class JacksonReader:
 
 
 class WrittenReader(JacksonReader):
-    """A reader of a converter's output, which has infinities as strings, and types with the name of a different
-    type.
+    """A reader of the output of a converter. In this output, infinities are strings, and a type may have the name of a
+    different type.
     """
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Runs parity cases on Spark: records with schemas in the Spark evaluator, all other records in ``mapInArrow``."""
+"""Runs parity cases on Spark: records with schemas in the Spark evaluator, and all other records in ``mapInArrow``."""
 
 import json
 import re
@@ -60,9 +60,9 @@ class SparkAnswers:
 
     Attributes:
         session: The Spark session.
-        lanes: The parser: True for the JVM lane, which may leave records, False for Python; None for both, in this
-            order.
-        rest: False to leave records without a schema unanswered; their results are None.
+        lanes: The parser of the values: True for the JVM lane, which may leave some records unanswered; False for
+            Python; None for both, in this order.
+        rest: False to skip records without a schema, so that their results are None.
         typed, other: The number of records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
     """
@@ -98,8 +98,8 @@ class SparkAnswers:
         return [a.broken or {"results": a.results} for a in answers]
 
     def _attempt(self, answer: "_Answers") -> int:
-        """Answers the case like ``_typed``. An exception becomes the answer of the case, so that the other cases
-        continue.
+        """Calls ``_typed`` for a case. If it raises an exception, the exception becomes the answer of the case, so that
+        the other cases continue.
         """
         try:
             return self._typed(answer)
@@ -108,7 +108,9 @@ class SparkAnswers:
             return 0
 
     def _typed(self, answer: "_Answers") -> int:
-        """Answers the records of a case that the Spark evaluator supports. Returns the number of these records."""
+        """Adds results to ``answer`` for those records of its case that the Spark evaluator supports. Returns the
+        number of these records.
+        """
         done = 0
         for batch in answer.batches():
             try:
@@ -152,7 +154,9 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
 
 
 def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields the Python evaluator's results for the cases in ``batches``, one partition."""
+    """Yields the results of the Python evaluator for the cases in ``batches``, which are one partition of a Spark
+    frame.
+    """
     for batch in batches:
         cases = []
         for text in batch.column("text").to_pylist():
@@ -181,7 +185,7 @@ class _Answers:
         return results
 
     def take(self, answer: Answer) -> None:
-        """Takes from ``answer`` the results of the records that have no result yet."""
+        """Copies results from ``answer`` for the records that have no result yet."""
         if "results" not in answer:
             self.broken = answer
             return
@@ -189,9 +193,10 @@ class _Answers:
             self.results[number] = result
 
     def batches(self) -> list["_Batch"]:
-        """Groups the records that have schemas into batches, by these schemas and by the records' ``kind``.
+        """Groups the records that have schemas into batches. The records of a batch have the same schemas and the same
+        ``kind``.
 
-        For a null key or value, the schema is the one of another record of the case.
+        If a key or value is null, the schema of another record in the case is used.
         """
         shown: dict[str, Schema] = {}
         read = []
@@ -230,7 +235,8 @@ class _Answers:
         if datum is None or "envelope" not in datum:
             return _SideText(None, None)
         side = _SideText(*self.converter.split(datum["envelope"].encode()))
-        # Spark reads the payload as declared JSON, whose floats may be these strings; floats of envelopes may not
+        # Spark reads the payload as declared JSON, in which a float may be one of these strings; in an envelope it may
+        # not
         if _NOT_FINITE.search(side.payload or b""):
             return _SideText(None, None)
         return side
@@ -321,16 +327,16 @@ class _Batch:
 
 
 def _micros(millis: int | None) -> int | None:
-    """Returns ``millis`` in Spark's microseconds. Spark has 64 bits of microseconds, and ``datetime`` ends much
-    earlier.
-    """
+    """Returns ``millis`` in Spark's microseconds. The range of ``datetime`` is too small for these numbers."""
     if millis is None or abs(millis) > MAX_MILLIS:
         return None
     return millis * 1000
 
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
-    """Returns ``frame`` with one column per variant, which holds key, value and metadata as plain types."""
+    """Returns ``frame`` with one column for each variant. The column contains the key, the value and the metadata as
+    plain types.
+    """
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
     variants = []
     for n, state in evaluator.states.items():
@@ -356,9 +362,10 @@ def _plain(layout: Layout) -> Column:
 
 
 def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | None:
-    """Returns the result in a row of Spark.
+    """Returns the result in ``row``, a row from Spark.
 
-    The result is None for a null key or value before a stage that rejects all nulls, because there is no plan for it.
+    The result is None if the key or value is null before a stage that rejects all nulls, because no plan covers this
+    case.
     """
     if row["__status"] == DROPPED:
         return {"dropped": True}
@@ -377,7 +384,7 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
     after = {**before, **{name: values[name] for name in ("topic", "partition", "offset")}}
     after["timestamp"] = _timestamp(values, before, answer.chain)
     for name in _SIDES:
-        value = values[name] if name in state.sides else None  # no record with a value for this side has passed
+        value = values[name] if name in state.sides else None  # no record with a value for this key or value has passed
         if value is None:
             after[name] = None
         else:
@@ -394,8 +401,8 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
 
 
 def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
-    """Returns the timestamp among ``values``, in milliseconds. A chain that does not use the timestamp has no such
-    column.
+    """Returns the timestamp in ``values``, in milliseconds. If the chain does not use the timestamp, there is no column
+    for it, and the timestamp before the chain is returned.
     """
     if "timestamp" not in values and not chain.writes_timestamp:
         return _read_back(_micros(before["timestamp"]))

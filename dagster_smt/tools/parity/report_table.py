@@ -1,4 +1,4 @@
-"""Formats the parity report for a terminal: a row per transform and mode, then the differences."""
+"""Formats the parity report for a terminal: one row for each transform and mode, then the differences."""
 
 from dagster_smt.tools.parity.judge import REASONS
 from dagster_smt.tools.parity.runner import DELIBERATE, DIFFERENT, EQUAL, UNSUPPORTED, ParityReport

@@ -70,8 +70,8 @@ def on_python(cases: list[tuple[dict[str, Any], Chain]]) -> list[dict[str, Any] 
 
 
 def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
-    """Runs ``case`` in the Python evaluator, and returns the answer. An exception becomes an answer, and the run
-    continues.
+    """Runs ``case`` in the Python evaluator, and returns the answer. If an exception occurs, it becomes the answer, so
+    that the run can continue.
     """
     try:
         return run_case(case, chain)
@@ -93,10 +93,10 @@ def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityRe
 
 
 def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -> ParityReport:
-    """Runs ``cases``, and returns the report. If ``evaluate`` returns None for a case, the case is counted as
+    """Runs ``cases``, and returns the report. If ``evaluate`` returns None for a case, the report counts the case as
     unsupported.
     """
-    make_room()  # cases may be nested as deeply as Connect allows
+    make_room()  # the values of cases may be nested as deeply as Connect allows
     cases = list(cases)
     parsed: list[Chain | dict[str, Any]] = [_parse(case) for case in cases]
     runnable = []
@@ -139,8 +139,8 @@ def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
 
 
 def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> str | None:
-    """Returns the id of the intended difference between ``answer`` and ``case``; empty if there is none, None if the
-    answer is wrong.
+    """Returns the id of the intended difference between ``answer`` and ``case``. Returns an empty string if the results
+    are equal, and None if the answer is wrong.
     """
     if "broken" in answer:
         verdict.reason = f"the evaluator broke off: {answer['broken']}"

@@ -1,4 +1,5 @@
-"""Lists what the Spark evaluator cannot distinguish, and the results that it may therefore return instead of Connect's.
+"""Lists what the Spark evaluator cannot distinguish, and therefore the results that it may return in place of
+Connect's.
 
 These are the differences D6 and D8.
 """
@@ -18,14 +19,15 @@ from dagster_smt.values.cast import DAY
 from dagster_smt.values.json.lazy import whole
 
 MAX_MILLIS = (2**63 - 1) // 1000
-"""The latest timestamp of Spark, in milliseconds. Spark counts microseconds in 64 bits."""
+"""The latest timestamp that Spark can store, in milliseconds. Spark stores a 64-bit number of microseconds."""
 MAX_DAYS = 2**31 - 1
 _CODES = {"SMT414", "SMT422", "SMT426"}
 Result = dict[str, Any]
 
 
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D6: yields the possible results for a record with a null key or value, which has the case's schema or no schema.
+    """D6: yields the possible results for a record with a null key or value. The null may have the schema of the case,
+    or no schema.
 
     Yields:
         The results of the record, first with the schema on every null key or value, then without a schema on any of
@@ -48,9 +50,9 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
 
 
 def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if a HoistField receives a null whose schema in Connect is different from ours.
+    """Returns True if a HoistField receives a null that has a different schema in Connect than here.
 
-    Here the null has the common schema.
+    Here, the null has the schema that all records of the case share.
     """
     place = [s.alias for s in chain.stages].index(stage)
     record = read_record(case["records"][number], Converter(case.get("converter") or {}))
@@ -69,7 +71,8 @@ def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | No
 
 
 def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D8: yields the possible results for an instant beyond Spark's range: the record is rejected, or has no timestamp.
+    """D8: yields the possible results for an instant outside Spark's range. The record is rejected, or has no
+    timestamp.
 
     Yields:
         The results that are correct for Spark.
@@ -83,8 +86,8 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
 
 
 def _reaches(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if the record ``number`` contains an instant beyond Spark's range after the stage or converter
-    ``stage``.
+    """Returns True if, after ``stage`` (a stage or converter), the record ``number`` contains an instant outside
+    Spark's range.
     """
     names = [s.alias for s in chain.stages]
     part = replace(chain, stages=chain.stages[: names.index(stage) + 1] if stage in names else ())

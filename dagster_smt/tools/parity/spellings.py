@@ -1,8 +1,8 @@
 """Spells floating-point numbers as Java did before Java 19 (JDK-4511638), which is not always the shortest spelling.
 
-The recorded results come from Java 17. Its ``Double.toString`` produces digits of the exact value one by one, and stops
-as soon as the rest is within the rounding error of the number. ``toString`` compares whole numbers, but with a unit in
-the last place that is half as large at powers of two. For this reason the spelling is sometimes not the shortest one:
+The recorded results come from Java 17. Its ``Double.toString`` produces the digits of the exact value one by one, and
+stops as soon as the rest is within the rounding error of the number. The computation uses whole numbers. At powers of
+two, it uses an error that is half as large. For this reason the spelling is sometimes not the shortest:
 ``1.9999999999999998E23`` for ``2.0E23``.
 """
 
@@ -15,7 +15,7 @@ from dagster_smt.values.numbers import float_text, wrap
 
 @dataclass(frozen=True)
 class _Width:
-    """A floating-point type: the bits of its fraction, of its exponent, and the codes of ``struct``."""
+    """A floating-point type: the number of bits in its fraction and its exponent, and its codes in ``struct``."""
 
     fraction: int
     bias: int
@@ -51,8 +51,8 @@ def spellings(text: str) -> set[str]:
 
 
 def _parts(value: float, width: _Width) -> tuple[int, int, int]:
-    """Splits ``value`` into an odd mantissa and an exponent, with ``value = mantissa * 2 ** exponent``. Also returns
-    the number of bits before trailing zeros were removed.
+    """Splits ``value`` into an odd mantissa and an exponent, so that ``value = mantissa * 2 ** exponent``. Also returns
+    the number of bits that the mantissa had before trailing zeros were removed.
     """
     raw: int = struct.unpack(width.codes[1], struct.pack(width.codes[0], value))[0]
     biased, fraction = raw >> width.fraction, raw & ((1 << width.fraction) - 1)
@@ -70,7 +70,7 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
     if exponent >= 0 and top <= 62:
         return _whole_digits(mantissa << exponent, top - bits)
     log = (mantissa / (1 << size - 1) - 1.5) * 0.289529654 + 0.176091259 + top * 0.301029995663981
-    point = math.floor(log)  # may be one too high
+    point = math.floor(log)  # the estimate may be one too high
     fives, tens = max(-point, 0), max(point, 0)
     # the number is rest / unit * 10 ** point, and known to +- error; they share no factor of two
     two_rest, two_unit, two_error = fives + exponent, tens, fives + top - bits - (mantissa == 1)
@@ -78,7 +78,7 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
     two_rest, two_unit, two_error = two_rest - common, two_unit - common, two_error - common
     five_bits = (5**fives).bit_length(), (5 ** (tens + 1)).bit_length()
     space = max(size + two_rest + five_bits[0], two_unit + 1 + five_bits[1])
-    width = 0  # the width of Java's integers, which overflow; 0 for big integers
+    width = 0  # the width in bits of Java's integers, which may overflow; 0 for big integers
     if space < 32:
         width = 32
     elif space < 64:
@@ -87,7 +87,7 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
 
 
 def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[list[int], int]:
-    """Returns the digits of the number until the rest is within the error."""
+    """Returns the digits of the number. The digits end where the rest is within the error."""
     digits: list[int] = []
     low = high = False
     first = True
@@ -100,7 +100,7 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
         else:
             digits.append(digit)
         if first and not -3 <= point < 8:
-            low = high = False  # this form needs a digit after the point
+            low = high = False  # numbers in this form need a digit after the point
         first = False
     if high and (not low or 2 * rest > 10 * unit or (2 * rest == 10 * unit and digits[-1] % 2)):
         point += _round_up(digits)
@@ -108,10 +108,12 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
 
 
 def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
-    """Returns two flags: the rest is too small to matter, and the rest is too close to the next digit to matter."""
+    """Returns two flags: True if the rest is so small that no further digit is needed, and True if the rest is so close
+    to the next higher digit that no further digit is needed.
+    """
     if not width:
         return rest < error, rest + error >= ten
-    if error <= 0:  # it has overflowed
+    if error <= 0:  # the error has overflowed
         return True, True
     return rest < error, wrap(rest + error, width) > ten
 
@@ -128,8 +130,8 @@ def _round_up(digits: list[int]) -> int:
 
 
 def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
-    """Returns the digits of ``value``, a whole number of at most 63 bits. Digits beyond the number's bits are rounded
-    off.
+    """Returns the digits of ``value``, a whole number with at most 63 bits. Digits that are less exact than the bits of
+    the number are rounded off.
     """
     if beyond > 1:
         drop = max(0, math.floor((beyond - 1) * math.log10(2)))

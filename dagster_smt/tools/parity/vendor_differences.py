@@ -1,7 +1,7 @@
-"""Defines the deliberate differences from the vendors' own classes, and switches them off where possible.
+"""Defines the intended differences from the vendors' own classes, and switches them off where possible.
 
-Each rule names the transform, the original's result, and this package's result. If the original crashes, the record or
-the chain is changed so that the original would not crash, and the results must then be equal.
+Each rule names the transform, the original's result, and the result of this package. If the original crashes, the
+record or the chain is changed so that the original would not crash, and the results must then be equal.
 """
 
 import json
@@ -36,7 +36,7 @@ def type_of(case: Case, alias: str) -> str:
 
 
 def _options(case: Case, name: str) -> Iterator[tuple[str, str]]:
-    """Yields (key, value) of the option ``name`` in all stages of ``case``."""
+    """Yields the key and the value of the option ``name`` in each stage of ``case`` that has it."""
     for key, value in case["config"].items():
         if key.startswith("transforms.") and key.endswith(f".{name}") and value is not None:
             yield key, str(value)
@@ -77,9 +77,10 @@ _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is inv
 
 
 def takes_more(case: Case, answer: Result) -> bool:
-    """D1: returns True if our TimezoneConverter accepts a list that the original rejects because of its characters.
+    """D1: returns True if our TimezoneConverter accepts a list that the original rejects because of some characters in
+    it.
 
-    With other names in the list and in the records, the results must be the same.
+    If the names in the list and in the records are replaced with other names, the results must be the same.
     """
     message = str(case["expect"]["configError"].get("message"))
     if not _REFUSED_LISTS.search(message):
@@ -165,18 +166,18 @@ UNKNOWN_ZONE = "SMT014"
 
 
 _NO_RULE = "nothing:nothing"
-"""The rule for a topic or table that no case contains."""
+"""A rule for a topic or table that occurs in no case."""
 
 
 def _is_rule(item: str) -> bool:
-    """Returns True if ``item`` has at most two parts after its prefix."""
+    """Returns True if ``item`` has at most two parts after the prefix."""
     parts = item.strip().split(":")
     return len(parts) - (parts[0].lower() in ("source", "topic")) <= 2
 
 
 def _known_zone(zone: str) -> str:
-    """Returns a zone that this machine has in place of ``zone``. Java has some more zones, each with a single
-    offset.
+    """Returns a time zone that this machine has, in place of ``zone``. Java has some additional zones, each with a
+    fixed offset.
     """
     hours = re.fullmatch(r"SystemV/[A-Z]{2,3}(\d+)", zone)
     if hours is not None:
@@ -187,10 +188,11 @@ def _known_zone(zone: str) -> str:
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
-    """D1: returns True if this package rejects a chain at once, for a time zone or rule on which Debezium fails only at
-    a conversion.
+    """D1: returns True if this package rejects a chain immediately because of a time zone or rule. Debezium fails only
+    when it converts a value with it.
 
-    In a different zone and without the rule, the records that pass in the original must have the original's results.
+    If the case is run with a different zone and without the rule, records that the original does not reject must have
+    the original's results.
     """
     if problem["code"] not in ("SMT011", "SMT013", UNKNOWN_ZONE):
         return False
@@ -226,7 +228,8 @@ class Crash:
         transform: The class.
         error: The class of the exception.
         text: A regular expression for its message.
-        change: Returns the case without the crash, whose result must then be the same.
+        change: Returns the case with a change that avoids the crash. The results of the changed case must then be the
+            same.
     """
 
     transform: str
@@ -241,12 +244,12 @@ def _as_source(case: Case, alias: str) -> Case:
 
 
 def _texts_stay(case: Case, alias: str) -> Case:
-    """Returns ``case`` without the expansion of JSON strings in the stage ``alias``."""
+    """Returns ``case`` with the change that the stage ``alias`` does not expand JSON strings."""
     return _configured(case, {f"transforms.{alias}.table.expand.json.payload": "false"})
 
 
 def _named_in_capitals(case: Case, alias: str) -> Case | None:
-    """Returns ``case`` with column names in capitals, as they are in the row."""
+    """Returns ``case`` with column names in capital letters, as they are in the row."""
     changes: dict[str, str | None] = {}
     for name in ("id", "aggregateid", "payload", "aggregatetype"):
         option = {"id": "table.field.event.id", "aggregateid": "table.field.event.key"}.get(name)
@@ -271,7 +274,7 @@ _TABLE, _OTHER_TABLE = '"field":"table"', '"field":"another table"'
 
 
 def _with_text(datum: Any, old: str, new: str) -> Any:
-    """Returns ``datum`` with the string ``old`` of its envelope replaced by ``new``."""
+    """Returns ``datum`` with the string ``new`` in place of the string ``old`` in its envelope."""
     if not datum or "envelope" not in datum:
         return datum
     return {"envelope": datum["envelope"].replace(old, new)}
@@ -312,8 +315,8 @@ def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
 
 
 class _LossyJson(ExpandJson):
-    """An expansion of JSON that looks for values by the new field names, and joins the structs in an array only at the
-    top level.
+    """An expansion of JSON with the original's defects. It looks for values by the new field names, and joins the
+    structs in an array only at the top level.
     """
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
@@ -340,8 +343,8 @@ class _LossyRouter(EventRouter):
 
 
 def loses(case: Case) -> Case | None:
-    """D2: returns ``case`` with routers that lose values of expanded JSON, as Debezium's do; None if the case expands
-    no JSON.
+    """D2: returns ``case`` with routers that lose values of expanded JSON, as Debezium's routers do. Returns None if
+    the case does not expand JSON.
     """
     expands = any(value.strip().lower() == "true" for _, value in _options(case, "table.expand.json.payload"))
     if expands:
@@ -367,9 +370,9 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 
 
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
-    """Returns True if a stage rejects a string that EventRouter left unchanged, with a string schema (D2).
+    """D2: returns True if a stage rejects a string that EventRouter has left unchanged, with a string schema.
 
-    The original gives this string a struct schema, and a different stage rejects the string.
+    The original gives the string a struct schema, so a different stage rejects it.
     """
     if "error" not in want or "error" not in got or got["error"]["code"] != "SMT201":
         return False
@@ -394,14 +397,16 @@ def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Resul
 
 
 class _Remembering(ByLogicalTableRouter):
-    """A router that names a new schema after the first topic that had the old schema."""
+    """A router that caches each changed schema by the schema before the change. The cached schema has a name derived
+    from the first topic in which the schema occurred.
+    """
 
     def _with_name(self, group: Group, topic: str | None, suffix: str) -> Schema:
         first = self.first_topics().setdefault((suffix, repr(group.schema)), topic)
         return super()._with_name(group, first, suffix)
 
     def first_topics(self) -> dict[Any, str | None]:
-        """Returns the topic that the router remembers for each schema."""
+        """Returns the topic that the router remembers for each schema, by the schema before the change."""
         raise NotImplementedError
 
 
@@ -416,8 +421,8 @@ def with_memory(chain: Chain) -> Chain:
 
 
 def remembers(case: Case) -> Case | None:
-    """D9: returns ``case`` with routers that cache new schemas by the old schemas, as Debezium's do; None without such
-    a router.
+    """D9: returns ``case`` with routers that cache changed schemas by the schemas before the change, as Debezium's do.
+    Returns None if the case has no such router.
     """
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:
@@ -463,8 +468,8 @@ def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> b
 
 
 def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[Schema | None, Schema | None]]:
-    """Yields the schemas with which ``record`` may be planned: its own, and for a null key or value the schemas of the
-    case.
+    """Yields the pairs of key schema and value schema with which ``record`` may be planned: its own schemas, and for a
+    null key or value also the schemas of other records in the case.
     """
     sides: dict[str, list[Schema | None]] = {}
     for side in ("key", "value"):
@@ -483,9 +488,8 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 
 
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
-    """D10: returns ``got`` without the names of schemas that depend on data.
-
-    The result is None if the key or the value differs in anything else.
+    """D10: returns ``got`` without the names of schemas that depend on data. Returns None if the key or the value
+    differs from ``want`` in anything else.
     """
     namers = []
     for s in chain.stages:
@@ -546,15 +550,17 @@ _FAULTS = {
 
 
 def another_fault(case: Case, want: Result, got: Result) -> bool:
-    """D11: returns True if Connect and this package reject a record at the same stage, but for different faults."""
+    """D11: returns True if Connect and this package reject a record at the same stage, but each for a different
+    fault.
+    """
     if "error" not in want or "error" not in got or want["error"]["stage"] != got["error"]["stage"]:
         return False
     return got["error"]["code"] in _FAULTS.get(type_of(case, got["error"]["stage"]), ())
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: returns True if the original creates an impossible value or loses a value, and this package rejects the
-    record.
+    """D12: returns True if this package rejects a record for which the original creates an impossible value or loses a
+    value.
     """
     if "record" not in want or "error" not in got:
         return False

@@ -1,5 +1,5 @@
-"""Explains time zones that leak (D2): Kafka's date format keeps the zone of the last string that it read, and prints in
-this zone.
+"""Explains results in which a time zone leaks (D2). Kafka's date format keeps the zone of the last string that it has
+read, and prints later timestamps in this zone.
 """
 
 import re
@@ -28,8 +28,8 @@ _QUOTED = re.compile(r"'[^']*'?")
 def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, Any], got: dict[str, Any]) -> bool:
     """Returns True if ``want`` and ``got`` differ only in the zone of instants from a TimestampConverter.
 
-    The format must read zones. An earlier string, or the record's own string, must have a zone. The instants must
-    differ by a possible difference of two zones.
+    Three conditions must be true. The date format reads zones. An earlier string, or the string of the record itself,
+    has a zone. The instants differ by an amount by which two zones can differ.
     """
     if "record" not in want or "record" not in got:
         return False
@@ -57,8 +57,8 @@ def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
 
 
 def _unit(transform: TimestampConverter) -> int:
-    """Returns the length, in milliseconds, of the time spans in which the format of ``transform`` prints all instants
-    alike.
+    """Returns a length of time in milliseconds. The format of ``transform`` prints all instants within a span of this
+    length in the same way.
     """
     if transform.target_type == "string":
         letters = set(_QUOTED.sub("", transform.format))
@@ -68,7 +68,9 @@ def _unit(transform: TimestampConverter) -> int:
 
 
 def _instant(transform: TimestampConverter, value: Any) -> int | None:
-    """Returns the milliseconds in ``value``, a string or number of the converter's target type, without the zone."""
+    """Returns the milliseconds in ``value``, a string or number of the converter's target type. The zone in a string is
+    ignored.
+    """
     if transform.target_type == "string":
         text = _ZONE.sub("UTC", value, count=1) if isinstance(value, str) else ""
         if text:

@@ -9,12 +9,12 @@ from dagster_smt.effects.effect import Effect, Join
 class ConcatFields(Transform):
     """Join several fields into one new field, with a delimiter between the values.
 
-    Values are written as in Java; a date becomes the text of `java.util.Date` in UTC. A field that is null or missing
-    contributes the value of `field.replace.missing`. Bytes are rejected, because Java writes them differently in every
-    run. Fields are top-level names: a dot is part of the name. Option values lose surrounding whitespace, so a
+    Values are written as Java prints them. A date becomes the text of `java.util.Date` in UTC. A field that is null or
+    missing contributes the value of `field.replace.missing`. Bytes are rejected, because Java writes them differently
+    in every run. Fields are top-level names: a dot is part of the name. Option values lose surrounding whitespace, so a
     delimiter that consists of spaces is empty.
 
-    With a schema, the new field is an optional string after the other fields. A field of this name must not exist yet.
+    With a schema, the new field is an optional string after the other fields, and no field with its name may exist yet.
     Null fields become their defaults. The struct becomes required and loses its name, version, doc and parameters.
     Without a schema, an existing field of the same name is overwritten. A null key or value is rejected.
     """

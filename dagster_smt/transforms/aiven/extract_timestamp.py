@@ -16,7 +16,7 @@ class ExtractTimestamp(Transform):
     with a schema, a null is read as the field's default. The field is a top-level name: a dot is part of the name. The
     key and value stay as they are. A null key or value is rejected.
 
-    A timestamp that Spark cannot hold (after the year 294247) is also rejected.
+    A timestamp that Spark cannot store (after the year 294247) is also rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.ExtractTimestamp"

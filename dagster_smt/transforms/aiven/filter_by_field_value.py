@@ -19,11 +19,11 @@ _HINT = "guard the stage with a predicate, or compare with field.value.pattern"
 class FilterByFieldValue(Transform):
     r"""Keep the records whose field has a value, or drop them (`field.value.matches=false`).
 
-    `field.value` is parsed as Connect parses the value of a header, and the field must then have the same Java class:
-    `42` is an INT8, `1.5` a FLOAT32, `true` a boolean. For example, `42` equals no number in JSON, because all of these
-    are INT64, and no string. Compare numbers with `field.value.pattern` instead, such as `^42$`. The pattern searches
-    the string that Connect writes for the value in a header. The field is a top-level name: a dot is part of the name.
-    With a schema, a null is read as the field's default.
+    `field.value` is parsed as Connect parses the value of a header: `42` is an INT8, `1.5` a FLOAT32, `true` a boolean.
+    The field must then be equal and have the same Java class. For example, `42` never equals a number in JSON, because
+    whole numbers in JSON are INT64, and it never equals a string. Compare numbers with `field.value.pattern` instead,
+    such as `^42$`. The pattern is searched in the string that Connect would write for the field into a header. The
+    field is a top-level name: a dot is part of the name. With a schema, a null is read as the field's default.
 
     A null key or value passes through unchanged. A pattern does not match a field that is null, or that is missing from
     an object without a schema.

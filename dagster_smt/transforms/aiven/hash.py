@@ -55,9 +55,10 @@ class Hash(Transform):
     The string is encoded as UTF-8. No salt is added, so equal strings have equal digests. The schema stays as it is.
     The field is a top-level name: a dot is part of the name. A null is not replaced by its default.
 
-    A key or value without a schema is rejected, and so is a type other than STRING, even with `skip.missing.or.null`. A
-    null struct is also rejected. With `skip.missing.or.null`, Aiven's class rejects a null without a schema, but a null
-    with a schema passes through unchanged. Here both pass through, because a null that Kafka stores has no schema.
+    A key or value without a schema is rejected, and so is a field of a type other than STRING, even with
+    `skip.missing.or.null`. A null struct is also rejected. With `skip.missing.or.null`, Aiven's class rejects a null
+    without a schema, but a null with a schema passes through unchanged. Here both pass through, because a null that
+    Kafka stores has no schema.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.Hash"

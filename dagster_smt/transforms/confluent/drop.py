@@ -26,7 +26,7 @@ class Drop(Transform):
     default instead of the null, as in Connect, unless the format has `replace.null.with.default=false`.
 
     In a table of columns a null has no schema. The column of a dropped value is null and keeps its type, and `validate`
-    does not reject a null. A dropped value that was a struct would leave no row, so the record is rejected.
+    does not reject a null. If the dropped value is a struct, no row would remain, so the record is rejected.
     """
 
     connect_class = "io.confluent.connect.transforms.Drop"

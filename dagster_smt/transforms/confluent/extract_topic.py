@@ -17,9 +17,9 @@ PLAIN, JSON_PATH = "PLAIN", "JSON_PATH"
 class ExtractTopic(Transform):
     """Replace the topic with the key or value, or with one of its fields, which must be a string.
 
-    With `field.format=JSON_PATH` the field is a path of names, such as `$["f1"]["f3"]` or `$.f1.f3`. A path that can
-    match several values is a configuration error. With `PLAIN` it is a top-level name: a dot is part of the name. If
-    the field is missing or null, the record is rejected. With `skip.missing.or.null`, the record keeps its topic
+    With `field.format=JSON_PATH`, `field` is a path of names, such as `$["f1"]["f3"]` or `$.f1.f3`. A path that can
+    match several values is a configuration error. With `PLAIN`, `field` is a top-level name: a dot is part of the name.
+    If the field is missing or null, the record is rejected. With `skip.missing.or.null`, the record keeps its topic
     instead. The transform does not check whether Kafka allows the topic name. Partition, key and value stay as they
     are. Confluent's `ExtractTopic$Header` is a separate class here, ExtractTopicHeader.
 

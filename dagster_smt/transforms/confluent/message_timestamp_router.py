@@ -9,7 +9,7 @@ from dagster_smt.effects.effect import ByFieldTime, Effect, Route
 
 
 class MessageTimestampRouter(Transform):
-    """Replace the topic with a name that contains the old topic and a timestamp from a field of the value.
+    """Replace the topic with a new name, which contains the old topic and a timestamp from a field of the value.
 
     The timestamp comes from the first of the `message.timestamp.keys` that the value has at the top level. The field
     must be a string. Java's SimpleDateFormat parses and formats it in UTC, leniently, as in TimestampConverter: text

@@ -24,7 +24,7 @@ from dagster_smt.values.java.regex import ReplaceIfMatches
 
 @dataclass(frozen=True)
 class _NullEvent:
-    """The variant of a record whose value is null but has the schema of an event."""
+    """The variant of a record whose value is null, but has the schema of an event."""
 
     topic: str
 
@@ -38,10 +38,10 @@ class ByLogicalTableRouter(CodeTransform):
     event (`.Envelope`) and of its row (`.Value`) are named after the new topic. Tombstones and values that are not
     change events stay as they are.
 
-    Debezium caches each new schema under the old schema. If two topics have equal schemas and different new topics,
-    both get the names of the first. Here every topic has its own names (decision 13). In a table of columns that reads
-    several topics, the schemas keep their names. If the records of such a table have keys, a record whose topic does
-    not match is rejected.
+    Debezium caches each new schema under the old schema. If two topics have equal schemas and different new topics, the
+    schemas of both get names derived from the first topic. Here, the names of schemas are derived from the topic of
+    each record (decision 13). In a table of columns that reads several topics, the schemas keep their names. If the
+    records of such a table have keys, a record whose topic does not match is rejected.
     """
 
     connect_class = "io.debezium.transforms.ByLogicalTableRouter"
@@ -104,12 +104,12 @@ class ByLogicalTableRouter(CodeTransform):
         return (Code(tuple(entries), frozenset({"key", "value"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the topic of ``record``, because schemas are named after the topic."""
+        """Returns the topic of ``record``. The plan depends on it, because schemas are named after the topic."""
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the variant of a null value with the schema of an event. Such a value has no row whose schema would
-        get a name.
+        """Returns the variant of a null value that has the schema of an event. It needs fewer fields, because there is
+        no row whose schema would get a name.
         """
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)
@@ -129,7 +129,9 @@ class ByLogicalTableRouter(CodeTransform):
         return self._renamed(replace(record, topic=routed), origin, new, at)
 
     def _known(self, variant: Hashable, topic: Expr) -> str | None:
-        """Returns the topic for ``variant``. If planning does not know the topic, returns None."""
+        """Returns the topic for which ``variant`` is planned. Returns None if the topic is not known during
+        planning.
+        """
         if isinstance(variant, _NullEvent):
             return variant.topic
         if isinstance(variant, str):
@@ -147,7 +149,7 @@ class ByLogicalTableRouter(CodeTransform):
         rule = ReplaceIfMatches(self.key_field_regex, self.key_field_replacement)
         try:
             return self._renamed(routed, topic.call(rule, STRING) if self._finds_origin else topic, None, at)
-        except PlanError:  # records whose topic does not match would pass through unchanged
+        except PlanError:  # not every record fails, because records whose topic does not match pass through unchanged
             raise no_variant("topic", "route by the name of the topic only, before this stage") from None
 
     def _rule(self, strict: bool = False) -> LogicalTopic:

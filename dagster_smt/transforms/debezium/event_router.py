@@ -22,7 +22,7 @@ from dagster_smt.transforms.debezium.outbox import shape as outbox
 from dagster_smt.transforms.debezium.outbox.json_payload import ExpandJson
 from dagster_smt.values.java.regex import ReplaceIfMatches
 
-_OTHERS = 6  # the number of ledger entries before those of additional columns
+_OTHERS = 6  # the number of ledger entries that precede those of additional columns
 
 
 class EventRouter(CodeTransform):
@@ -169,8 +169,8 @@ class EventRouter(CodeTransform):
         )
 
     def _name(self, option: str, names: Collection[str]) -> str:
-        """Returns the name of the column for an option. If the option has its default, the column may also be in upper
-        case.
+        """Returns the name of the column for ``option``. If the option has its default, the name of the column in the
+        row may also be in upper case.
         """
         name: str = getattr(self, option)
         upper = name not in names and option not in self.model_fields_set and name.upper() in names
@@ -183,8 +183,8 @@ class EventRouter(CodeTransform):
         return ExpandJson(name, nulls, self.field_name_adjustment_mode)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns those values of ``record`` that determine its output schema: the envelope's topic and version, and
-        the payload.
+        """Returns the values in ``record`` that determine its output schema: the topic and the version for an envelope,
+        and the payload.
         """
         schema = record.value_schema
         if (
@@ -214,8 +214,8 @@ class EventRouter(CodeTransform):
         return outbox.EnvelopeVariant.of(route, version, payload)
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for events of deleted and updated rows. Such an event needs no columns, because it results
-        in no message.
+        """Returns a variant for an event of a deleted or updated row. Such an event results in no message, so its plan
+        needs no columns.
         """
         return outbox.no_message(record, self.table_op_invalid_behavior == "fatal")
 

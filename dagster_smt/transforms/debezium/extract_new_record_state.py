@@ -51,9 +51,9 @@ class ExtractNewRecordState(CodeTransform):
     `add.fields` and `add.headers` list fields of the event. `op`, `ts_ms`, `ts_us` and `ts_ns` are fields of the event
     itself; `id`, `total_order` and `data_collection_order` are fields of its `transaction`; `struct.field` is a field
     of another struct; any other name is a field of `source`. A name after a colon is the new name. Without a colon,
-    `source.ts_ms` is named `source_ts_ms`. If the event does not have a listed field, the field is skipped. If the
-    event does not have the struct of a listed field, the event is rejected. Added fields are always optional. A whole
-    struct can become a header, but not a field. Tombstones only get the header `op`, with the value `d`.
+    `source.ts_ms` is named `source_ts_ms`. A listed field that the event does not have is skipped. If the event does
+    not even have the struct of a listed field, the event is rejected. Added fields are always optional. A whole struct
+    can become a header, but not a field. Tombstones only get the header `op`, with the value `d`.
 
     In a table of columns, one plan serves inserted, updated and deleted rows. The rewriting modes therefore reject
     events whose rows before and after the change have different schemas, and a missing field is rejected even for rows
@@ -61,7 +61,7 @@ class ExtractNewRecordState(CodeTransform):
     works in sinks of records and is rejected for tables of columns.
 
     Debezium caches the added fields by a row's schema and `op`. If a later event has more or fewer fields, Debezium
-    fails or leaves a field null. Here every event is treated on its own (decision 13).
+    fails or leaves a field null. Here, each event is transformed independently of earlier events (decision 13).
     """
 
     connect_class = "io.debezium.transforms.ExtractNewRecordState"
@@ -120,7 +120,7 @@ class ExtractNewRecordState(CodeTransform):
 
     @property
     def rewrites(self) -> bool:
-        """True if deleted rows stay, with the additional field ``__deleted``."""
+        """True if events of deleted rows result in rows, with the additional field ``__deleted``."""
         return self.mode.startswith("rewrite")
 
     @property
@@ -154,7 +154,7 @@ class ExtractNewRecordState(CodeTransform):
             entries.append(Entry("routed", self.route_by_field, "", "topic"))
         if self.rewrites:
             entries.append(Entry("added", DELETED, "", "value"))
-        if self.drop_fields_header_name:  # the fields are known only from the header of each record
+        if self.drop_fields_header_name:  # the fields to drop are only known from the header of each record
             entries.append(Entry("dropped", self.drop_fields_header_name, explicit=False))
         return tuple(entries)
 
@@ -163,16 +163,16 @@ class ExtractNewRecordState(CodeTransform):
         return change_states.DropHeader(self.drop_fields_header_name, self.drop_fields_keep_schema_compatible)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the fields of ``record`` that a header drops, and True if the row was deleted."""
+        """Returns two items: the names of the fields that a header of ``record`` drops, and True if the row was
+        deleted.
+        """
         if not self.drop_fields_header_name or record.value is None or not is_change_event(record.value_schema):
             return ((), False)
         deleted, gone = change_states.without_row(record, self.mode)
         return () if gone else self._dropper.names(record), deleted
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the state of an event that can be planned with at most one of its rows. For other events, returns
-        None.
-        """
+        """Returns the state of an event whose plan needs at most one of its two rows. Returns None for other events."""
         return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -186,7 +186,7 @@ class ExtractNewRecordState(CodeTransform):
         if at.variant == change_states.TOMBSTONE:
             return replace(record, headers=self._added(record, None, at))
         event = struct_of(node, self.purpose)
-        headers = self._added(record, event, at)  # Debezium also needs these fields in dropped events
+        headers = self._added(record, event, at)  # Debezium also requires these fields in events that it drops
         if at.variant == change_states.DROPPED:
             return replace(record, dropped=True)
         after = image(event, "after", self.purpose)
@@ -204,7 +204,9 @@ class ExtractNewRecordState(CodeTransform):
         )
 
     def _planned(self, record: PlanRecord, event: Group, images: tuple[Group, Group], at: Planning) -> PlanRecord:
-        """Returns ``record`` with the row and the topic of its event. The fields that a header drops are left out."""
+        """Returns ``record`` with the row of its event as its value, and with the topic of the event. Fields that a
+        header drops are left out.
+        """
         after, before = images
         row, topic = self._row(after, before, at), record.topic
         other_entries = iter(range(len(self._headers) + len(self._fields), len(self.ledger())))

@@ -41,7 +41,9 @@ _Fields = dict[str, Node]
 _SCHEMAS = {kind.value: Schema(kind) for kind in (Type.STRING, Type.INT64, Type.FLOAT64, Type.BOOLEAN)}
 _NULL = "null"
 _NO_SCHEMA = Schema(Type.STRING, name="none")
-"""The placeholder for the schema of a null, an array or an object without a schema. No field has this schema."""
+"""The placeholder for the schema of a header value without a schema: a null, an array or an object. No field has this
+schema.
+"""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class HeaderToValue(CodeTransform):
 
     @cached_property
     def _field_of(self) -> dict[str, tuple[int, tuple[str, ...]]]:
-        """Maps each header to the number and the path of its field. If a header is listed twice, the first entry
+        """Maps each header to the position and the path of its field. If a header is listed twice, the first entry
         applies.
         """
         pairs = enumerate(zip(self.headers, self.fields, strict=True))
@@ -127,8 +129,8 @@ class HeaderToValue(CodeTransform):
         return (Code((*added, *dropped), frozenset({"value", "headers"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the position, the name and the schema of each listed header in ``record``. For a header without a
-        schema, a kind takes the place of the schema.
+        """Returns the position, the name and the schema of each listed header in ``record``. If a header has no schema,
+        the result contains the kind of its value instead of the schema.
         """
         variant = []
         for position, header in enumerate(record.headers):
@@ -137,7 +139,7 @@ class HeaderToValue(CodeTransform):
         return tuple(variant)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        assert record.value is not None  # a null passes through
+        assert record.value is not None  # a null passes through unchanged
         event = struct_of(record.value, self.purpose)
         if not isinstance(at.variant, tuple):
             raise no_variant()
@@ -182,8 +184,8 @@ def _kind(value: Any) -> str:
 
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
-    """Returns the struct ``group`` after headers have been put into its fields. The paths in ``entries`` begin in this
-    struct.
+    """Returns the struct ``group`` with headers in its fields. ``entries`` contains each header with the path of its
+    field, which begins in this struct.
     """
     fields: _Fields = {}
     for name, child in group.fields:
@@ -229,7 +231,7 @@ def _copied(name: str, child: Node, group: Group) -> Node:
 
 
 def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
-    """Returns the field ``name`` with the value of ``header``. An existing field (``old``) keeps its schema."""
+    """Returns the field ``name`` with the value of ``header``. If the field exists (``old``), it keeps its schema."""
     cell = header.cell
     if old is None and header.kind:
         value = "is null" if header.kind == _NULL else f"is {header.kind}"
@@ -246,7 +248,9 @@ def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
 
 
 def _required(name: str, cell: Cell, may_be_null: bool, group: Group) -> Cell:
-    """Returns ``cell`` as the field ``name``. If its schema requires a value, a null is rejected."""
+    """Returns ``cell`` as the field ``name``. If the schema of the cell requires a value, a record with a null is
+    rejected.
+    """
     if cell.schema.optional or not may_be_null:
         return cell
     return replace(cell, expr=Call(Required(name), (cell.expr, presence(group))))

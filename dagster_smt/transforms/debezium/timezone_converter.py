@@ -60,15 +60,16 @@ class TimezoneConverter(CodeTransform):
     to local time in the zone.
 
     The zone's offset for a ZonedTimestamp depends on the local date and time in the string, whatever offset the string
-    itself has. Near a change of the clock, the result can have the offset from the other side of the change. Fields of
-    other types stay as they are, and a null becomes its default.
+    itself has. Near a change of the clock, the result can therefore have the offset that applies on the other side of
+    the change. Fields of other types stay as they are, and a null becomes its default.
 
-    Without a list, all rows are converted. `include.list` lists the rows to convert, `exclude.list` the rows to leave
-    as they are. `topic:name` and `source:table` mean all fields; `topic:name:field` and `source:table:field` mean one
-    field. The prefix `topic` or `source` also applies to the rules after it. A rule `name:field` before any prefix
-    means a topic or a table. A field without a prefix means the rows before and after the change; a prefix `before.`,
-    `after.` or `source.` restricts the rule to one of these structs. Rules for topics precede rules for tables. A rule
-    without a field adds no field to other rules of the same name.
+    Without a list, all rows are converted. `include.list` contains rules for the fields to convert, and `exclude.list`
+    contains rules for the fields to leave as they are. `topic:name` and `source:table` apply to all fields of a topic
+    or table; `topic:name:field` and `source:table:field` apply to one field. The prefix `topic` or `source` also
+    applies to the rules after it. A rule `name:field` before any prefix applies to topics and to tables. A field
+    without a prefix is a field of the rows before and after the change; a prefix `before.`, `after.` or `source.`
+    restricts the rule to one of these structs. Rules for topics precede rules for tables. A rule without a field adds
+    no field to other rules of the same name.
 
     Differences from Debezium 3.6.1:
 
@@ -147,7 +148,9 @@ class TimezoneConverter(CodeTransform):
         return replace(record, value=with_fields(event, fields, event.schema))
 
     def _converted(self, name: str, block: Group, event: Group, topic: Cell, at: Planning) -> Group:
-        """Returns the struct ``block`` of the event with converted times. The struct is a row or ``source``."""
+        """Returns the struct ``block`` of the event, with converted times. ``name`` is the name of the struct: one of
+        the rows, or ``source``.
+        """
         fields: list[tuple[str, Node]] = []
         touched: list[Expr] = []
         for field, node in block.fields:
@@ -181,14 +184,14 @@ class TimezoneConverter(CodeTransform):
         return replace(node, expr=Call(rule, args), copied=False)
 
     def _check(self, block: Group, field: str, kind: str, node: Node) -> None:
-        """Rejects the field ``field`` if its type does not fit the name of its schema."""
+        """Raises an error if the type of the field ``field`` does not fit the name of its schema."""
         if kind in _TEXTS:
             text_field(block, field)
         elif node.schema.logical != "Timestamp":
             whole_number(block, field, Type.INT64)
 
     def _report(self, blocks: dict[str, Group], at: Planning) -> None:
-        """Reports each field in ``include.list`` that no event with this schema contains."""
+        """Reports each field in ``include.list`` that is missing in all structs of the event."""
         names = {}
         for name, block in blocks.items():
             names[name] = block.by_name
@@ -212,8 +215,8 @@ class TimezoneConverter(CodeTransform):
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
-    """Returns ``node``, a field whose type does not fit the name of its schema. A null stays, and any other value is
-    rejected with ``error``.
+    """Returns ``node``, a field whose type does not fit the name of its schema. A null stays null. A record with any
+    other value is rejected with ``error``, if its event is selected (``which``).
     """
     if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
         raise error
@@ -224,7 +227,9 @@ def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
 
 
 def _kind(block: str, field: str, node: Node) -> str:
-    """Returns the kind of a field for ``InZone``. If the field is not converted, returns an empty string."""
+    """Returns the kind of a field, as ``InZone`` needs it. Returns an empty string if times in this field are not
+    converted.
+    """
     name = node.schema.name
     if name is None:
         if block == SOURCE and field in EPOCHS:
@@ -236,7 +241,9 @@ def _kind(block: str, field: str, node: Node) -> str:
 
 
 def _table(event: Group) -> Expr:
-    """Returns an expression for the name of an event's table. It is null if the event does not name its table."""
+    """Returns an expression for the name of the table to which an event belongs. The expression is null if the event
+    does not name a table.
+    """
     source = event.by_name.get(SOURCE)
     if source is not None and source.schema.type is Type.STRUCT:
         fields = struct_of(source, SOURCE).by_name

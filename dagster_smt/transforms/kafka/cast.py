@@ -24,8 +24,8 @@ _TYPES = {t.name: t for t in TARGETS}
 
 
 def _spec(value: Any) -> Any:
-    """Converts ``field:type`` items into pairs. A bare type applies to the whole value, so the field of its pair is
-    None.
+    """Converts ``field:type`` items into pairs. An item that is only a type applies to the whole key or value, and the
+    field of its pair is None.
     """
     items = pair_items(value, "field:type")
     if not items:
@@ -61,7 +61,8 @@ class CastField(FieldRule):
     field: str = ""
 
     def of_kind(self, kind: str) -> CastBoxed:
-        if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):  # these two can only be cast with a schema
+        # decimals and timestamps can only be cast if they have a schema
+        if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):
             raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
         return CastBoxed(kind, self.target, self.field)
 
@@ -73,8 +74,8 @@ class Cast(NullDefaults, NestedPaths, Transform):
     """Convert fields, or the whole key or value, to another primitive type.
 
     Numbers are narrowed as in Java: integers keep their low bits; floats lose their fraction and saturate. A string
-    that is cast to a number must be a number in Java's syntax. A string that is cast to a boolean is false unless it is
-    `true`. Dates become days or milliseconds. Bytes become Base64 strings.
+    that is cast to a number must be a number in Java's syntax. A string that is cast to a boolean becomes false unless
+    it is `true`. Dates become numbers of days or milliseconds. Bytes become Base64 strings.
 
     A cast field stays optional and keeps its default, but loses its name, version, doc and parameters. A null key or
     value passes through unchanged, and a null field stays null. Without a schema, a missing field becomes null.
@@ -136,8 +137,8 @@ def _without_logical(schema: Schema) -> Schema:
 
 
 def _cast(node: Node, target: Type, keep: bool = False, field: str = "") -> Node:
-    """Returns ``node`` cast to the type ``target``. With ``keep``, the whole key or value keeps its name, version, doc
-    and parameters.
+    """Returns ``node`` cast to the type ``target``. The whole key or value keeps its name, version, doc and parameters
+    if ``keep`` is set.
     """
     schema, kind = node.schema, kind_of_schema(node.schema)
     if schema.default is not None and kind not in CASTABLE:

@@ -18,10 +18,12 @@ from dagster_smt.values.json.lazy import is_object, is_raw, look
 
 
 class Flatten(CodeTransform):
-    """Move the fields of nested structs (without a schema: objects) to the top level.
+    """Move the fields of nested structs to the top level. Without a schema, the transform moves the fields of nested
+    objects.
 
-    A new name joins the names on the path with the delimiter. Arrays stay as they are, even with structs inside. Empty
-    structs vanish. The result is a required struct. A null key or value passes through unchanged.
+    The new name of a field consists of the names on its path, joined with the delimiter. Arrays stay as they are, even
+    with structs inside. Empty structs vanish. The result is a required struct. A null key or value passes through
+    unchanged.
 
     With a schema, a field is optional if the field itself or any struct around it is optional. A null becomes its
     field's default, except inside a null struct. Maps are rejected, and so are two fields with the same new name.
@@ -63,8 +65,8 @@ class Flatten(CodeTransform):
     def _collect(
         self, group: Group, prefix: str, optional: bool, defaults: dict[str, Any] | None, leaves: dict[str, Node]
     ) -> None:
-        """Adds the leaves of the struct ``group`` to ``leaves``, under their new names. ``defaults`` is the default of
-        the struct.
+        """Adds the leaves of the struct ``group``, which are its fields without inner fields, to ``leaves`` under their
+        new names. ``defaults`` is the default of the struct.
         """
         for name, child in group.fields:
             full = self._joined(prefix, name)
@@ -102,7 +104,9 @@ class Flatten(CodeTransform):
         return flatten
 
     def _collect_values(self, fields: dict[str, Any], prefix: str, flat: dict[str, Any]) -> bool:
-        """Adds the leaves of an object to ``flat``. Returns True if the object contains another object."""
+        """Adds the leaves of the object ``fields``, which are its values other than objects, to ``flat``. Returns True
+        if the object contains another object.
+        """
         nested = False
         for name, child in fields.items():
             full = self._joined(prefix, name)

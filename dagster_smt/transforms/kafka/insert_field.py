@@ -74,8 +74,8 @@ class InsertField(NullDefaults, NestedPaths, Transform):
 
     @cached_property
     def inserted(self) -> tuple[tuple[Source, str, bool], ...]:
-        """A triple for each new field, in order: the source of its value, its name, and True if the field is
-        required.
+        """One triple for each new field, in order: the source of the value, the name of the field, and True if the
+        field is required.
         """
         inserts = []
         for source in _SOURCES:

@@ -15,7 +15,7 @@ from dagster_smt.values.mask import mask_value
 
 @dataclass(frozen=True)
 class Mask(FieldRule):
-    """A rule that replaces a value with the zero of its type, or with the configured replacement."""
+    """A rule that replaces a value with the configured replacement, or with the zero of its type."""
 
     name = "mask"
     replacement: str | None

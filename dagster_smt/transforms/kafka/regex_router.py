@@ -9,8 +9,9 @@ from dagster_smt.effects.effect import ByPattern, Effect, Route
 class RegexRouter(Transform):
     """Replace the topic of a record if a regular expression (Java syntax) matches the whole topic.
 
-    As in Connect, the expression must match the whole topic, and then its first match in the topic is replaced. For
-    `a|ab` and the topic `ab`, the first match is the `a`. Partition, offset and timestamp stay as they are.
+    As in Connect, the expression must match the whole topic. The first match of the expression in the topic is then
+    replaced. For `a|ab` and the topic `ab`, the first match is only the `a`. Partition, offset and timestamp stay as
+    they are.
     """
 
     connect_class = PACKAGE + "RegexRouter"

@@ -23,7 +23,7 @@ _KINDS = {"int64": "unix", "string": "string", "Timestamp": "Timestamp"}
 
 @dataclass(frozen=True)
 class ConvertField(FieldRule):
-    """A rule that converts a timestamp to another type."""
+    """A rule that converts a timestamp to another kind of time."""
 
     name = "time"
     target_type: str
@@ -37,7 +37,9 @@ class ConvertField(FieldRule):
         return self._from(_KINDS[kind])
 
     def on_node(self, target: Target) -> Node:
-        """Returns the field at ``target`` after the conversion. A field of a null struct is not rejected."""
+        """Returns the field at ``target`` after the conversion. If the struct around the field is null, the record is
+        not rejected.
+        """
         node = target.node
         source = _source(node.schema)
         schema = TARGETS[self.target_type].with_(optional=node.schema.optional)
@@ -61,8 +63,8 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
     the timestamp is ignored, and `.123456` with `SSS` means 123456 milliseconds.
 
     The converted field has a new schema, which is optional if the old schema was optional. If the field is missing, a
-    record with a schema stays as it is, and a record without a schema gets the field as null. A
-    null key or value stays null, with the new schema.
+    record with a schema stays as it is. In a record without a schema, the field is added with the value null. A null
+    key or value stays null, with the new schema.
     """
 
     connect_class = PACKAGE + "TimestampConverter"

@@ -7,7 +7,7 @@ from dagster_smt.effects.effect import ByTime, Effect, Route
 
 
 class TimestampRouter(Transform):
-    """Replace the topic with a name that contains the old topic and the record's timestamp.
+    """Replace the topic with a new name, which contains the old topic and the record's timestamp.
 
     Every `${topic}` is replaced first, then every `${timestamp}`, even a `${timestamp}` that comes from the old topic.
     The timestamp is formatted in UTC. A record without a timestamp is rejected. Partition, offset and timestamp stay as

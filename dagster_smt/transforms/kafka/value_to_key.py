@@ -17,7 +17,8 @@ class ValueToKey(NullDefaults, NestedPaths, Transform):
     The key is a required struct without a name. Its fields keep their schemas and follow the order of the option. Even
     a single field is put into a struct; `ExtractField$Key` in the next stage extracts the field again. The value stays
     as it is. With a schema, every field must exist; without a schema, a missing field gives null. A null value is
-    rejected: guard the stage with `RecordIsTombstone`. A nested field is named after the last step of its path.
+    rejected: guard the stage with `RecordIsTombstone`. In the key, a nested field has the name of the last step of its
+    path.
     """
 
     connect_class = PACKAGE + "ValueToKey"

@@ -35,7 +35,7 @@ _MOST_DECIMALS = 8
 
 @dataclass(frozen=True)
 class CoarseField(FieldRule):
-    """A rule that makes values coarser. Each kind of value has its own rules.
+    """A rule that makes values coarser. There is a separate value rule for each kind of value.
 
     Attributes:
         sort: A name in ``KINDS``.

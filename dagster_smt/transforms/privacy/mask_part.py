@@ -1,4 +1,4 @@
-"""MaskPart: mask a string except for a part."""
+"""MaskPart: mask a string, but leave a part of it visible."""
 
 from collections.abc import Iterator
 from typing import Annotated

@@ -1,8 +1,8 @@
-"""Rules that append headers, drop headers, or search headers by name.
+"""Defines rules that append headers, drop headers, or search headers by name.
 
-In Python, headers are ``list[Header]``. In Spark, headers are ``array<struct<key, value>>``, and null means no headers.
-A rule never changes the list in its argument. Connect's ``SimpleHeaderConverter`` defines the bytes of a header that a
-stage sets.
+In Python, headers are ``list[Header]``. In Spark, headers are ``array<struct<key, value>>``, and a record without
+headers has null. A rule never changes the list in its argument. If a stage sets a header, the bytes of the header are
+those that Connect's ``SimpleHeaderConverter`` would write.
 """
 
 from collections.abc import Sequence
@@ -22,21 +22,23 @@ _CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
 
 
 def no_headers(F: Any) -> Any:
-    """Returns a column with an empty array of headers. Unlike ``array()``, its type does not depend on the session."""
+    """Returns a column with an empty array of headers. Unlike the type of ``array()``, the type of this column does not
+    depend on the session.
+    """
     return F.array_repeat(F.lit(None).cast(_HEADER_DDL), F.lit(0))
 
 
 def header_as_read(key: str, raw: bytes | None) -> Header:
-    """Returns the header ``key`` of a record in Kafka. Its value is what Connect's ``SimpleHeaderConverter`` reads from
-    ``raw``.
+    """Returns the header ``key`` of a record that was read from Kafka. Connect's ``SimpleHeaderConverter`` determines
+    its value from the bytes ``raw``.
     """
     schema, value = parse_simple_header(raw)
     return Header(key, schema, value, raw, from_stage=False)
 
 
 def header_bytes(header: Header) -> bytes | None:
-    """Returns the bytes of ``header``. A header that was read has its original bytes. For a header that a stage has
-    set, these are the bytes to write.
+    """Returns the bytes of ``header``. If the header was read from Kafka, these are its original bytes. If a stage has
+    set the header, they are the bytes to write.
     """
     if header.from_stage:
         return simple_header_bytes(header.schema, header.value)
@@ -45,15 +47,15 @@ def header_bytes(header: Header) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class HeaderBytes(ValueRule):
-    """A rule that returns the bytes of a header for a value (``Values.convertToString`` in UTF-8). A null stays
-    null.
+    """A rule that returns the bytes of a header with a certain value (``Values.convertToString`` in UTF-8). A null
+    stays null.
     """
 
     schema: Schema | None
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value as Java does. Catalyst can do so for strings, whole numbers and
+        """True unless Catalyst can write the value as Java does, which is the case for strings, whole numbers and
         booleans.
         """
         return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
@@ -67,9 +69,9 @@ class HeaderBytes(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AppendHeader(ValueRule):
-    """A rule that appends a header, whose value is the second argument.
+    """A rule that appends a header. The second argument is the value of the header.
 
-    ``schema`` is the value's schema, or None if the value is schemaless.
+    ``schema`` is the schema of this value; None if the value is schemaless.
     """
 
     key: str
@@ -77,8 +79,8 @@ class AppendHeader(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if ``HeaderBytes`` needs Python. Only the bytes have to come from Python, because ``appended`` accepts
-        such bytes.
+        """True if ``HeaderBytes`` needs Python. Python then computes only the bytes of the header, and ``appended``
+        appends them.
         """
         return HeaderBytes(self.schema).needs_python
 
@@ -89,7 +91,9 @@ class AppendHeader(ValueRule):
         return self.appended(F, headers, HeaderBytes(self.schema).column(F, value))
 
     def appended(self, F: Any, headers: Any, data: Any) -> Any:
-        """Returns the Spark form of the rule, which appends a header with the bytes ``data`` to ``headers``."""
+        """Appends a header with the bytes ``data`` to ``headers``, and returns the resulting column. This is the Spark
+        form of the rule.
+        """
         none = no_headers(F)
         header = F.struct(F.lit(self.key).alias("key"), data.alias("value"))
         return F.concat(F.coalesce(headers, none), F.array(header))
@@ -143,9 +147,9 @@ class KeepNamed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HasOtherHeaderOrNull(ValueRule):
-    """A rule that returns True if the record has a header with a name that is not listed, else null.
+    """A rule that returns True if the record has a header whose name is not listed, else null.
 
-    Ledger entries count values that are not null.
+    The result is null instead of False, because the ledger counts values that are not null.
     """
 
     names: tuple[str, ...]
@@ -165,7 +169,7 @@ def _is_named(F: Any, header: Any, names: tuple[str, ...]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class HeaderValueRule(PythonRule):
-    """A rule that returns the value of the header at a position."""
+    """A rule that returns the value of the header at a given position in the record's headers."""
 
     number: int
 
@@ -190,7 +194,7 @@ class HasHeaderRule(ValueRule):
 class HasHeaderOrNull(ValueRule):
     """A rule that returns True if the record has a header of exactly this name, else null.
 
-    Ledger entries count values that are not null.
+    The result is null instead of False, because the ledger counts values that are not null.
     """
 
     name: str
@@ -204,8 +208,8 @@ class HasHeaderOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LastHeader(ValueRule):
-    """A rule that returns the bytes of the last header with the given name, as read or as written. If the record has no
-    such header, the result is null.
+    """A rule that returns the bytes of the last header with the given name. They are the bytes that were read or that
+    will be written. If the record has no such header, the result is null.
     """
 
     name: str
@@ -224,7 +228,7 @@ class LastHeader(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderText(ValueRule):
-    """A rule that converts the bytes of the header ``name`` to a string. A null stays null."""
+    """A rule that converts bytes, the value of the header ``name``, to a string. A null stays null."""
 
     name: str
     may_fail = True

@@ -1,10 +1,10 @@
 """Converts header values from strings and to strings, as Connect's ``Values.parseString`` and
 ``Values.convertToString`` do.
 
-Connect's default header converter ``SimpleHeaderConverter`` uses both. The spelling determines the type: the narrowest
-integer, else a float, a decimal, a boolean, null, a date of ISO 8601 in UTC, an array or a map. Anything else is a
-string. If more characters follow the first value, either they are dropped or the whole is a string, exactly as in
-Connect.
+Connect's default header converter, ``SimpleHeaderConverter``, uses both methods. The spelling determines the type of a
+value. A whole number gets the narrowest integer type. Other possible types are a float, a decimal, a boolean, null, an
+ISO 8601 date in UTC, an array and a map. Anything else is a string. If more characters follow the first value, the
+result is the same as in Connect: the characters are dropped, or the whole text is a string.
 """
 
 import base64
@@ -50,14 +50,16 @@ _TEMPORAL = {
 
 
 def parse_literal(text: str) -> Parsed:
-    """Returns the schema and the value of the string ``text``. For the string ``null``, both are None."""
+    """Returns the schema and the value that the string ``text`` describes. For the string ``null``, both are None."""
     if not text:
         return STRING, text
     return _LiteralParser(text).parse(embedded=False)
 
 
 def parse_simple_header(data: bytes | None) -> Parsed:
-    """Returns the schema and the value of ``data``, the bytes of a header. A null stays null."""
+    """Returns the schema and the value that ``data``, the bytes of a header, describe. If ``data`` is None, both are
+    None.
+    """
     if data is None:
         return NULL
     try:
@@ -74,13 +76,13 @@ def simple_header_bytes(schema: Schema | None, value: Any) -> bytes | None:
 
 
 class _NotParsable(Exception):
-    """Raised if a string is not an array, a map or an element. Such a string is an ordinary string."""
+    """Raised if a string cannot be parsed as an array, a map or an element. The string is then an ordinary string."""
 
 
 class _LiteralParser:
-    """A parser for one string, which consists of tokens.
+    """A parser for one string. The string is split into tokens.
 
-    A delimiter is a token, unless a backslash precedes it. ``at`` is the next token.
+    A delimiter is a token, unless a backslash precedes it. ``at`` is the position of the next token.
     """
 
     def __init__(self, text: str):
@@ -104,9 +106,9 @@ class _LiteralParser:
         return self.text[start : self.at]
 
     def _take(self, expected: str) -> bool:
-        """Skips blank tokens. If the next token is ``expected``, also skips this token and returns True.
+        """Skips blank tokens. If the next token after them is ``expected``, skips this token as well and returns True.
 
-        Blank tokens before the expected token are skipped in any case.
+        Blank tokens are skipped even if the result is False.
         """
         while self._more:
             end = self._end()
@@ -162,8 +164,8 @@ class _LiteralParser:
         return parsed or (STRING, self.text)
 
     def _split_temporal(self, token: str) -> Parsed | None:
-        """Returns a time or a timestamp. The tokenizer splits both into five tokens: two colons and the parts around
-        them.
+        """Returns a time or a timestamp; None if the next tokens are neither. The tokenizer splits both into five
+        tokens: two colons and the parts around them.
         """
         start = self.at
         for _ in range(4):
@@ -236,8 +238,8 @@ def _map_of(keys: "_Common", values: "_Common", entries: dict[Any, Any]) -> Pars
 
 
 class _Common:
-    """The common schema of all elements. ``schema`` is None if there is no element yet, or if the elements have no
-    common schema.
+    """The schema that all elements of an array or map have in common. ``schema`` is None if there is no element yet, or
+    if the elements have no common schema.
     """
 
     def __init__(self) -> None:
@@ -245,8 +247,8 @@ class _Common:
         self._clash = False
 
     def merge(self, latest: Schema | None) -> None:
-        """Widens the common schema so that it also fits ``latest``, the schema of one more element. A null has no
-        schema.
+        """Widens the common schema, so that it also fits one more element. ``latest`` is the schema of the element; a
+        null has no schema.
         """
         if latest is None or self._clash:
             return
@@ -257,7 +259,7 @@ class _Common:
         self._clash = self.schema is None
 
     def converter(self) -> Callable[[Any], Any]:
-        """Returns a function that converts an element to the common schema. The function rejects null."""
+        """Returns a function that converts an element to the common schema. The function raises an error for null."""
         schema = self.schema
         if schema is None:
             return lambda value: value
@@ -265,8 +267,8 @@ class _Common:
 
 
 def _wider(one: Schema, other: Schema) -> Schema | None:
-    """Returns the wider of two number types. For two schemas of the same type, returns ``other``, the later schema,
-    whatever the schemas contain.
+    """Returns the wider of two number types. If both schemas have the same type, returns ``other``, the later schema,
+    without comparing anything else.
     """
     if one.type is other.type:
         return other
@@ -277,7 +279,7 @@ def _wider(one: Schema, other: Schema) -> Schema | None:
 
 def _aligned(schema: Schema, value: Any) -> Any:
     """Returns ``value`` converted to ``schema``, as ``Values.convertTo`` does. Only conversions between types that
-    ``_wider`` combines occur.
+    ``_wider`` combines are supported.
     """
     if value is None:
         raise _NotParsable
@@ -316,8 +318,8 @@ def _temporal(token: str) -> Parsed | None:
 
 
 def _number(token: str) -> Parsed | None:
-    """Returns the number in ``token`` with its narrowest type. A fraction is a 32-bit float if it is finite, even if
-    digits get lost.
+    """Returns the number in ``token`` with its narrowest type. A fraction becomes a 32-bit float if the float is
+    finite, even if some digits are lost.
     """
     value = parse_big_decimal(token)
     if value is None:
@@ -340,8 +342,8 @@ def _number(token: str) -> Parsed | None:
 
 
 def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -> str:
-    """Converts ``value`` to a string, as ``Values.convertToString`` does. Inside arrays and maps (``embedded``),
-    strings are quoted, but dates are not.
+    """Converts ``value`` to a string, as ``Values.convertToString`` does. ``embedded`` is True for a value inside an
+    array or map: strings are then quoted, but dates are not.
     """
     if value is None:
         return "null"

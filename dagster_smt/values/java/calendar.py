@@ -1,7 +1,8 @@
-"""Implements ``java.util.GregorianCalendar`` in UTC: lenient, and with the week rules of the locale ``en``.
+"""Implements ``java.util.GregorianCalendar`` in UTC. The calendar is lenient, and has the week rules of the locale
+``en``.
 
 Days before 15 October 1582 are counted in the Julian calendar. Weeks start on Sunday, and the week of 1 January is the
-first of its year. Days are numbered from 1970-01-01; years are astronomical (year 0 is 1 BC), without limits.
+first of its year. Days are numbered from 1970-01-01. Years are astronomical (year 0 is 1 BC), and have no limits.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
     """Returns the day number of a date, in the Julian calendar if ``julian`` is true, else in the Gregorian
     calendar.
     """
-    shifted = year - (month <= 2)  # years are counted to the end of February, so that the leap day is their last day
+    shifted = year - (month <= 2)  # years end with February here, so that the leap day is the last day of a year
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     if julian:
         return 365 * shifted + shifted // 4 + of_year - 719_470
@@ -29,8 +30,8 @@ def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
 
 @lru_cache(maxsize=4096)
 def civil(day: int) -> tuple[int, int, int]:
-    """Returns the year, month and day of month of the day number ``day``. Days before the cutover are in the Julian
-    calendar.
+    """Returns the year, the month and the day of the month for the day number ``day``. Days before the cutover are
+    dates of the Julian calendar.
     """
     if day >= CUTOVER:
         cycle, rest = divmod(day + 719_468, 146_097)
@@ -52,12 +53,14 @@ def _year_start(year: int) -> int:
 
 
 def _on_or_before(day: int, weekday: int) -> int:
-    """Returns the last day up to ``day`` that falls on ``weekday`` (1 is Sunday)."""
+    """Returns the number of the last day that falls on ``weekday`` (1 is Sunday) and is not after ``day``."""
     return day - (day + 5 - weekday) % 7
 
 
 def _week_start(first: int) -> int:
-    """Returns the Sunday on which the first week of a period begins. ``first`` is the first day of the period."""
+    """Returns the number of the Sunday on which the first week of a period begins. ``first`` is the first day of the
+    period.
+    """
     return _on_or_before(first, SUNDAY)
 
 
@@ -70,11 +73,11 @@ class Moment:
     """The calendar fields of an instant.
 
     Attributes:
-        year: Astronomical.
-        month: 1 to 12.
-        day: Of the month.
-        weekday: 1 (Sunday) to 7.
-        of_day: Milliseconds since midnight.
+        year: The astronomical year.
+        month: The month, 1 to 12.
+        day: The day of the month.
+        weekday: The day of the week, 1 (Sunday) to 7.
+        of_day: The time of day, in milliseconds since midnight.
     """
 
     __slots__ = ("_day", "day", "month", "of_day", "weekday", "year")
@@ -111,15 +114,15 @@ class Moment:
 
     @property
     def weekday_in_month(self) -> int:
-        """The ordinal of the weekday in its month, such as 2 for the second Sunday."""
+        """The number of this weekday in its month: 2 for the second Sunday."""
         return (self._day - self._month_start) // 7 + 1
 
 
 class Fields:
-    """Calendar fields in the order in which a parser sets them. The fields determine an instant.
+    """Calendar fields that a parser sets one after the other. Together they determine an instant.
 
     Fields have the letters of SimpleDateFormat: ``G`` (0 is BC), ``y Y M`` (0 is January) ``d D w W F E`` (1 is Sunday)
-    ``H h a m s S``. If fields contradict each other, the most recently set fields win, as documented for ``Calendar``.
+    ``H h a m s S``. If fields contradict each other, those that were set last win, as documented for ``Calendar``.
     """
 
     __slots__ = ("_count", "_order", "_values", "offset")
@@ -132,7 +135,7 @@ class Fields:
         """The number of milliseconds by which the local time is ahead of UTC."""
 
     def set(self, field: str, value: int) -> None:
-        """Sets ``field`` to ``value``. The field is then the most recently set field."""
+        """Sets ``field`` to ``value``. ``field`` then is the field that was set last."""
         self._values[field] = value
         self._count += 1
         self._order[field] = self._count
@@ -143,8 +146,8 @@ class Fields:
             self._values[field] += years
 
     def milliseconds(self) -> int:
-        """Returns the instant that the fields determine, in milliseconds since 1970-01-01T00:00Z, truncated to 64
-        bits.
+        """Returns the instant that the fields determine, in milliseconds since 1970-01-01T00:00Z. The number is
+        truncated to 64 bits.
         """
         days, of_day = divmod(self._time(), DAY)
         return wrap(self._date(days) * DAY + of_day - self.offset, 64)
@@ -162,8 +165,8 @@ class Fields:
         return ((hours * 60 + values("m", 0)) * 60 + values("s", 0)) * 1000 + values("S", 0)
 
     def _date(self, extra: int) -> int:
-        """Returns the number of the day that is ``extra`` days after the date of the fields. The later day determines
-        which calendar applies.
+        """Returns the number of the day that is ``extra`` days after the date of the fields. Whether the Julian or the
+        Gregorian calendar applies depends on the resulting day.
         """
         year = self._values.get("y", 1970)
         if self._values.get("G") == 0:
@@ -178,10 +181,10 @@ class Fields:
         return _resolved(year, {"M": month - 1, "d": day}, "d", extra)
 
     def _kind(self) -> str:
-        """Returns a letter for the field that determines the day of the year: ``d W F`` together with the month, or
-        ``D w``.
+        """Returns a letter for the field that determines the day of the year. Together with the month, it is ``d``,
+        ``W`` or ``F``; alone, it is ``D`` or ``w``.
 
-        This follows ``Calendar.selectFields``: the group of fields with the most recently set field wins.
+        As in ``Calendar.selectFields``, the group of fields that contains the field that was set last wins.
         """
         if self._order.keys().isdisjoint("DwWFE"):
             return "d"
@@ -191,7 +194,7 @@ class Fields:
             whole[field] = max(at[field], at["E"]) if at[field] and at["E"] else 0
         best = max(at["d"], at["D"], *whole.values())
         if not best:
-            # no week was set together with a day: Java then uses a week alone
+            # no week was set together with a day; Java then uses the week without a day
             whole = {"W": at["W"], "F": max(at["F"], at["E"]), "w": at["w"]}
             best = max(whole.values())
             if not best:
@@ -212,7 +215,9 @@ class Fields:
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
-    """Returns a valid week and weekday for ``week`` and an ISO weekday, which may be outside 1 to 7."""
+    """Returns a valid week and weekday. ``week`` is a week, and ``weekday`` an ISO weekday that may be outside 1 to
+    7.
+    """
     if 1 <= weekday <= 7:
         return week, weekday
     weeks, iso = divmod(weekday - 1, 7)
@@ -220,8 +225,8 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
-    """Returns the number of the day that the fields in ``values`` determine, in the calendar that applies to that
-    day.
+    """Returns the number of the day that the fields in ``values`` determine. The calendar is the one that applies to
+    that day.
     """
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)
@@ -249,7 +254,7 @@ def _day_in(year: int, values: Mapping[str, int], kind: str, *, julian: bool) ->
 
 
 def _in_week(first: int, weekday: int, week: int) -> int:
-    """Returns the day that falls on ``weekday`` in the given week. The weeks are counted from the period that begins at
-    ``first``.
+    """Returns the number of the day that falls on ``weekday`` in the week with the number ``week``. Weeks are counted
+    from ``first``, the first day of a month or year.
     """
     return _on_or_before(_week_start(first) + 6, weekday) + 7 * (week - 1)

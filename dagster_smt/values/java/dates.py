@@ -1,8 +1,8 @@
 """Implements ``java.text.SimpleDateFormat`` in UTC and the locale ``en``: patterns, parsing and formatting.
 
 Parsing is lenient, as in Java: fields overflow into the next field, text after the last field is ignored, and spaces
-may precede a field. In Java, a formatter keeps the zone of a string for later strings; here it does not (difference
-D2). The formatter knows the common English zone names, each with the offset that Java 17 uses for it.
+may precede a field. In Java, a formatter that has read a zone keeps this zone for later strings; here it does not
+(difference D2). The formatter knows the common English zone names, each with the offset that Java 17 uses for it.
 """
 
 import re
@@ -35,10 +35,12 @@ _CLOCK: dict[str, Callable[[int], Any]] = {
     "s": lambda of_day: of_day // 1000 % 60,
     "S": lambda of_day: of_day % 1000,
 }
-"""Maps each letter of a time of day to a function of the milliseconds since midnight."""
+"""Maps each letter for a field of the time of day to a function that computes the field from the milliseconds since
+midnight.
+"""
 _DIGITS = {"y": 4, "M": 2, "d": 2, "H": 2, "m": 2, "s": 2, "S": 3}
-"""Maps the letter of a field to its number of digits. For these fields, a single regular expression can read the whole
-string.
+"""Maps the letter of a field to a number of digits. If all fields of a pattern have these numbers of digits, one
+regular expression can read a whole string.
 """
 _MOST_DAYS = 10_000
 _MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month",
@@ -110,9 +112,9 @@ _ISO_8601 = {
 
 @dataclass(frozen=True, slots=True)
 class _DatePart:
-    """A part of a date pattern. It is literal text (without a letter), or a letter that is repeated ``count`` times.
+    """A part of a date pattern. It is literal text (``letter`` is empty), or a letter that is repeated ``count`` times.
 
-    ``abuts`` is True if a number follows directly, so that ``count`` limits the number of digits.
+    ``abuts`` is True if another number follows immediately. ``count`` then limits the number of digits.
     """
 
     letter: str
@@ -139,16 +141,17 @@ class DateFormat:
         return text % tuple([number(of_day) for number in self._clock])
 
     def format_all(self, instants: list[int]) -> list[str]:
-        """Returns all ``instants`` as strings. This is faster than a call of ``format`` for each instant."""
+        """Returns all ``instants`` as strings. This is faster than calling ``format`` for each instant."""
         texts = texts_of(instants, lambda day: self._days.get(day) or self._of_day(day), self._letters, _CLOCK)
         if texts is None:
             return list(map(self.format, instants))
         return texts
 
     def _of_day(self, day: int) -> str:
-        """Returns the string that all instants of the day ``day`` share, with ``%`` formats for the time of day.
+        """Returns the string that all instants of the day ``day`` have in common. It contains ``%`` formats in place of
+        the time of day.
 
-        The string is cached, because most records fall on a few days.
+        The string is cached, because most records belong to a few days.
         """
         moment = Moment(day * DAY)
         texts = []
@@ -172,8 +175,8 @@ class DateFormat:
         return [part.letter for part in self.parts if part.letter in _CLOCK]
 
     def parse(self, text: str) -> int | None:
-        """Returns the instant at the beginning of ``text``, in milliseconds since 1970. If the text does not match the
-        pattern, returns None.
+        """Returns the instant that ``text`` begins with, in milliseconds since 1970. Returns None if ``text`` does not
+        match the pattern.
         """
         match = self._digits.match(text) if self._digits is not None else None
         instant = None if match is None else _usual(match.groupdict())
@@ -183,10 +186,10 @@ class DateFormat:
 
     @cached_property
     def _digits(self) -> re.Pattern[str] | None:
-        """A regular expression for strings in which each field has exactly as many digits as in the pattern.
+        """A regular expression for strings in which each field has exactly as many digits as in the pattern. None if
+        the pattern does not consist of numbers.
 
-        Only patterns that consist of numbers have such an expression. The expression is a fast path that avoids the
-        lenient parser.
+        The expression is a fast path that avoids the lenient parser.
         """
         letters = [part.letter for part in self.parts if part.letter]
         fixed = all(_DIGITS.get(part.letter) == part.count for part in self.parts if part.letter)
@@ -207,7 +210,9 @@ class DateFormat:
 
     @cached_property
     def century_start(self) -> int:
-        """The beginning of the hundred years to which two-digit years belong: 80 years before the first parsing."""
+        """The beginning of the hundred years to which two-digit years belong. This is the time 80 years before the
+        first string was parsed.
+        """
         now = Moment(int(time.time() * 1000))
         day = day_number(now.year - 80, now.month, now.day, julian=False)
         return day * 86_400_000 + now.of_day
@@ -270,8 +275,8 @@ def _refuse(pattern: str, what: str) -> ConfigError:
 
 
 def _fixed(part: _DatePart) -> str:
-    """Returns a regular expression that reads ``part``. Neither a further digit of any script nor an exponent may
-    follow.
+    """Returns a regular expression that reads ``part``. It does not match if another digit (of any script) or an
+    exponent follows.
     """
     if not part.letter:
         return re.escape(part.text)
@@ -279,8 +284,8 @@ def _fixed(part: _DatePart) -> str:
 
 
 def _usual(fields: Mapping[str, str]) -> int | None:
-    """Returns the instant of ``fields`` if every field is in a range that needs no further check, and if the date is
-    after the Julian calendar. Otherwise returns None.
+    """Returns the instant of ``fields``. Returns None if a field is in a range that needs further checks, or if the
+    date is in the Julian calendar.
     """
     year, month, day = int(fields["y"]), int(fields["M"]), int(fields["d"])
     hour, minute, second = int(fields.get("H", 0)), int(fields.get("m", 0)), int(fields.get("s", 0))
@@ -291,7 +296,7 @@ def _usual(fields: Mapping[str, str]) -> int | None:
 
 
 def _percent(part: _DatePart) -> str:
-    """Returns the ``%`` format of ``part``, a part of the time of day; empty for other parts."""
+    """Returns the ``%`` format of ``part``, if it is a part of the time of day; otherwise an empty string."""
     if part.letter not in _CLOCK:
         return ""
     if part.letter == "a":
@@ -300,7 +305,7 @@ def _percent(part: _DatePart) -> str:
 
 
 def _text(moment: Moment, part: _DatePart) -> str:
-    """Returns ``part``, which depends only on the day, as a string."""
+    """Returns ``part`` of the date ``moment`` as a string. The part depends only on the day."""
     letter, count = part.letter, part.count
     if not letter:
         return part.text
@@ -408,12 +413,12 @@ class _DateReader:
         if match is None:
             return False
         offset = _ZONE_OFFSETS[match[0].lower()] * _MINUTE
-        self.fields.offset = offset or self.fields.offset  # the name UTC does not reset an earlier offset
+        self.fields.offset = offset or self.fields.offset  # the zone name UTC does not reset an earlier offset
         self.at = match.end()
         return True
 
     def _offset(self, match: re.Match[str] | None) -> bool:
-        """Sets the offset according to the sign, the hours and the minutes in ``match``. Without a sign, the offset is
+        """Sets the offset to the sign, the hours and the minutes in ``match``. If ``match`` has no sign, the zone is
         UTC.
         """
         if match is None:
@@ -425,8 +430,8 @@ class _DateReader:
 
 
 def _int(text: str) -> int:
-    """Converts ``text`` to an int as Java does, by ``Number.intValue`` of a number from ``DecimalFormat``. 64-bit
-    integers wrap around, and larger integers saturate.
+    """Converts ``text``, digits, to an int as Java does (``Number.intValue`` of a number from ``DecimalFormat``). An
+    integer of up to 64 bits wraps around, and a larger integer saturates.
     """
     if text in _NO_NUMBERS:
         return _NO_NUMBERS[text]

@@ -43,7 +43,7 @@ from dagster_smt.values.java.regex_scanner import RefusedPattern
 from dagster_smt.values.value_rule import PythonRule
 
 _unsure: dict[str, frozenset[int]] = {}
-"""Maps a translated pattern to the groups that a replacement cannot use."""
+"""Maps a translated pattern to the numbers of its unreliable groups, which a replacement must not use."""
 
 
 def _refuse(pattern: str, what: str) -> ConfigError:
@@ -53,22 +53,22 @@ def _refuse(pattern: str, what: str) -> ConfigError:
 
 
 SECONDS = 5.0
-"""The longest time for one string, in seconds.
+"""The longest time for matching one string, in seconds.
 
-Without a limit, a producer could stop a run with a string that makes a pattern backtrack: ``(a+)+b`` needs years for
-sixty letters.
+Without a limit, a producer could block a run with a string that makes a pattern backtrack: for a string of sixty
+letters, ``(a+)+b`` needs years.
 """
 _WORK, _SHORT = 100_000_000, 24
 _REPEATED_GROUP = regex.compile(r"\)[*+?{]")
 
 
 class JavaPattern:
-    """A compiled Java pattern. If a string takes too long, its record fails."""
+    """A compiled Java pattern. If matching a string takes too long, the record fails."""
 
     def __init__(self, compiled: Any):
         self.compiled, text = compiled, compiled.pattern
         repeats = sum(map(text.count, "*+?{"))
-        # a timeout costs more time than most matches, so short strings are matched without it
+        # a timeout costs more time than most matches, so short strings are matched without a timeout
         if _REPEATED_GROUP.search(text):
             self.harmless = _SHORT
         else:
@@ -102,9 +102,10 @@ def too_long() -> DataError:
 
 
 def may_take_long(pattern: str) -> bool:
-    """Returns True if the Java pattern ``pattern`` repeats anything, so that its work may grow faster than the string.
+    """Returns True if ``pattern``, a Java pattern, contains a repetition. The time for matching may then grow faster
+    than the length of the string.
 
-    Such a pattern runs in Python, because Java has no time limit, and its stack overflows in long repetitions of
+    Such a pattern is matched in Python, because Java has no time limit, and its stack overflows in long repetitions of
     groups.
     """
     return bool(set(pattern) & set("*+{")) or "\\X" in pattern
@@ -125,15 +126,16 @@ def compile_java(pattern: str) -> JavaPattern:
     except RecursionError:
         raise _refuse(pattern, "too many nested groups") from None
     except regex.error as error:
-        raise _refuse(pattern, error.msg) from None  # without its position, which refers to the translated pattern
+        # the position of the error is left out, because it refers to the translated pattern
+        raise _refuse(pattern, error.msg) from None
     if translated.unsure:
         _unsure[compiled.pattern] = translated.unsure
     return JavaPattern(compiled)
 
 
 def expand(replacement: str, match: Any) -> str:
-    """Returns ``replacement`` with its groups and escapes filled in from ``match``, as ``Matcher.appendReplacement``
-    does.
+    """Returns ``replacement`` with the groups of ``match`` in place of references, and without escapes, as
+    ``Matcher.appendReplacement`` does.
     """
     out, at = [], 0
     while at < len(replacement):
@@ -171,7 +173,9 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
 
 
 def group_missing() -> DataError:
-    """Returns the error that Spark reports for every replacement that cannot be used."""
+    """Returns the error for a replacement that cannot be used. Spark reports the same error for all such
+    replacements.
+    """
     return _bad_replacement("it uses a group that the pattern does not have")
 
 

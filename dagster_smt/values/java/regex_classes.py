@@ -1,4 +1,5 @@
-"""Sets of characters in Java's regular expressions: classes, properties, scripts, blocks, and variants of case.
+"""Defines sets of characters in Java's regular expressions: classes, properties, scripts, blocks, and variants of upper
+and lower case.
 
 Literal characters become ranges. A property stays a property of ``regex``, which tests properties faster than lists of
 ranges. Java 17 has Unicode 13, and ``regex`` has a newer version. Characters that were assigned or reclassified after
@@ -18,19 +19,19 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """A set of characters. It consists of sorted ranges of code points, or of the part of a ``regex`` class between its
-    brackets.
+    """A set of characters. It is stored as sorted ranges of code points, or as the text between the brackets of a class
+    in ``regex``.
     """
 
     spans: tuple[Span, ...] = ()
     rule: str = ""
 
     def inside(self) -> str:
-        """Returns the text between the brackets of a class that matches the set."""
+        """Returns the text between the brackets of a ``regex`` class that matches this set."""
         return self.rule or "".join(_escaped(a) if a == b else f"{_escaped(a)}-{_escaped(b)}" for a, b in self.spans)
 
     def text(self) -> str:
-        """Returns the shortest expression that matches one character of the set."""
+        """Returns the shortest ``regex`` expression that matches one character of the set."""
         if self.rule:
             if re.fullmatch(r"\\[pP]\{\w+\}", self.rule):
                 return self.rule
@@ -78,13 +79,15 @@ def of_spans(spans: Iterable[Span]) -> Chars:
 
 
 def of(text: str) -> Chars:
-    """Returns the set of the characters in ``text``, in which ``a-z`` is a range."""
+    """Returns the set of the characters in ``text``. A text such as ``a-z`` stands for a range."""
     parts = re.findall(r"(.)-(.)|(.)", text, re.DOTALL)
     return of_spans((ord(low or one), ord(high or one)) for low, high, one in parts)
 
 
 def rule(*names: str, also: str = "") -> Chars:
-    """Returns the set of characters that have one of the properties ``names`` of ``regex``, or are in ``also``."""
+    """Returns the set of the characters that have one of the ``regex`` properties ``names``, or that are in
+    ``also``.
+    """
     return union(Chars(rule="".join(rf"\p{{{name}}}" for name in names)), of(also))
 
 
@@ -121,8 +124,8 @@ def intersect(one: Chars, two: Chars) -> Chars:
 
 
 def upper(code: int) -> int:
-    """Returns the upper case of the character ``code``, as ``Character.toUpperCase`` does. This method maps one
-    character to one character, so ß stays.
+    """Returns the upper case of the character ``code``, as ``Character.toUpperCase`` does. The result is always one
+    character, so ß stays ß.
     """
     for text in (chr(code).upper(), chr(code).title()):
         if len(text) == 1:
@@ -131,8 +134,8 @@ def upper(code: int) -> int:
 
 
 def lower(code: int) -> int:
-    """Returns the lower case of the character ``code``, as ``Character.toLowerCase`` does. This method maps one
-    character to one character. Only İ has a longer lower case.
+    """Returns the lower case of the character ``code``, as ``Character.toLowerCase`` does. The result is always one
+    character; only İ has a longer lower case.
     """
     text = chr(code).lower()
     if len(text) == 1:
@@ -142,7 +145,7 @@ def lower(code: int) -> int:
 
 @cache
 def _cased() -> dict[int, int]:
-    """Maps each character that has another case to the character that Java compares instead."""
+    """Maps each character that has another case to the character that Java uses for comparisons."""
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
     codes = {}
@@ -192,8 +195,8 @@ def any_case_range(low: int, high: int, *, unicode: bool) -> Chars:
 
 
 def named_char(name: str) -> str | None:
-    r"""Returns the character of ``\N{name}``. Returns None if Java does not know the name, because Java has no aliases
-    or sequences.
+    r"""Returns the character of ``\N{name}``. Returns None if Java does not know the name. Unlike ``regex``, Java knows
+    neither aliases nor sequences.
     """
     name = name.strip().upper()
     try:
@@ -327,8 +330,8 @@ XPEO=OLD_PERSIAN XSUX=CUNEIFORM YEZI=YEZIDI YIII=YI ZANB=ZANABAZAR_SQUARE ZINH=I
 
 @cache
 def _blocks() -> dict[str, Chars]:
-    """Maps all names of blocks to their sets. A name has spaces, no spaces, or underscores in place of spaces and
-    hyphens.
+    """Maps all names of blocks to their sets. A block has several names: with spaces, without spaces, and with
+    underscores instead of spaces and hyphens.
     """
     blocks = {}
     for entry in " ".join(_BLOCKS.split()).split("; "):
@@ -463,7 +466,9 @@ _UNICODE_ESCAPES = _ESCAPES | {"d": rule("Nd"), "w": WORD, "s": _SPACE}
 
 
 def escape(letter: str, *, unicode: bool) -> Chars:
-    r"""Returns the set of an escape such as ``\d`` or ``\D``. ``unicode`` is the flag U."""
+    r"""Returns the set of characters that an escape such as ``\d`` or ``\D`` matches. ``letter`` is the letter of the
+    escape, and ``unicode`` the flag U.
+    """
     chars = (_UNICODE_ESCAPES if unicode else _ESCAPES)[letter.lower()]
     if letter.isupper():
         return negate(chars)

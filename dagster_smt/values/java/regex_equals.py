@@ -1,4 +1,5 @@
-"""Tests whether a value equals, in Java's sense, the value that ``Values.parseString`` reads from a string.
+"""Tests whether a value is equal, as Java defines equality, to the value that ``Values.parseString`` reads from a
+string.
 
 ``Object.equals`` also compares classes. For example, a Long is never equal to an Integer.
 """
@@ -49,14 +50,16 @@ def identity(schema: Schema | None, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def expected(text: str) -> Any:
-    """Returns the key of the value that the string ``text`` describes. For the string ``null``, returns None."""
+    """Returns the key of the value that ``text`` describes, as ``identity`` returns it. For the string ``null``,
+    returns None.
+    """
     schema, value = parse_literal(text)
     return identity(schema, _boxed(schema, value))
 
 
 def _boxed(schema: Schema | None, value: Any) -> Any:
-    """Returns ``value``, a literal, with a class for each number. Arrays and maps whose elements have no common type
-    also contain such numbers.
+    """Returns ``value``, a literal, in which each number has the class that represents its Java class. This includes
+    the numbers in arrays and maps whose elements have no common type.
     """
     inner = schema.values if schema else None
     if isinstance(value, list):
@@ -74,7 +77,8 @@ def _boxed(schema: Schema | None, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class EqualsLiteral(ValueRule):
-    """A rule that returns True if a value equals the value that a string describes. A null equals nothing.
+    """A rule that returns True if a value equals the value that the string ``text`` describes. For null, the result is
+    False.
 
     Attributes:
         schema: The value's schema; None if the value has no schema.
@@ -87,7 +91,9 @@ class EqualsLiteral(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if two values may have the same Java class, but Catalyst compares them differently."""
+        """True if the value and the literal may have the same Java class, but Catalyst compares them differently than
+        Java.
+        """
         return self._kind not in _CATALYST and self._same_class
 
     @property
@@ -112,7 +118,7 @@ class EqualsLiteral(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsLiteral:
-    """The test of ``EqualsLiteral`` for values of any schema, for use in ``model.keeps``."""
+    """The test of ``EqualsLiteral`` for values of any schema. It can be used in ``model.keeps``."""
 
     text: str
 

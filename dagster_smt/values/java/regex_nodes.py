@@ -1,5 +1,5 @@
-"""The parts of a Java regular expression, written in the syntax of ``regex``. A part also has the properties that Java
-derives for it.
+"""Builds the parts of a Java regular expression in the syntax of ``regex``. For each part, it also computes the
+properties that Java derives.
 
 Both engines try the same alternatives in the same order, but the contents of groups after a failed attempt may differ.
 Some parts are matched without backtracking: look-arounds, atomic and possessive parts, and repeated groups that can
@@ -21,8 +21,8 @@ class CapturingGroup:
     """The properties of a capturing group.
 
     Attributes:
-        always: True if each match sets the group.
-        stale: True if Java may keep the group's match from a failed attempt.
+        always: True if each match of the pattern sets the group.
+        stale: True if Java may keep a match of the group from a failed attempt.
         late: True if Java sets the group once more when the match is complete, to its match at that position.
     """
 
@@ -76,12 +76,12 @@ class Quantifier:
 
 
 def of_chars(chars: Chars) -> Node:
-    """Returns a part that matches one character of the set ``chars``."""
+    """Returns a part that matches any one character of the set ``chars``."""
     return Node(chars.text(), unit=True, least=1, most=1)
 
 
 def chain(nodes: list[Node]) -> Node:
-    """Returns a part that matches ``nodes`` one after the other."""
+    """Returns a part that matches the parts ``nodes`` one after the other."""
     if len(nodes) == 1:
         return nodes[0]
     known = [node.most for node in nodes if node.most is not None]
@@ -97,7 +97,9 @@ def chain(nodes: list[Node]) -> Node:
 
 
 def branch(nodes: list[Node]) -> Node:
-    """Returns a part with ``nodes`` as alternatives, inside a group or at the top level."""
+    """Returns a part that matches one of the alternatives ``nodes``. The alternatives are inside a group or at the top
+    level.
+    """
     if len(nodes) == 1:
         return nodes[0]
     known = [node.most for node in nodes if node.most is not None]
@@ -120,10 +122,10 @@ def _held(groups: Mapping[int, CapturingGroup], always: bool = True, stale: bool
 
 
 def repeat(node: Node, times: Quantifier) -> Node:
-    """Returns ``node``, which is not a group, with the quantifier ``times``.
+    """Returns the part ``node``, which is not a group, repeated as ``times`` states.
 
-    If ``node.breaks`` is true, Java does not go back into an earlier repetition of the node, so the result is an atomic
-    group.
+    If ``node.breaks`` is true, Java does not backtrack into an earlier repetition of the part, so the result is an
+    atomic group.
     """
     low, high = times.low, times.high
     if not node.text or (node.least == 0 and node.most == 0 and not node.groups):
@@ -159,8 +161,8 @@ def repeat(node: Node, times: Quantifier) -> Node:
 
 
 def group(opening: str, body: Node, number: int | None, times: Quantifier | None) -> Node:
-    """Returns a group with the content ``body``, and with the quantifier ``times`` if it has one. A group with a number
-    captures its match.
+    """Returns a group with the content ``body``, repeated as ``times`` states (None: not repeated). A group with a
+    ``number`` captures its match.
     """
     own = {} if number is None else {number: CapturingGroup()}
     if times is None:
@@ -173,7 +175,8 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
     final = times.mode == "+"
     once = (low, high) == (0, 1)
     counted = body.one_way and not once and not final
-    if low > 1 and body.least == 0 and not counted and not final:  # in Java an empty repetition ends the loop
+    # in Java, a repetition that matches nothing ends the loop
+    if low > 1 and body.least == 0 and not counted and not final:
         raise RefusedPattern("a group that may be empty and is repeated at least twice")
     if final or (counted and body.breaks):
         inner = f"(?>{body.text})"
@@ -232,8 +235,8 @@ def look(opening: str, body: Node) -> Node:
 
 
 def caret(many: bool, unix: bool) -> Node:
-    """Returns a part for ``^``. With the flag m (``many``), it also matches after a line end, but never at the end of
-    the text.
+    """Returns a part for ``^``. With the flag m (``many``), the part also matches after a line end, except at the end
+    of the text.
     """
     if not many:
         return Node(r"\A")
@@ -241,8 +244,8 @@ def caret(many: bool, unix: bool) -> Node:
 
 
 def dollar(many: bool, unix: bool) -> Node:
-    r"""Returns a part for ``$`` or ``\Z``. It matches at the end and before the last line end or, with the flag m
-    (``many``), before each line end.
+    r"""Returns a part for ``$`` or ``\Z``. The part matches at the end of the text, and before a line end there. With
+    the flag m (``many``), it also matches before every other line end.
     """
     if unix:
         return Node(r"(?=\n|\Z)" if many else r"(?=\n?\Z)")
@@ -257,8 +260,8 @@ def line_break() -> Node:
 
 
 def boundary(negative: bool, unicode: bool) -> Node:
-    r"""Returns a part for ``\b`` or, with ``negative``, for ``\B``. A combining mark belongs to a word if its base
-    character does.
+    r"""Returns a part for ``\b`` or, if ``negative`` is set, for ``\B``. A combining mark belongs to a word if the
+    character to which it is added does.
     """
     word = WORD.text() if unicode else r"[\p{L}\p{Nd}_]"
     before, after = f"(?<={word})", f"(?={word})"
@@ -313,8 +316,8 @@ A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 2388 23CF 23E9-23F3
 
 
 def _pictures() -> Chars:
-    """Returns the set ``Extended_Pictographic`` of Unicode 13, which has more characters than the set of later
-    versions.
+    """Returns the set ``Extended_Pictographic`` of Unicode 13. Later versions of Unicode have removed some of its
+    characters.
     """
     ends = (span.split("-") for span in _PICTURES.split())
     return of_spans((int(pair[0], 16), int(pair[-1], 16)) for pair in ends)

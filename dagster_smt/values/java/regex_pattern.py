@@ -1,7 +1,7 @@
 """Parses a regular expression as Java 17 does, and translates it into the syntax of ``regex``.
 
-The expression for ``regex`` contains the effect of every flag. The flags of ``regex``, which differ from Java's,
-therefore stay off.
+The translated expression contains the effect of every flag, so that no flag of ``regex`` is needed. Those flags differ
+from Java's.
 """
 
 import re
@@ -15,13 +15,13 @@ from dagster_smt.values.java.regex_scanner import DECIMAL, CharReader, RefusedPa
 
 _SPECIAL = set("$.^([|)")
 _LONE = re.compile(r"\[\^(\w|\\x..|\\u.{4}|\\U.{8})\]")
-"""Matches a class of all characters except one.
+"""Matches a class that contains all characters except one.
 
-``regex`` has a fast path for such a class. If two alternatives of a branch are such classes, the fast path wrongly
-matches nothing. Doubling the character avoids it.
+``regex`` has a fast path for such a class. If two alternatives are such classes, the fast path has a defect and matches
+nothing. To avoid the fast path, the character is written twice.
 """
 _DEEPEST = 100
-_LONGEST = 50_000  # ``regex`` expands counted repetitions
+_LONGEST = 50_000  # the largest number of characters in repetitions, which ``regex`` expands
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Translation:
     Attributes:
         text: The pattern.
         ascii_only: True if the pattern needs the flag ``ASCII``, for a reference to a group in any case.
-        unsure: The groups whose content may differ from Java's. The match of the whole pattern is the same.
+        unsure: The numbers of the groups whose content may differ from Java's. The match of the whole pattern is always
+            the same.
     """
 
     text: str
@@ -111,7 +112,7 @@ class _PatternReader(CharReader):
             parts.append(self.quantified(self.part(char)))
 
     def part(self, char: str) -> Node:
-        """Reads the next part, which begins with ``char``. A quantifier may follow the part."""
+        """Reads the next part, whose first character is ``char``, and the quantifier after it, if there is one."""
         if char == "[":
             return nodes.of_chars(self.clazz(True)())
         if char not in "^$.":
@@ -126,9 +127,9 @@ class _PatternReader(CharReader):
         return nodes.dollar(many, unix)
 
     def literals(self) -> Node:
-        """Reads literal characters up to a different part, or one escape.
+        """Reads literal characters up to the next part of another kind, or reads one escape.
 
-        A quantifier applies to the last character only.
+        A quantifier after several characters applies only to the last of them.
         """
         run: list[str] = []
         before, char = self.at, self.peek()
@@ -155,7 +156,9 @@ class _PatternReader(CharReader):
         return nodes.chain([nodes.of_chars(self.literal(char, alone=single)) for char in run])
 
     def escape(self, run: list[str]) -> str | Node:
-        """Reads an escape, and returns a literal character or another part. The next character is the backslash."""
+        """Reads an escape, whose backslash is the next character. Returns a literal character, or a part for any other
+        escape.
+        """
         letter = self.chars[self.at + 1]
         if letter in "pP":
             if run:
@@ -176,8 +179,10 @@ class _PatternReader(CharReader):
         return char
 
     def assertion(self, letter: str) -> Node:
-        """Returns the part for ``letter``, an escape that does not match exactly one character."""
-        if letter in "AG":  # \G is \A, because this package never continues a search
+        """Returns the part for an escape that does not match exactly one character. ``letter`` is the letter of the
+        escape.
+        """
+        if letter in "AG":  # \G has the same meaning as \A, because this package never continues a search
             return Node(r"\A")
         if letter == "z":
             return Node(r"\Z")
@@ -194,9 +199,9 @@ class _PatternReader(CharReader):
         raise RefusedPattern(f"the escape '\\{letter}'")
 
     def numbered(self, number: int) -> int:
-        """Returns the number of a reference that begins with the digit ``number``.
+        """Returns the number of the group to which a reference refers. The reference begins with the digit ``number``.
 
-        A further digit is part of the number only if the pattern already has that many groups.
+        A further digit belongs to the reference only if the pattern already has that many groups.
         """
         while self.peek() in DECIMAL and number * 10 + int(self.peek()) <= self.groups:
             number = number * 10 + int(self.read())
@@ -212,7 +217,7 @@ class _PatternReader(CharReader):
         return self.names[name]
 
     def name(self) -> str | None:
-        """Reads the name of a group and the bracket after it. If there is no valid name, returns None."""
+        """Reads the name of a group and the bracket after it. Returns None if there is no valid name."""
         name = self.read()
         if not (name.isascii() and name.isalpha()):
             return None
@@ -223,8 +228,8 @@ class _PatternReader(CharReader):
         return None
 
     def reference(self, number: int) -> Node:
-        """Returns a reference to the match of the group ``number``. If the group has no match, the reference never
-        matches.
+        """Returns a part that matches the same text as the group ``number`` has matched. If the group has no match, the
+        part never matches.
         """
         if number > self.groups or number in self.open:
             self.early.add(number)
@@ -257,7 +262,7 @@ class _PatternReader(CharReader):
         return Quantifier(low, high, mode)
 
     def counts(self) -> tuple[int, int]:
-        """Reads the two counts between braces, and stops at the closing brace."""
+        """Reads the minimum and the maximum between braces. Stops before the closing brace."""
         self.at += 1
         if self.chars[self.at] not in DECIMAL:
             raise RefusedPattern("a '{' that does not begin a repetition")
@@ -276,7 +281,9 @@ class _PatternReader(CharReader):
         return low, high
 
     def group(self) -> Node | None:
-        """Reads a group. Returns None for ``(?i)``, whose flags apply up to the end of the surrounding group."""
+        """Reads a group, and returns it. Returns None for ``(?i)``, whose flags apply up to the end of the surrounding
+        group.
+        """
         flags, start = self.flags, self.at
         opening, number = self.opening()
         if not opening:
@@ -295,9 +302,9 @@ class _PatternReader(CharReader):
         return nodes.group(opening, body, number, self.quantifier())
 
     def _check_look_behind(self, opening: str, body: Node, start: int) -> None:
-        """Rejects a look-behind in which Java would step by halves of characters.
+        """Raises an error for a look-behind in which Java would move by halves of characters.
 
-        Java does so unless the pattern itself contains, unescaped, a character beyond ``\\uFFFF``.
+        Java does so unless the pattern itself contains an unescaped character beyond ``\\uFFFF``.
         """
         whole = all(char <= "\uffff" for char in self.chars[start:])
         if (
@@ -309,8 +316,8 @@ class _PatternReader(CharReader):
             raise RefusedPattern("a look-behind for an escaped character beyond \\uFFFF")
 
     def opening(self) -> tuple[str, int | None]:
-        """Reads the beginning of a group, and returns it with the group's number. The number is None if the group does
-        not capture.
+        """Reads the beginning of a group. Returns the beginning, and the number of the group; None if the group does
+        not capture its match.
 
         For ``(?i)``, the beginning is an empty string.
         """
@@ -344,8 +351,8 @@ class _PatternReader(CharReader):
         return self.groups
 
     def inline_flags(self, start: int) -> str:
-        """Reads flags, and returns the beginning of their group. If the flags have no group, returns an empty
-        string.
+        """Reads flags, and returns the beginning of the group to which they apply. If they have no group of their own,
+        as in ``(?i)``, returns an empty string.
         """
         change: Callable[[frozenset[str], set[str]], frozenset[str]] = frozenset.union
         char = self.peek()

@@ -1,4 +1,4 @@
-"""Reads the characters of a Java pattern. This module also reads escapes, properties and classes, which represent
+"""Reads the characters of a Java pattern. The module also reads escapes, properties and classes, which stand for
 characters.
 """
 
@@ -9,8 +9,8 @@ from dagster_smt.values.java import regex_classes as classes
 from dagster_smt.values.java.regex_classes import Chars
 
 Lazy = Callable[[], Chars]
-"""A function that returns a class when the pattern is complete. In Java, literals after an intersection still extend
-the set before the intersection.
+"""A function that returns the set of a class. It is called when the whole pattern has been read, because in Java,
+literals after an intersection still extend the set before the intersection.
 """
 
 DECIMAL = set("0123456789")
@@ -25,8 +25,8 @@ class RefusedPattern(Exception):
 
 
 def _unquoted(pattern: str) -> list[str]:
-    r"""Returns the characters of ``pattern`` without ``\Q...\E``. As in Java, a backslash precedes each character that
-    was quoted.
+    r"""Returns the characters of ``pattern`` without ``\Q`` and ``\E``. As in Java, a backslash is inserted before each
+    character between them.
     """
     start = _first_quote(pattern)
     if start < 0:
@@ -77,7 +77,7 @@ class Scanner:
         self.flags: frozenset[str] = frozenset()
 
     def ended(self, char: str) -> bool:
-        """Returns True if ``char`` marks the end of the pattern, and is not one of its characters."""
+        """Returns True if ``char`` stands for the end of the pattern, and is not a character of the pattern."""
         return char == "\0" and self.at >= self.end
 
     def peek(self) -> str:
@@ -95,7 +95,7 @@ class Scanner:
         return self.chars[self.at]
 
     def next(self) -> str:
-        """Skips the next character, and returns the character that follows."""
+        """Skips the next character, and returns the character after it."""
         self.at += 1
         return self.peek()
 
@@ -106,7 +106,7 @@ class Scanner:
         return char
 
     def number(self, base: int, digits: set[str], least: int, most: int) -> int | None:
-        """Reads between ``least`` and ``most`` digits of the base ``base``, and returns their number. Returns None if
+        """Reads between ``least`` and ``most`` digits, and returns their value in the base ``base``. Returns None if
         there are fewer digits.
         """
         number, count = 0, 0
@@ -121,7 +121,9 @@ class CharReader(Scanner):
     """A reader of escapes of single characters, of properties and of classes."""
 
     def escaped_char(self, char: str) -> str | None:
-        r"""Returns the character of an escape such as ``\x41``. For other kinds of escapes, returns None."""
+        r"""Returns the character that an escape such as ``\x41`` stands for. Returns None for other kinds of
+        escapes.
+        """
         if char in _CONTROLS:
             return _CONTROLS[char]
         if char == "0":
@@ -215,8 +217,8 @@ class CharReader(Scanner):
         return chars
 
     def clazz(self, consume: bool) -> Lazy:
-        """Reads a character class of the pattern. The next character is the bracket of the class, or the last character
-        of ``&&``.
+        """Reads a character class of the pattern, and returns a function for its set. The next character is the bracket
+        of the class, or the last character of ``&&``.
         """
         known: Lazy | None = None
         last: Lazy | None = None
@@ -267,8 +269,8 @@ class CharReader(Scanner):
         return right
 
     def _range(self, literals: list[classes.Span]) -> Lazy | None:
-        """Reads a character, range, escape or property in a class. Returns None if it has been added to
-        ``literals``.
+        """Reads a character, a range, an escape or a property in a class, and returns a function for its set. Returns
+        None for a character that has been added to ``literals``.
         """
         low = self._class_char()
         if isinstance(low, Chars):
@@ -329,8 +331,8 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """Returns the intersection of ``one`` and ``two``, and its right part. Without a right part, Java uses the last
-    part before ``&&``.
+    """Returns two sets: the intersection of ``one`` and ``two``, and its right part. If there is no right part, Java
+    uses ``last``, the last part before ``&&``.
     """
     if one is None:
         if two is None:

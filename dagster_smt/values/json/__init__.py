@@ -1,1 +1,1 @@
-"""Decodes JSON lazily, and searches JSON by JSONPath."""
+"""Decodes JSON lazily, and evaluates JSONPath."""

@@ -5,10 +5,10 @@ decodes one more level, and replaces the raw value with the decoded object. Unre
 (difference D5). A number without a fraction is a Long (``int``), any other number a Double (``float``).
 
 Nesting: Connect reads 1,000 levels (Jackson's limit), and Python's default recursion limit is 1,000 frames. Records are
-rarely nested, so everything runs under the default limit first. Only if Python raises ``RecursionError`` does this
-module count the levels of the JSON, raise the limit of the process, and try again. The limit stays raised, because
-other code will write the same value later. Counting first keeps the stack bounded: JSON with more than 1,000 levels is
-rejected before the limit is raised.
+rarely nested, so this module first works with the default limit. If Python raises ``RecursionError``, the module counts
+the levels of the JSON. JSON with more than 1,000 levels is rejected, so the stack stays bounded. Otherwise the module
+raises the limit of the process, and tries again. The limit stays raised, because other code will write the same value
+later.
 """
 
 import math
@@ -73,7 +73,8 @@ def _checked(value: Any, text: memoryview) -> Any:
     if type(value) is float:
         if not math.isfinite(value):
             raise data_error("SMT412", "a number that a double cannot hold")
-        if not value:  # Connect reads numbers as BigDecimal, which has no -0.0; but -1e-400 becomes -0.0
+        # Connect reads numbers as BigDecimal, so that -0.0 becomes 0.0; only -1e-400 and similar numbers become -0.0
+        if not value:
             if _NOT_ZERO.match(text):
                 return value
             return 0.0
@@ -81,14 +82,14 @@ def _checked(value: Any, text: memoryview) -> Any:
 
 
 MAX_DEPTH = 1000
-"""The largest number of nested levels in JSON: the limit of Jackson, Connect's JSON reader."""
+"""The largest number of nested levels in JSON. Jackson, Connect's JSON reader, has this limit."""
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKETS = re.compile(rb"[^\[\]{}]+")
 
 
 def check_depth(text: bytes) -> None:
-    """Raises an error if ``text``, which fits into Python's stack, exceeds Connect's nesting limit. For larger JSON,
-    ``deeper`` raises this error.
+    """Raises an error if ``text`` has more nested levels than Connect allows. ``text`` must fit on Python's stack; for
+    JSON that does not, ``deeper`` raises the error.
 
     Raises:
         DataError: SMT411.
@@ -98,7 +99,7 @@ def check_depth(text: bytes) -> None:
 
 
 def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any:
-    """Calls ``decode`` again with a larger stack, after a first attempt has failed with ``error``.
+    """Calls ``decode`` again with a larger stack. The first attempt failed with ``error``.
 
     Raises:
         DataError: SMT411 or SMT412 if the attempt failed for another reason, or if the JSON exceeds Connect's limit.
@@ -114,13 +115,13 @@ def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any
 
 
 def make_room() -> None:
-    """Raises Python's recursion limit, so that the stack can hold every nesting that Connect allows."""
+    """Raises Python's recursion limit, so that all nesting that Connect allows fits on the stack."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
 
 def with_room(function: Callable[[Any], Any], value: Any) -> Any:
-    """Calls ``function`` with ``value``, which may be nested, and returns the result. If the stack is too small, calls
-    the function again with a larger stack.
+    """Returns the result of ``function`` for ``value``, which may be nested. If the stack is too small, calls the
+    function again with a larger stack.
     """
     try:
         return function(value)
@@ -138,8 +139,8 @@ def _refuse_depth(text: bytes) -> None:
 
 
 def kind_at(container: Any, key: Any) -> str:
-    """Returns the kind of the value at ``key`` in ``container``. Strings, objects and arrays are not decoded for this
-    purpose. The kind of null is ``null``.
+    """Returns the kind of the value at ``key`` in ``container``, without decoding strings, objects and arrays. The kind
+    of null is ``null``.
     """
     value = container[key]
     if type(value) is Raw:
@@ -169,8 +170,8 @@ def not_json(error: Exception | None = None) -> DataError:
 
 
 def decode_whole(text: bytes) -> Any:
-    """Decodes the first level of ``text``, the JSON of a whole record, and checks that all of it is UTF-8. Empty bytes
-    are null.
+    """Decodes the first level of ``text``, the JSON of a whole record, and checks that the whole text is UTF-8. If
+    ``text`` is empty, the result is null.
     """
     if not text:
         return None
@@ -189,10 +190,12 @@ def decode_whole(text: bytes) -> Any:
 
 
 def look(container: Any, key: Any) -> Any:
-    """Returns the value at ``key``, an existing key or index of ``container``, after decoding one level.
+    """Returns the value at ``key`` in ``container``, after decoding one level of it. ``key`` is an existing key or
+    index.
 
-    A decoded object or array replaces the raw value in the container, because a stage may change it in place. Other raw
-    values stay, so that a value that is only read is written back with its original bytes.
+    If the value is an object or array, the decoded value replaces the raw value in the container, because a stage may
+    change it in place. Other raw values stay in the container, so that a value that is only read is written back with
+    its original bytes.
     """
     value = container[key]
     if type(value) is Raw:
@@ -208,7 +211,7 @@ def look(container: Any, key: Any) -> Any:
 
 
 def at(value: Any, steps: tuple[str, ...]) -> Any:
-    """Returns the value at the path ``steps``. Returns None if a step is missing, or if its container is not an
+    """Returns the value at the path ``steps``. Returns None if a step is missing, or if a value on the path is not an
     object.
     """
     for step in steps:
@@ -246,7 +249,7 @@ def _whole(value: Any) -> Any:
 def copied(value: Any) -> Any:
     """Returns ``value`` with copies of its decoded objects and arrays.
 
-    Raw slices and scalars are shared, because they never change.
+    The copy contains the same raw slices and scalars, because these never change.
     """
     return with_room(_copied, value)
 
@@ -279,7 +282,7 @@ encoder = msgspec.json.Encoder(enc_hook=_encode_special)
 
 
 def encode(value: Any) -> bytes | None:
-    """Returns ``value`` as JSON. Returns None for null, as Connect's JsonConverter does without schemas."""
+    """Returns ``value`` as JSON. For null, returns None, as Connect's JsonConverter does when schemas are disabled."""
     if value is None:
         return None
     return with_room(encoder.encode, value)

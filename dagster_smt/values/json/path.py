@@ -38,8 +38,8 @@ from dagster_smt.values.value_rule import PythonRule
 PATH_NOT_FOUND = "com.jayway.jsonpath.PathNotFoundException"
 INVALID_PATH = "com.jayway.jsonpath.InvalidPathException"
 MATCH, NOTHING, MISSING, NO_OBJECT = "found", "nothing", "missing", "no object"
-"""The possible results of a path: a match; no value that passes the filters; a missing name; a value that no filter can
-test.
+"""The possible results of a path. ``MATCH``: the path has a match. ``NOTHING``: no value passes the filters.
+``MISSING``: a name is missing. ``NO_OBJECT``: a filter cannot test a value.
 """
 _UNDEFINED = object()
 
@@ -55,15 +55,15 @@ def answer(path: JsonPath, document: Any) -> str:
 
 
 class _Stop(Exception):
-    """Raised if a path cannot be followed to its end. ``why`` is the result."""
+    """Raised if a path cannot be followed to its end. ``why`` is the result of the path."""
 
     def __init__(self, why: str):
         self.why = why
 
 
 def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
-    """Yields the values to which ``steps`` lead from ``value``. ``sure`` is True if no filter precedes the steps, so
-    that every step must exist.
+    """Yields the values to which the path ``steps`` leads from ``value``. ``sure`` is True if no filter precedes the
+    steps; every step must then exist.
     """
     if not steps:
         yield value
@@ -109,7 +109,7 @@ def passes(test: Test, item: Any) -> bool:
 
 
 def not_comparable(names: Names) -> DataError:
-    """Returns the error for a comparison of the field at ``names`` with bytes or a date."""
+    """Returns the error for a test that compares the field at ``names``, which contains bytes or a date."""
     statement = f"{'.'.join(('@', *names))} holds bytes or a date, which a condition cannot compare"
     hint = "convert the field in an earlier stage, with TimestampConverter or Cast"
     return data_error("SMT458", statement, hint, "com.jayway.jsonpath.JsonPathException")
@@ -124,7 +124,7 @@ def _field(item: Any, names: Names) -> Any:
 
 
 def _number(value: Any) -> Decimal | None:
-    """Converts ``value`` to the ``BigDecimal`` with the same spelling. If ``value`` is not a number, returns None."""
+    """Converts ``value`` to the ``BigDecimal`` with the same spelling. Returns None if ``value`` is not a number."""
     if isinstance(value, float):
         if math.isfinite(value):
             return Decimal(float_text(value, isinstance(value, JavaFloat)))
@@ -186,10 +186,10 @@ def _same_kind(value: Any, literal: Literal) -> bool:
 
 
 def _order(value: Any, literal: Literal) -> int | None:
-    """Compares ``value``, the value of a field, with ``literal``. The result is negative, 0 or positive if the field is
+    """Compares ``value``, the value of a field, with ``literal``. The result is negative, 0 or positive if the value is
     below, equal to or above the literal.
 
-    If the two values have no order, the result is None.
+    If the two cannot be ordered, the result is None.
     """
     number = _number(value)
     if number is not None and isinstance(literal, Decimal):
@@ -201,13 +201,15 @@ def _order(value: Any, literal: Literal) -> int | None:
 
 
 def _units(text: str) -> bytes:
-    """Returns the 16-bit units of ``text`` as bytes. The bytes have the same order as Java's strings."""
+    """Returns the UTF-16 units of ``text`` as bytes. Comparing these bytes gives the same order as comparing strings in
+    Java.
+    """
     return text.encode("utf-16-be", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
 class ValueShape:
-    """A value that a path reads as a whole."""
+    """Describes a value that a path reads as a whole."""
 
     schema: Schema
 
@@ -217,21 +219,23 @@ class ValueShape:
 
 @dataclass(frozen=True, slots=True)
 class StructShape:
-    """A struct from which a path reads only certain fields. The first argument is true if the struct is null."""
+    """Describes a struct of which a path reads only certain fields. The first argument is true if the struct is
+    null.
+    """
 
     fields: tuple[tuple[str, "ValueShape | StructShape"], ...]
 
     def read(self, args: Iterator[Any]) -> Any:
         is_null = next(args)
         fields = {name: shape.read(args) for name, shape in self.fields}
-        if is_null:  # only now: the arguments of the fields had to be consumed
+        if is_null:  # returned only here, because the arguments of the fields must be consumed first
             return None
         return fields
 
 
 def plain(schema: Schema, value: Any) -> Any:
-    """Returns ``value``, which has a schema, in the form of a value without a schema: objects, arrays, and numbers that
-    keep their class.
+    """Returns ``value``, which has the schema ``schema``, in the form of a value without a schema: objects, arrays, and
+    numbers that keep their class.
     """
     if value is None:
         return None
@@ -252,7 +256,7 @@ def plain(schema: Schema, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Answer(PythonRule):
-    """A rule that returns the result of a path in a struct. For a null struct, the result is null.
+    """A rule that returns the result of a path in a struct. If the struct is null, the result is null.
 
     The arguments are the fields that the path reads.
     """
@@ -273,7 +277,9 @@ class Answer(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """A test for ``model.keeps`` that is true if an object with a certain field passes a test of this field."""
+    """A test for ``model.keeps``: is true if an object that contains only a certain field passes a test of this
+    field.
+    """
 
     test: Comparison | RegexMatch | Exists
 
@@ -290,7 +296,8 @@ def cuts_of(test: Comparison | RegexMatch | Exists) -> tuple[int, ...] | None:
     cuts = set()
     for literal in literals:
         number = parse_big_decimal(literal) if isinstance(literal, str) else _number(literal)
-        # a field has 64 bits, so larger numbers are no cuts, and ``floor`` is slow for huge or tiny exponents
+        # whole numbers in a field have at most 64 bits, so larger numbers need no cut, and ``floor`` is slow for huge
+        # or tiny exponents
         if number is None or number.adjusted() >= 19:
             continue
         cuts.add(math.floor(number) if number.adjusted() > -19 else -int(number < 0))

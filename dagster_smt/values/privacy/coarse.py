@@ -1,5 +1,5 @@
-"""Rules that make values coarser. They replace an IP address with its network, a date or time with the beginning
-of its period, a number with a multiple of a step, and a postcode with its first characters.
+"""Defines rules that make values coarser. They replace an IP address with its network, a date or time with the
+beginning of its period, a number with a multiple of a step, and a postcode with its first characters.
 """
 
 import ipaddress
@@ -22,8 +22,8 @@ _MOMENT = re.compile(
     "([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:([T ])([0-9]{2})(:[0-9]{2})(:[0-9]{2}(?:[.,][0-9]{1,9})?)?(.*))?)?)?",
     re.S,
 )
-"""Matches a date or time. The groups are year, month, day, the separator before the time, hour, minute, second, and
-zone.
+"""Matches a date or time. The groups are the year, the month, the day, the separator before the time, the hour, the
+minute, the second, and the zone.
 """
 _ZONE = re.compile(r"(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?")
 _ZERO = re.compile("[0-9]")
@@ -34,7 +34,7 @@ class Network(TextRule):
     """A rule that replaces an IP address with the first address of its network.
 
     Attributes:
-        v4, v6: The numbers of bits that stay, for addresses of version 4 and 6.
+        v4, v6: The numbers of bits that stay in an address of version 4 and of version 6.
     """
 
     v4: int
@@ -61,8 +61,8 @@ class Network(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPeriod(TextRule):
-    """A rule that replaces an ISO 8601 date or time with the beginning of its period. The form of the string and its
-    zone stay.
+    """A rule that replaces an ISO 8601 date or time with the beginning of its period. The result has the same form and
+    zone as the original string.
 
     Attributes:
         period: A name in ``PERIODS``.
@@ -125,7 +125,7 @@ class DatePeriod(PythonRule):
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Returns the year, month and day that are ``days`` days after the beginning of 1970, in the proleptic Gregorian
+    """Returns the year, month and day for the day number ``days``, counted from 1970-01-01, in the proleptic Gregorian
     calendar.
     """
     shifted = days + 719_468
@@ -152,7 +152,8 @@ class WholeMultiple(PythonRule):
     Attributes:
         step: The step.
         type: The type of the number. A multiple below the type's smallest value becomes this smallest value.
-        boxes: True if the result has the class of the type (``model.runtime``), as for values without a schema.
+        boxes: True if the result must have the class of its Java type (``model.runtime``), as values without a schema
+            do.
     """
 
     step: int
@@ -174,8 +175,8 @@ class WholeMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class FloatMultiple(PythonRule):
-    """A rule that replaces a number with the next lower multiple of a step, or of a negative power of ten. NaN and
-    infinities stay.
+    """A rule that replaces a number with the next lower multiple of a step, which may be a negative power of ten. NaN
+    and infinities stay.
 
     Attributes:
         step: The step, if it is at least 1.

@@ -1,7 +1,8 @@
-"""Implements FF1, which is format-preserving encryption with AES (NIST SP 800-38G, March 2016, algorithms 7 and 8).
+"""Implements FF1, a format-preserving encryption with AES (NIST SP 800-38G, March 2016, algorithms 7 and 8).
 
-Ten digits are encrypted to ten digits. The digits are numerals of any radix: a string of 16 letters consists of 16
-numerals of radix 26. The variables are named as in the standard.
+For example, ten digits are encrypted to ten digits. The digits of a number system are called numerals, and their number
+is the radix: a string of 16 letters consists of 16 numerals of radix 26. Variables have the same names as in the
+standard.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +11,8 @@ from typing import Any
 from dagster_smt.errors import needs_extras
 
 LEAST_DOMAIN = 1_000_000
-"""The smallest permitted number of different strings of a length (Draft of SP 800-38G, Revision 1). With fewer strings,
-an attacker could try all of them.
+"""The smallest permitted number of different strings of the same length (Draft of SP 800-38G, Revision 1). If there
+were fewer, an attacker could try all of them.
 """
 _ROUNDS = 10
 _BLOCK = 16
@@ -42,9 +43,7 @@ class FF1:
         self._aes = Cipher(AES(key), ECB())
 
     def encrypt(self, numerals: Sequence[int], tweak: bytes) -> list[int]:
-        """Encrypts ``numerals``, and returns the same number of numerals. A different tweak leads to a different
-        result.
-        """
+        """Encrypts ``numerals``, and returns the same number of numerals. The result also depends on ``tweak``."""
         u, v, round_number = self._prepared(len(numerals), tweak)
         a, b = self._number(numerals[:u]), self._number(numerals[u:])
         for i in range(_ROUNDS):
@@ -53,7 +52,9 @@ class FF1:
         return self._numerals(a, u) + self._numerals(b, v)
 
     def decrypt(self, numerals: Sequence[int], tweak: bytes) -> list[int]:
-        """Decrypts ``numerals``, and returns the numerals that were passed to ``encrypt``."""
+        """Decrypts ``numerals``, which ``encrypt`` has returned for the same ``tweak``. Returns the original
+        numerals.
+        """
         u, v, round_number = self._prepared(len(numerals), tweak)
         a, b = self._number(numerals[:u]), self._number(numerals[u:])
         for i in reversed(range(_ROUNDS)):
@@ -62,13 +63,13 @@ class FF1:
         return self._numerals(a, u) + self._numerals(b, v)
 
     def _prepared(self, n: int, tweak: bytes) -> tuple[int, int, Callable[[int, int], int]]:
-        """Returns the lengths of both halves of ``n`` numerals, and the function of a round.
+        """Returns the lengths of the two halves into which ``n`` numerals are split, and the function for the rounds.
 
-        This function maps the round's number and one half to ``y``.
+        This function maps the number of a round and one half of the numerals to ``y`` of the standard.
         """
         u = n // 2
         v = n - u
-        width = ((self.radix**v - 1).bit_length() + 7) // 8  # b of the standard, ⌈⌈v · log2(radix)⌉ / 8⌉
+        width = ((self.radix**v - 1).bit_length() + 7) // 8  # the number b in the standard: ⌈⌈v · log2(radix)⌉ / 8⌉
         d = 4 * ((width + 3) // 4) + 4
         aes = self._aes.encryptor().update
         head = b"\1\2\1" + self.radix.to_bytes(3, "big") + bytes((_ROUNDS, u % 256))

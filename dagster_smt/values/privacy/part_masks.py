@@ -1,7 +1,7 @@
-"""Masks a string except for a part. The part that stays is the last or first characters, the domain of an e-mail
-address, or the groups of a pattern.
+"""Masks a string except for one part, which stays visible. This part is the last or first characters, the domain of an
+e-mail address, or the groups of a pattern.
 
-A string that does not have the expected form is masked as a whole, so that nothing is shown by mistake.
+If a string does not have the expected form, it is masked as a whole, so that nothing is shown by mistake.
 """
 
 import string
@@ -18,7 +18,7 @@ _ASCII = 0x80
 
 @dataclass(frozen=True, slots=True)
 class PartMask(TextRule):
-    """A rule that masks a string except for a part.
+    """A rule that masks a string except for one part.
 
     Attributes:
         shows: ``last`` or ``first``: the last or first characters; ``domain``: everything from the last ``@`` on, and
@@ -55,8 +55,8 @@ class PartMask(TextRule):
         return text[:shown] + self._masked(text[shown:])
 
     def _shown(self, text: str) -> int:
-        """Returns the number of characters that stay at the beginning of ``text``. If all counted characters would
-        stay, returns 0.
+        """Returns the number of characters at the beginning of ``text`` that stay. Returns 0 if all counted characters
+        would stay.
         """
         if sum(map(self._counts, text)) <= self.count or not self.count:
             return 0
@@ -67,7 +67,7 @@ class PartMask(TextRule):
         return shown
 
     def _counts(self, character: str) -> bool:
-        """Returns True if ``character`` is counted, and therefore masked."""
+        """Returns True if ``character`` is counted, and may therefore be masked."""
         return not self.keeps_punctuation or character in _LETTERS_AND_DIGITS or ord(character) >= _ASCII
 
     def _masked(self, text: str) -> str:

@@ -16,16 +16,16 @@ from dagster_smt.values.privacy.text_rule import TextRule
 KINDS = ("iban", "card", "email", "phone")
 """The kinds of values, in the order in which they are searched for."""
 LEAST_DIGITS = {"iban": 2, "card": 12, "email": 0, "phone": 7}
-"""Maps each kind to the smallest number of digits in a text with a value of this kind. A text with fewer digits need
-not be searched.
+"""Maps each kind to the smallest number of digits in a value of this kind. A text with fewer digits need not be
+searched for it.
 """
 KIND = "<kind>"
-"""The placeholder that a replacement contains for the kind."""
+"""The placeholder in a replacement for the kind of the replaced value."""
 _LETTER = "A-Za-z\u0080-\U0010ffff"
 _LOCAL = "\\x00-\\x20\u0085\u00a0\u2028\u2029\u3000@<>()\\[\\],;:\"'"
 EMAIL = f"[^{_LOCAL}]{{1,64}}@(?:[{_LETTER}0-9-]{{1,63}}\\.){{1,8}}[{_LETTER}][{_LETTER}0-9-]{{1,62}}"
-"""A regular expression for an e-mail address whose domain contains a dot. The expression means the same in Python and
-Java.
+"""A regular expression for an e-mail address whose domain contains a dot. The expression has the same meaning in Python
+and Java.
 """
 _GAP = "[ ()./-]{0,2}"
 PHONES = (
@@ -33,13 +33,13 @@ PHONES = (
     "(?<![0-9A-Za-z.,:-])(?!0[0-9][/-][0-9]{2}[/-][0-9]{4}(?![0-9]))\\(?0[1-9](?:[ ()/-]{0,2}[0-9]){5,13}(?![0-9])",
     "(?<![0-9A-Za-z.-])\\(?[2-9][0-9]{2}\\)?[ .-]{1,2}[2-9][0-9]{2}[ .-][0-9]{4}(?![0-9])",
 )
-"""Regular expressions for international numbers, for national numbers that begin with 0, and for North American
-numbers.
+"""Regular expressions for telephone numbers: international numbers, national numbers that begin with 0, and North
+American numbers.
 """
 CARD_LENGTHS = range(12, 20)
 CARD_STARTS = "234568"
-"""The first digits of bank and merchandising cards. A time in milliseconds begins with 1, so it is not taken for a
-card.
+"""The first digits of bank and merchandising cards. A time in milliseconds begins with 1, so it is not mistaken for a
+card number.
 """
 _DIGITS = re.compile("[0-9]+(?:[ -][0-9]+)*")
 _ACCOUNT = re.compile("[A-Za-z]{2}[0-9]{2}")
@@ -51,7 +51,7 @@ _IBAN_LENGTHS_TEXT = (
     "YE30"
 )
 IBAN_LENGTHS = {word[:2]: int(word[2:]) for word in _IBAN_LENGTHS_TEXT.split()}
-"""Maps a country to the number of characters in its account numbers, from SWIFT's registry."""
+"""Maps the code of a country to the number of characters in its account numbers, according to SWIFT's registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ def _spans_replaced(text: str, spans: list[tuple[int, int]], replacement: str) -
 
 
 def cards_in(text: str) -> list[tuple[int, int]]:
-    """Returns the start and end of each card in ``text``. A card consists of digit groups, separated by single spaces
-    or hyphens, and has a Luhn check digit.
+    """Returns the start and the end of each card number in ``text``. A card number consists of groups of digits,
+    separated by single spaces or hyphens, and ends with a valid Luhn check digit.
     """
     spans = []
     for match in _DIGITS.finditer(text):
@@ -139,8 +139,8 @@ def cards_in(text: str) -> list[tuple[int, int]]:
 
 
 def _last_group(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
-    """Returns the number of the last group of the longest card that begins with the group ``first``. If no card begins
-    with this group, returns None.
+    """Returns the index of the last digit group of a card number that begins with the group ``first``. If there are
+    several such card numbers, the longest applies. Returns None if there is none.
     """
     digits, best = "", None
     for number in range(first, len(groups)):
@@ -165,8 +165,8 @@ def luhn(digits: str) -> int:
 
 
 def accounts_in(text: str) -> list[tuple[int, int]]:
-    """Returns the start and end of each bank account (IBAN) in ``text``. Single spaces may separate the characters of
-    an account.
+    """Returns the start and the end of each bank account number (IBAN) in ``text``. Single spaces may separate the
+    characters of the number.
     """
     spans, at = [], 0
     while match := _ACCOUNT.search(text, at):

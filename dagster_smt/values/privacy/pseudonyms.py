@@ -1,5 +1,5 @@
-"""Computes pseudonyms. A pseudonym is a keyed digest of a string, in a chosen alphabet and length (RFC 2104,
-HMAC-SHA-256).
+"""Computes pseudonyms. A pseudonym is a keyed digest of a string (RFC 2104, HMAC-SHA-256), written in a chosen alphabet
+and length.
 """
 
 import hmac
@@ -21,7 +21,7 @@ ALPHABETS = {
 }
 DIGEST_BITS = 256
 STANDARD_BITS = 128
-"""The number of bits of a pseudonym whose length is not configured."""
+"""The number of bits of information in a pseudonym whose length is not configured."""
 LEAST_BITS = 32
 
 
@@ -31,7 +31,9 @@ def bits_of(alphabet: str, length: int) -> float:
 
 
 def standard_length(alphabet: str) -> int:
-    """Returns the smallest length at which a string of ``alphabet`` has ``STANDARD_BITS``."""
+    """Returns the smallest length at which a string of the alphabet ``alphabet`` contains ``STANDARD_BITS`` bits of
+    information.
+    """
     return math.ceil(STANDARD_BITS / math.log2(len(ALPHABETS[alphabet])))
 
 
@@ -44,7 +46,7 @@ class Pseudonym(TextRule):
 
     Attributes:
         key: The key.
-        domain: Empty, or the name of a group of fields. Equal strings of two domains have different pseudonyms.
+        domain: The name of a group of fields; may be empty. Equal strings in two domains have different pseudonyms.
         alphabet: A name in ``ALPHABETS``.
         length: The number of characters.
         shows_key: True if the key's id and a colon precede the digest.
@@ -81,8 +83,8 @@ class Pseudonym(TextRule):
 
 
 def _digits(digest: bytes, alphabet: str, length: int) -> str:
-    """Reads ``digest`` as a fraction between 0 and 1, and returns its first digits in the base of the alphabet's
-    size.
+    """Reads ``digest`` as a fraction between 0 and 1, and returns the first digits of this fraction. The base is the
+    number of characters in ``alphabet``.
     """
     base = len(alphabet)
     if base == 16:

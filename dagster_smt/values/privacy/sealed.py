@@ -1,7 +1,9 @@
-"""Encrypts strings with AES-GCM (NIST SP 800-38D) or AES-SIV (RFC 5297). The result contains the id of the key.
+"""Encrypts strings with AES-GCM (NIST SP 800-38D) or AES-SIV (RFC 5297). An encrypted string contains the id of its
+key.
 
 An encrypted string is ``smt1:gcm:k1:…``: the version of this form, the mode, the id of the key, and URL-safe Base64
-without padding. The first three parts and the *context* are authenticated, so nobody can change them.
+without padding. The first three parts and the *context* are authenticated, so decryption fails if somebody has changed
+them.
 """
 
 import base64
@@ -26,8 +28,8 @@ class Sealing(TextRule):
     """A rule that encrypts a string.
 
     Attributes:
-        key: The key to write with.
-        mode: ``gcm``: equal strings differ after encryption; ``siv``: equal strings stay equal.
+        key: The key with which the rule encrypts.
+        mode: With ``gcm``, equal strings have different results; with ``siv``, they have the same result.
         context: A string that is authenticated but not stored. Decryption needs the same context.
     """
 
@@ -47,7 +49,7 @@ class Sealing(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class Opening(TextRule):
-    """A rule that decrypts a result of ``Sealing``. This result names its key.
+    """A rule that decrypts a string that ``Sealing`` has encrypted. The encrypted string names its key.
 
     Attributes:
         ring: The keys.
@@ -103,7 +105,9 @@ def _not_authentic() -> DataError:
 
 
 def sealed(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
-    """Returns ``data`` encrypted: nonce, ciphertext and tag of AES-GCM, or vector and ciphertext of AES-SIV."""
+    """Returns ``data`` encrypted. For AES-GCM, the result is nonce, ciphertext and tag; for AES-SIV, it is vector and
+    ciphertext.
+    """
     if mode == "siv":
         encrypted: bytes = _siv(key).encrypt(data, [associated])
         return encrypted
@@ -115,7 +119,7 @@ def opened(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
     """Returns ``data`` decrypted.
 
     Raises:
-        ValueError: The bytes do not belong to the key, the mode and the associated data.
+        ValueError: The bytes have not been encrypted with this key, this mode and this associated data.
     """
     from cryptography.exceptions import InvalidTag
 

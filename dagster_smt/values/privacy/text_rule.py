@@ -1,4 +1,4 @@
-"""The base class of rules that convert strings."""
+"""Defines the base class of rules that convert strings."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,16 +11,16 @@ INTEGER_KINDS = ("int8", "int16", "int32", "int64")
 
 @dataclass(frozen=True, slots=True)
 class TextRule(PythonRule):
-    """A rule that maps strings to strings. A whole number is treated as the string of its digits. Null stays null.
+    """A rule that maps strings to strings. A whole number is treated as the string of its digits. A null stays null.
 
-    A rule with a key contains only the reference to the key. Each process looks up the key itself, so neither a Spark
+    A rule that needs a key contains only a reference to it. Each process looks up the key itself, so neither a Spark
     expression nor a pickled function contains the key.
     """
 
     returns: ClassVar[Schema | None] = STRING
     protection: ClassVar[str] = ""
-    """``seals`` if a holder of the key can decrypt the result; ``opens`` if the rule decrypts values; otherwise
-    empty.
+    """The effect of the rule on the protection of values. ``seals``: a holder of the key can decrypt the result.
+    ``opens``: the rule decrypts values. Empty: neither.
     """
 
     def of_text(self, text: str) -> str:
@@ -28,7 +28,7 @@ class TextRule(PythonRule):
         raise NotImplementedError
 
     def program(self) -> dict[str, Any] | None:
-        """Returns the rule as the JVM lane reads it. If only Python can run the rule, returns None."""
+        """Returns the rule in the form that the JVM lane reads. Returns None if only Python can run the rule."""
         return None
 
     def python(self, value: Any) -> str | None:

@@ -1,4 +1,6 @@
-"""Computes tokens. FF1 encrypts a string to a string of the same form, in which check digits stay valid."""
+"""Computes tokens. FF1 encrypts a string to a string of the same form. If the string has check digits, the token has
+valid check digits.
+"""
 
 import string
 from collections.abc import Sequence
@@ -24,12 +26,12 @@ ALPHABETS = {
 }
 CHECKSUMS = ("none", "luhn", "iban")
 MOST = 1000
-"""The largest number of characters of the alphabet that a string may contain."""
+"""The largest number of characters of the alphabet in a string."""
 _PUNCTUATION = frozenset(" " + string.punctuation)
 _ACCOUNT = frozenset(string.digits + string.ascii_letters)
 _MASK = PartMask("last", 0, "", "*", 0, True)
 _COUNTRY = 4
-"""The number of characters in an IBAN before the account itself: the country, and two check digits."""
+"""The number of characters in an IBAN before the account number: the code of the country, and two check digits."""
 
 
 @lru_cache
@@ -47,13 +49,13 @@ class Token(TextRule):
 
     Attributes:
         key: The key.
-        domain: The tweak, as a string: equal strings of two domains have different tokens.
+        domain: The tweak of FF1, as a string. Equal strings in two domains have different tokens.
         alphabet: A name in ``ALPHABETS``.
         least: The minimum number of characters that are encrypted.
         checksum: ``luhn``: the last digit is the check digit; ``iban``: country and check digits are those of an IBAN.
         keeps_all: True if letters and digits outside of the alphabet stay; otherwise only spaces and punctuation may
             stay.
-        masks: True if a string for which there is no token is masked; otherwise it fails.
+        masks: True to mask a string for which there is no token; otherwise the record fails.
         opens: True to turn tokens back into the original strings.
     """
 
@@ -117,7 +119,7 @@ class Token(TextRule):
         return "".join(characters)
 
     def _account(self, text: str) -> str:
-        """Returns the IBAN ``text`` with encrypted digits. Its country and its letters stay."""
+        """Returns the IBAN ``text`` with encrypted digits. The code of the country and the other letters stay."""
         places = []
         for place, character in enumerate(text):
             if character in _ACCOUNT:
@@ -167,8 +169,8 @@ class Token(TextRule):
 
 
 def _with_luhn(text: str, places: Sequence[int]) -> str:
-    """Returns ``text`` with a last digit that is the check digit of the digits before it. ``places`` are the positions
-    of all digits.
+    """Returns ``text`` with a new last digit, which is the Luhn check digit of all digits before it. ``places`` are the
+    positions of the digits.
     """
     digits = "".join(text[place] for place in places[:-1])
     check = -luhn(digits + "0") % 10
@@ -177,7 +179,7 @@ def _with_luhn(text: str, places: Sequence[int]) -> str:
 
 
 def _check_digits(account: str) -> str:
-    """Returns the two check digits that ``account`` should have, whatever its present check digits (ISO 7064,
-    97-10).
+    """Returns the two check digits that the account number ``account`` should have (ISO 7064, 97-10). Its present check
+    digits are ignored.
     """
     return f"{98 - iban_remainder(account[:2] + '00' + account[_COUNTRY:]):02d}"

@@ -1,5 +1,5 @@
-"""Formats many instants at once. Each day is formatted once as a string, and numpy's arrays provide the times of
-day.
+"""Formats many instants at once. The string of each day is formatted only once. The times of day are computed with
+arrays of numpy.
 """
 
 import re
@@ -11,12 +11,12 @@ from dagster_smt.values.java.calendar import DAY
 _FIELD = re.compile(r"%(?:0(\d+)d|s|%)")
 _MOST_DAYS = 1000
 _MOST_DIGITS = {"H": 2, "K": 2, "m": 2, "s": 2, "S": 3}
-"""Maps a field of the time of day to its largest number of digits."""
+"""Maps the letter of a field of the time of day to the largest number of digits that the field can have."""
 
 
 class _Layout(NamedTuple):
-    """The layout of a formatted day: its string with zeros for the time of day, and the first position and the number
-    of the zeros of each field.
+    """The layout of a formatted day. It consists of the day's string with zeros for the time of day, and of the
+    position and the number of the zeros for each field.
     """
 
     text: str
@@ -33,9 +33,9 @@ def texts_of(
 
     Args:
         instants: Whole numbers.
-        of_day: Returns the string of a day, with ``%02d`` for a field of the time of day.
+        of_day: Returns the string of a day, with a format such as ``%02d`` for each field of the time of day.
         letters: The letters of these fields.
-        clock: Functions from the milliseconds of a day to the field of each letter.
+        clock: Maps each letter to a function that computes the field from the milliseconds since midnight.
 
     Returns:
         The strings. None if the strings of the days differ in their layout, have no fields, or have fields without a

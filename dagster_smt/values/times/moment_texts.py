@@ -6,8 +6,8 @@ from datetime import date
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _CYCLE, _CYCLE_DAYS = 400, 146_097
-"""The number of years after which the calendar repeats, and the number of days in them. Python supports only the years
-1 to 9999, but Connect's values may be far outside of these years.
+"""The number of years after which the calendar repeats, and the number of days in these years. They are needed because
+Python supports only the years 1 to 9999, but Connect's values may be far outside of these years.
 """
 _DATE = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
 _DAYS = re.compile(_DATE, re.ASCII)
@@ -18,8 +18,8 @@ _MOMENT = re.compile(
 
 
 def days_of(text: str) -> int | None:
-    """Returns the number of the day ``text``, such as ``2020-01-31``, counted from 1970. For other strings, returns
-    None.
+    """Returns the number of days between 1970-01-01 and the day ``text``, such as ``2020-01-31``. Returns None if
+    ``text`` is not a day.
     """
     parts = _DAYS.fullmatch(text)
     if parts is None:
@@ -28,11 +28,11 @@ def days_of(text: str) -> int | None:
 
 
 def millis_of(text: str) -> int | None:
-    """Returns the milliseconds since 1970 of ``text``, such as ``2020-01-01 12:00:00.123``. Without a zone, the time is
-    in UTC. The time of day is optional.
+    """Returns the milliseconds since 1970 of the time ``text``, such as ``2020-01-01 12:00:00.123``. If there is no
+    zone, the time is in UTC. The time of day may be missing.
 
-    The result is None for other strings, and for times with digits beyond milliseconds: a column cannot hold these
-    digits, and this function does not truncate them.
+    The result is None for other strings. It is also None for times with digits beyond milliseconds, because a column
+    cannot store these digits, and this function does not truncate them.
     """
     parts = _MOMENT.fullmatch(text)
     if parts is None:
@@ -56,8 +56,8 @@ def names_zone(text: str) -> bool:
 
 
 def clock_of(text: str) -> int | None:
-    """Returns the milliseconds since midnight of ``text``, such as ``12:00:00.123``. Returns None for other strings,
-    and for digits beyond milliseconds.
+    """Returns the milliseconds since midnight of the time of day ``text``, such as ``12:00:00.123``. Returns None for
+    other strings, and for times with digits beyond milliseconds.
     """
     parts = _CLOCK.fullmatch(text)
     if parts is None or (parts[4] or "")[3:].strip("0"):
@@ -78,8 +78,8 @@ def _day_number(year: str, month: str, day: str) -> int | None:
 
 
 def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = False) -> str:
-    """Returns ``millis`` as ``2020-01-01 12:00:00.123`` in UTC or, with ``day``, as the day alone. A year outside 0 to
-    9999 has a sign, as in Java.
+    """Returns the instant ``millis`` as a string such as ``2020-01-01 12:00:00.123``, in UTC. With ``day``, the string
+    contains only the day. A year outside 0 to 9999 has a sign, as in Java.
 
     With ``zoned``, the string ends in ``Z``, which Flink writes and requires for types with a time zone.
     """

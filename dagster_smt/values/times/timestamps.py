@@ -1,5 +1,5 @@
-"""Rules of TimestampConverter. They convert between strings, numbers and dates, by means of the instant in
-milliseconds.
+"""Defines the rules of TimestampConverter. They convert between strings, numbers and dates; each value is first
+converted to an instant in milliseconds.
 
 All zones are UTC (difference D3).
 """
@@ -17,7 +17,9 @@ from dagster_smt.values.value_rule import PythonRule, Refused, ValueRule
 
 TARGETS = {"string": STRING, "unix": Schema(Type.INT64), "Date": date(), "Time": time(), "Timestamp": timestamp()}
 PRECISIONS = {"nanoseconds": (1, 1_000_000), "microseconds": (1, 1000), "milliseconds": (1, 1), "seconds": (1000, 1)}
-"""Maps a unit to the two factors of a conversion to milliseconds: multiply by the first, divide by the second."""
+"""Maps a unit to two factors. To convert a number of this unit to milliseconds, multiply it by the first factor and
+divide it by the second.
+"""
 _WIDER = ("Date", "Timestamp")
 _LONG = (-(2**63), 2**63 - 1)
 _SPARK_DAYS = (-(2**31), 2**31 - 1)
@@ -26,7 +28,8 @@ _SPARK_MILLIS = (-9_223_372_036_854_775, 9_223_372_036_854_775)
 
 @dataclass(frozen=True, slots=True)
 class ConvertTime(ValueRule):
-    """A rule that converts a value of a kind (``string``, ``unix``, ``Date``, ``Time``, ``Timestamp``) to another kind.
+    """A rule that converts values of one kind (``string``, ``unix``, ``Date``, ``Time``, ``Timestamp``) to another of
+    these kinds.
 
     Attributes:
         source, target: The kinds.
@@ -42,12 +45,14 @@ class ConvertTime(ValueRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """True for strings, which may not be dates, and for instants that Spark cannot hold."""
+        """True for strings, because they may not be dates, and for instants that Spark cannot store."""
         return self.source in ("string", "unix") or self.target == "Date" or (self.source, self.target) == _WIDER
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True for strings. Catalyst has neither SimpleDateFormat nor the Julian calendar."""
+        """True if one of the kinds is a string, because Catalyst has neither SimpleDateFormat nor the Julian
+        calendar.
+        """
         return "string" in (self.source, self.target)
 
     def failure(self) -> DataError:
@@ -67,8 +72,8 @@ class ConvertTime(ValueRule):
         return self._to_target(self._millis(value))
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a function that converts one value. If whole milliseconds become strings, the function looks up the
-        pattern only once and is faster.
+        """Returns a function that converts one value. If whole milliseconds become strings, the function is faster,
+        because it looks up the pattern only once.
         """
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return self.python
@@ -76,8 +81,8 @@ class ConvertTime(ValueRule):
         return lambda value: None if value is None else text(int(value))
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a function that converts many values. If whole milliseconds become strings, the function formats all
-        of them in one call and is faster.
+        """Returns a function that converts many values. If whole milliseconds become strings, the function is faster,
+        because it formats all of them in one call.
         """
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return ValueRule.bind_many(self)
@@ -153,7 +158,7 @@ def _scaled_column(F: Any, value: Any, multiply: int, divide: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoTimestamp(Refused):
-    """A rule that rejects a struct if the type of a field cannot be converted to a timestamp."""
+    """A rule that rejects a struct that contains a field whose type cannot be converted to a timestamp."""
 
     def failure(self) -> DataError:
         return data_error(self.code, self.statement, self.hint, CONNECT_EXCEPTION)
@@ -185,7 +190,7 @@ class RouteByTime(PythonRule):
 @dataclass(frozen=True, slots=True)
 class RecordTime(ConvertTime):
     """A rule that converts a value to the timestamp of a record. Both evaluators reject a timestamp that Spark cannot
-    hold.
+    store.
     """
 
     def python(self, value: Any) -> Any:

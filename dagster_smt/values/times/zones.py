@@ -18,7 +18,7 @@ _ALWAYS_UTC = frozenset({"UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich", 
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?")
 _MOST = 18 * 3600
 _DAY = 86_400
-_CYCLE = 146_097 * _DAY  # the calendar, and with it the rules of a zone, repeats after 400 years
+_CYCLE = 146_097 * _DAY  # the calendar repeats after 400 years, and so do the rules of a zone
 _EPOCH = datetime(1970, 1, 1)
 _FIRST, _LAST = (int((d - _EPOCH).total_seconds()) for d in (datetime(1, 1, 3), datetime(9999, 12, 29)))
 _DATE = r"(?P<year>-[0-9]{4,10}|[0-9]{4}|\+[0-9]{5,10})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
@@ -31,8 +31,8 @@ _LOWEST, _HIGHEST = (day_number(year, 1, 1, julian=False) * _DAY for year in (-_
 
 
 def fixed_offset(text: str) -> int | None:
-    """Parses ``text``, an offset such as ``+05:30`` or ``+05:30:00``, as ``ZoneOffset.of`` does. For other strings,
-    returns None.
+    """Parses ``text``, an offset such as ``+05:30`` or ``+05:30:00``, as ``ZoneOffset.of`` does. Returns the offset in
+    seconds; None for other strings.
     """
     match = _OFFSET.fullmatch(text)
     if match is None:
@@ -67,15 +67,15 @@ def _zone(name: str) -> ZoneInfo | timezone:
 
 
 def offset_of_local(zone: str, seconds: int) -> int:
-    """Returns the offset of ``zone`` at the local time ``seconds``, in seconds since 1970.
+    """Returns the offset of ``zone`` at a local time. ``seconds`` is this local time in seconds since 1970.
 
-    During a change of the clock, the result is the earlier offset.
+    If the clock is being changed at this time, the result is the offset before the change.
     """
     return _seconds(_near(seconds).replace(tzinfo=_zone(zone)))
 
 
 def offset_at(zone: str, seconds: int) -> int:
-    """Returns the offset of ``zone`` at the instant ``seconds``."""
+    """Returns the offset of ``zone`` at an instant. ``seconds`` is this instant in seconds since 1970."""
     return _seconds(_near(seconds).replace(tzinfo=timezone.utc).astimezone(_zone(zone)))
 
 
@@ -86,7 +86,9 @@ def _seconds(moment: datetime) -> int:
 
 
 def _near(seconds: int) -> datetime:
-    """Returns a time within Python's range of years at which every zone has the same offset as at ``seconds``."""
+    """Returns a time that is within Python's range of years. At this time, every zone has the same offset as at
+    ``seconds``.
+    """
     if seconds > _LAST:
         seconds -= -((_LAST - seconds) // _CYCLE) * _CYCLE
     return _EPOCH + timedelta(seconds=max(seconds, _FIRST))
@@ -97,8 +99,8 @@ class OffsetTime:
     """A time with an offset.
 
     Attributes:
-        local: Seconds since 1970 or midnight, on the local clock.
-        offset: Seconds.
+        local: The local time, in seconds since 1970 or since midnight.
+        offset: The offset from UTC, in seconds.
         fraction: The digits after the seconds, without trailing zeros.
     """
 
@@ -107,8 +109,8 @@ class OffsetTime:
     fraction: str
 
     def at(self, offset: int) -> "OffsetTime | None":
-        """Returns the same instant with the offset ``offset``. If the local time is outside of Java's range of years,
-        returns None.
+        """Returns the same instant with the offset ``offset``. Returns None if the local time is then outside of Java's
+        range of years.
         """
         local = self.local - self.offset + offset
         if _LOWEST <= local < _HIGHEST:
@@ -117,8 +119,8 @@ class OffsetTime:
 
 
 def parse_date_time(text: str) -> OffsetTime | None:
-    """Parses ``text``, a date and time, as ``OffsetDateTime.parse`` does with ``ISO_OFFSET_DATE_TIME``. For other
-    strings, returns None.
+    """Parses ``text``, a date and time, as ``OffsetDateTime.parse`` does with ``ISO_OFFSET_DATE_TIME``. Returns None
+    for other strings.
     """
     match = _DATE_TIME.fullmatch(text)
     if match is None:
@@ -131,8 +133,8 @@ def parse_date_time(text: str) -> OffsetTime | None:
 
 
 def parse_time(text: str) -> OffsetTime | None:
-    """Parses ``text``, a time of day, as ``OffsetTime.parse`` does with ``ISO_OFFSET_TIME``. For other strings, returns
-    None.
+    """Parses ``text``, a time of day, as ``OffsetTime.parse`` does with ``ISO_OFFSET_TIME``. Returns None for other
+    strings.
     """
     match = _OF_DAY.fullmatch(text)
     if match is None:

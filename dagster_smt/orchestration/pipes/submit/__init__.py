@@ -1,3 +1,3 @@
-"""Contains the script for ``spark-submit``. The script has a separate folder, because Python puts the folder of a
-script at the front of its search path.
+"""Contains the script for ``spark-submit``. The script has a folder of its own, because Python adds the folder of a
+script to its search path.
 """

@@ -1,3 +1,3 @@
-"""Debezium's change events, with their shape, values, time types and examples. All Debezium transforms use this
+"""Handles Debezium's change events: their structure, values, time types and examples. All Debezium transforms use this
 package.
 """

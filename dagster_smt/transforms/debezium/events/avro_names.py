@@ -12,7 +12,8 @@ _IN_FIELD, _PLAIN_IN_FIELD = re.compile("[A-Za-z0-9_]"), re.compile("[A-Za-z0-9]
 
 
 def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
-    """Returns ``name`` adjusted to Avro's rules according to ``mode``. With ``dots=False``, the name is a field name.
+    """Returns ``name`` adjusted to Avro's rules for names, according to ``mode``. With ``dots=False``, the name is a
+    field name, which may not contain dots.
 
     ``avro`` replaces a character that Avro does not allow with ``_``, and puts ``_`` before a leading digit.
     ``avro_unicode`` replaces the character with ``_u`` and its number in hex; ``_`` itself is then also replaced.
@@ -26,8 +27,9 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
-    """Calls ``replaced`` for each UTF-16 unit of ``name`` that does not match its pattern, and returns the new name.
-    Java's characters are UTF-16 units.
+    """Returns ``name`` after replacing each character that does not match its pattern with the result of ``replaced``.
+    The pattern is ``first`` for the first character and ``other`` for the rest. As in Java, a character is a UTF-16
+    unit.
     """
     data = name.encode("utf-16-be", "surrogatepass")
     units = []

@@ -1,4 +1,4 @@
-"""Change events and rows as JSON with a schema, for the examples of Debezium's transforms."""
+"""Creates change events and rows, as JSON with a schema, for the examples of Debezium's transforms."""
 
 import json
 from typing import Any

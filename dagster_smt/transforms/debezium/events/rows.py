@@ -1,4 +1,6 @@
-"""Plans the row that a change event becomes, and the fields and headers that are added to the row."""
+"""Plans the row with which a transform replaces a change event, and the fields and headers that are added to the
+row.
+"""
 
 from dataclasses import replace
 
@@ -26,8 +28,8 @@ _DELETED_ROW = Const("d", STRING)
 
 
 def latest_row(after: Group, before: Group, decides: Expr) -> Group:
-    """Returns the row after the change if there is such a row; otherwise the row before the change. Adds the field
-    ``__deleted``.
+    """Returns the row after the change if there is one; otherwise the row before the change. The result also has the
+    field ``__deleted``.
 
     ``decides`` is an expression that is null if there is no row after the change.
 
@@ -50,8 +52,8 @@ def latest_row(after: Group, before: Group, decides: Expr) -> Group:
 
 
 def _picked(one: Node, other: Node, decides: Expr) -> Node:
-    """Returns a node that is ``one`` if ``decides`` is not null, and ``other`` otherwise. Both nodes have the same
-    schema.
+    """Returns a node for a choice between two nodes with the same schema. It is ``one`` if ``decides`` is not null, and
+    ``other`` otherwise.
     """
     nullable = one.nullable or other.nullable
     if isinstance(one, Cell) and isinstance(other, Cell):
@@ -100,8 +102,8 @@ def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) ->
 
 
 def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...], at: Planning, first: int) -> Group:
-    """Returns ``row`` with additional fields from its event. ``first`` is the ledger number of the first added
-    field.
+    """Returns ``row`` with additional fields from ``event``. ``references`` name these fields. ``first`` is the ledger
+    number of the first of them.
     """
     text_field(event, "op")  # Debezium fails without this field
     fields = dict(row.fields)
@@ -132,8 +134,8 @@ def _as_field(node: Node, row: Expr) -> Cell:
 
 
 def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr) -> tuple[Cell, Expr]:
-    """Returns the topic that the field ``field`` of the row names, and an expression that is null if the topic stays as
-    it is.
+    """Returns the topic that the field ``field`` of the row contains, and an expression that is null if the record
+    keeps its topic.
 
     If there is no row after the change, the field is read from the row before the change.
     """
@@ -146,9 +148,10 @@ def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr
 def with_event_headers(
     record: PlanRecord, event: Group | None, references: tuple[Reference, ...], tombstones: bool, at: Planning
 ) -> Cell:
-    """Returns the headers of the record with additional headers from fields of the event.
+    """Returns the headers of the record with additional headers. Each of ``references`` names a field of the event for
+    a header.
 
-    A null that passes through (``tombstones``) gets only the header ``op``.
+    If ``tombstones`` is set, null values pass through, and get only the header ``op``.
     """
     headers = nulls = record.headers
     value = NONE if record.value is None else presence(record.value)
@@ -166,16 +169,16 @@ def with_event_headers(
 
 
 def _with_delete_header(headers: Cell, key: str) -> Cell:
-    """Returns ``headers`` with the additional header ``op``, whose value is ``d``, for a null value.
+    """Returns ``headers`` with the additional header ``op`` for a null value. The value of this header is ``d``.
 
-    The schema of this header is a required string, unlike the schema of a header for an event field.
+    The schema of this header is a required string. The schemas of headers for event fields are different.
     """
     return replace(headers, expr=Call(AppendHeader(key, STRING), (headers.expr, _DELETED_ROW)))
 
 
 def _appended(headers: Cell, key: str, node: Node) -> Cell:
-    """Returns ``headers`` with one more header, whose value is ``node``. The header is optional, and lacks the default
-    of its field.
+    """Returns ``headers`` with one more header, whose name is ``key`` and whose value is ``node``. The schema of the
+    header is optional, and has no default even if the field has one.
     """
     call = Call(AppendHeader(key, node.schema.with_(optional=True, default=None)), (headers.expr, presence(node)))
     return Cell(headers.schema, call, headers.sources | all_sources(node))

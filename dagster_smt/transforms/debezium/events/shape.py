@@ -1,5 +1,5 @@
-"""Reads Debezium's change events during planning. An event contains the row before the change, the row after the
-change, and other fields.
+"""Reads the parts of Debezium's change events during planning. An event contains the row before the change, the row
+after the change, and other fields.
 """
 
 from collections.abc import Iterable
@@ -70,8 +70,8 @@ def _struct(field: str) -> str | None:
 
 
 def no_variant(cause: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
-    """Returns the error of a plan in which only schemas are known, although the output schema of the stage depends on
-    each record.
+    """Returns an error for a plan in which only schemas are known. The output schema of the stage depends on each
+    record, for example on its headers (``cause``).
     """
     hint = f"write records in a format with a schema in each record (envelope, avro-confluent), or {instead}"
     return refuse("SMT476", f"the schema of each record depends on its {cause}", hint, "")
@@ -87,7 +87,7 @@ def presence(node: Node) -> Expr:
 
 
 def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_ARGUMENT) -> Group:
-    """Returns the row before or after the change, which is the field ``name`` of the event.
+    """Returns the row before or after the change. The event contains this row in its field ``name``.
 
     Raises:
         PlanError: SMT470 if the event has no such field; SMT201 if the field is not a struct.
@@ -124,7 +124,7 @@ def referenced_field(event: Group, reference: Reference, at: Planning) -> Node |
 
 
 def whole(group: Group) -> Cell:
-    """Returns ``group``, a struct whose fields a stage has edited, as a single cell."""
+    """Returns the struct ``group``, whose fields a stage has edited, as a single cell."""
     return Cell(group.schema, presence(group), group.sources)
 
 
@@ -135,7 +135,9 @@ def new_schema(struct: Group) -> Schema:
 
 
 def text_field(struct: Group, name: str) -> Cell:
-    """Returns the field ``name`` of ``struct``. ``Struct.getString`` must accept its type."""
+    """Returns the field ``name`` of ``struct``. Raises an error if its type is not one that ``Struct.getString``
+    accepts.
+    """
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not Type.STRING:
         raise refuse("SMT474", f"{_field_text(node, name)}, but it must be a string", _names(struct))
@@ -143,15 +145,17 @@ def text_field(struct: Group, name: str) -> Cell:
 
 
 def needed_value(expr: Expr, name: str, *around: Expr) -> Call:
-    """Returns an expression for the field ``name``. The field must not be null unless an expression in ``around`` is
-    null.
+    """Returns an expression for the value ``expr`` of the field ``name``. If the value is null, the record is rejected,
+    unless one of the expressions in ``around`` is null.
     """
     hint = "check which topics the stage should transform"
     return Call(Needed("SMT483", f"the event has no '{name}'", hint, NULL_POINTER), (expr, *around))
 
 
 def whole_number(struct: Group, name: str, kind: Type) -> Cell:
-    """Returns the field ``name`` of ``struct``. ``Struct.getInt32`` or ``getInt64`` must accept its type."""
+    """Returns the field ``name`` of ``struct``. Raises an error if its type is not one that ``Struct.getInt32`` or
+    ``getInt64`` accepts.
+    """
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not kind or node.schema.logical:
         raise refuse("SMT487", f"{_field_text(node, name)}, but it must be {kind.value}", _names(struct))

@@ -1,5 +1,5 @@
-"""States of change events. A state determines which row becomes the value, and which fields are dropped because of a
-header.
+"""Defines states of change events. The state of an event determines which row becomes the value, and which fields are
+dropped because of a header.
 """
 
 from collections.abc import Hashable
@@ -14,21 +14,21 @@ from dagster_smt.transforms.debezium.events.values import is_change_event
 from dagster_smt.values.json.lazy import whole
 
 NO_EVENT = "no event"
-"""The state of a null value with the schema of an event, if the record is dropped."""
+"""The state of a null value with the schema of an event, if records with null values are dropped."""
 TOMBSTONE = "tombstone"
-"""The state of a null value with the schema of an event, if the record passes through."""
+"""The state of a null value with the schema of an event, if records with null values pass through."""
 DROPPED = "dropped"
 """The state of a dropped event."""
 NULL_ROW = "null"
-"""The state of an event that becomes null."""
+"""The state of an event whose value becomes null."""
 DELETED_ROW = "deleted"
-"""The state of an event that becomes the row before the change."""
+"""The state of an event whose value becomes the row before the change."""
 CHANGED_ROW = "changed"
-"""The state of an event that becomes the row after the change."""
+"""The state of an event whose value becomes the row after the change."""
 
 
 def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
-    """Returns the state of an event that can be planned with only a part of its schema. For other events, returns None.
+    """Returns the state of an event whose plan needs only a part of the event's schema. Returns None for other events.
 
     Args:
         record: The record.
@@ -60,7 +60,9 @@ def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
 
 
 def without_row(record: Record, mode: str) -> tuple[bool, bool]:
-    """Returns two flags: the event has no row after the change; and the event is dropped for this reason."""
+    """Returns two flags: True if the event has no row after the change, and True if the event is dropped because of
+    that.
+    """
     deleted = record.value.get("after") is None
     return deleted, deleted and (mode == "drop" or record.value.get("before") is None)
 
@@ -95,8 +97,9 @@ class DropHeader:
     def _names(self, items: list[Any]) -> tuple[str, ...] | None:
         """Returns the names in ``items``.
 
-        With ``compatible``, items that are not strings are ignored. Otherwise such an item makes the result None, and
-        Debezium joins the names for ReplaceField.
+        With ``compatible``, items that are not strings are ignored. Otherwise, the result is None if there is such an
+        item. If all items are strings, they are joined and split again, because Debezium passes them to ReplaceField as
+        one option.
         """
         if self.compatible:
             return tuple(item for item in items if isinstance(item, str))

@@ -1,5 +1,5 @@
-"""Debezium's time types, and the rule that converts their values to a time zone (``TimezoneConverter`` of Debezium
-3.6.1).
+"""Defines Debezium's time types, and the rule that converts their values to a time zone (``TimezoneConverter`` of
+Debezium 3.6.1).
 """
 
 from dataclasses import dataclass
@@ -26,15 +26,17 @@ TIMESTAMP, MICRO_TIMESTAMP, NANO_TIMESTAMP = (f"{TIME}{unit}Timestamp" for unit 
 ZONED_TIMESTAMP, ZONED_TIME = f"{TIME}ZonedTimestamp", f"{TIME}ZonedTime"
 PRECISIONS = {TIMESTAMP: "milliseconds", MICRO_TIMESTAMP: "microseconds", NANO_TIMESTAMP: "nanoseconds"}
 EPOCHS = {"ts_ms": 1000, "ts_us": 1_000_000, "ts_ns": 1_000_000_000}
-"""Maps those times in an event's ``source`` whose schemas have no name to the number of their units per second."""
+"""Maps the names of some time fields in an event's ``source`` to the number of their units in a second. The schemas of
+these fields have no name.
+"""
 _UNITS = {TIMESTAMP: 1000, MICRO_TIMESTAMP: 1_000_000, NANO_TIMESTAMP: 1_000_000_000, CONNECT_TIMESTAMP: 1000}
 _LONG = (-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class InZone(PythonRule):
-    """A rule that converts a time to a zone if the second value is not null. Otherwise the time stays as it is. A null
-    is read as its default.
+    """A rule that converts the first value, a time, to a time zone. If the second value is null, the time stays as it
+    is. A null time is read as its default.
 
     A number is read as local time, and becomes the instant of that local time in the zone. A number of a field in
     ``EPOCHS`` is an instant, and becomes local time. A string keeps its instant. Unless the zone is an offset, a time
@@ -89,7 +91,8 @@ class InZone(PythonRule):
         seconds, rest = divmod(value, unit)
         seconds += offset_at(self.zone, seconds)
         low, high = _LONG
-        whole = seconds * unit if self.may_fail else max(low, min(high, seconds * unit))  # ``TimeUnit`` saturates
+        # Java's ``TimeUnit`` saturates
+        whole = seconds * unit if self.may_fail else max(low, min(high, seconds * unit))
         return self._limited(whole + rest)
 
     def _text(self, text: str, now: int | None) -> str:
@@ -120,8 +123,8 @@ class InZone(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(ValueRule):
-    """A rule that returns True for events of certain topics and tables, else null. The result is also null if the third
-    value, a struct, is null.
+    """A rule that selects events by topic and table. It returns True for a selected event, else null. The result is
+    also null if the third value, a struct, is null.
 
     Attributes:
         cases: Triples of three items: True if the name is a topic, False if it is a table; the name; True if its events

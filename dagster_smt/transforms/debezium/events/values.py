@@ -1,4 +1,4 @@
-"""Value rules for Debezium's change events. The rules choose the row of an event and its new topic."""
+"""Defines value rules for Debezium's change events. They choose the row of an event and the new topic."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,8 +33,8 @@ class Pick(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AnyThere(ValueRule):
-    """A rule that returns True if one of the values is not null, else null. It determines whether a struct that is
-    built from several structs is present.
+    """A rule that returns True if one of the values is not null, else null. With this rule, a struct that is built from
+    several structs is present if one of these is present.
     """
 
     def python(self, *values: Any) -> bool | None:
@@ -53,8 +53,8 @@ def _any(values: tuple[Any, ...], F: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoneThere(ValueRule):
-    """A rule that returns True if the first value, a change event, is not null, and all other values, its rows, are
-    null.
+    """A rule that returns True if an event has no row: the first value, a change event, is not null, and all other
+    values, its rows, are null.
     """
 
     def python(self, event: Any, *images: Any) -> bool:
@@ -66,8 +66,8 @@ class NoneThere(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Deleted(ValueRule):
-    """A rule that returns the string ``false`` if the row after the change is not null, else ``true``, as Debezium
-    does.
+    """A rule that returns the value of ``__deleted``, as Debezium does: ``false`` if the row after the change is not
+    null, else ``true``.
     """
 
     returns = STRING
@@ -83,10 +83,10 @@ class Deleted(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LogicalTopic(PythonRule):
-    """A rule that returns the new topic, which a regular expression determines.
+    """A rule that returns the new topic of a record, which a regular expression determines.
 
-    The topic stays if the expression does not match or if the new topic is empty. With ``strict``, a topic that does
-    not change is rejected.
+    The record keeps its topic if the expression does not match or if the new topic would be empty. With ``strict``, a
+    record that keeps its topic is rejected.
     """
 
     pattern: str
@@ -118,7 +118,7 @@ class LogicalTopic(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Rerouted(LogicalTopic):
-    """A rule that returns True if the topic changes, else null."""
+    """A rule that returns True if a record gets a new topic, else null."""
 
     may_fail = False
     returns = BOOLEAN
@@ -129,7 +129,7 @@ class Rerouted(LogicalTopic):
 
 @dataclass(frozen=True, slots=True)
 class NotBlank(ValueRule):
-    """A rule that returns its string, or null if the string is blank."""
+    """A rule that returns a string unchanged, or null if the string is blank."""
 
     reads_values = True
 

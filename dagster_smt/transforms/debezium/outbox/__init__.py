@@ -1,1 +1,1 @@
-"""The parts of EventRouter: the columns of an outbox table, value rules, and the JSON payload."""
+"""Contains the parts of EventRouter: the columns of an outbox table, value rules, and the JSON payload."""

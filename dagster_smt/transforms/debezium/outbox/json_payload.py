@@ -21,8 +21,8 @@ class NoSchemaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ExpandJson(PythonRule):
-    """A rule that converts a JSON string into a struct; null stays null. The rule accepts only strings for which
-    ``schema`` returns a schema.
+    """A rule that converts a JSON string into a struct. A null stays null. The rule must only be applied to strings for
+    which ``schema`` returns a schema.
 
     Attributes:
         name: The name of the schema, and the first part of the names of inner structs' schemas.
@@ -41,18 +41,20 @@ class ExpandJson(PythonRule):
         return self._value(tree, schema)
 
     def schema(self, text: str) -> Schema | None:
-        """Returns the schema of the JSON object in ``text``. Returns None if ``text`` is not an object, or if the
-        object has no schema.
+        """Returns a schema for the JSON object in ``text``. Returns None if ``text`` is not a JSON object, or if no
+        schema can be inferred from it.
         """
         try:
             schema, tree = _read(self, text)
-            self._value(tree, schema)  # an array's schema comes from its first element, so check the others
+            # the schema of an array is inferred from its first element, so the other elements are checked here
+            self._value(tree, schema)
             return schema
         except (ValueError, RecursionError):
             return None
 
     def inferred(self, key: str | None, value: Any) -> Schema | None:
-        """Returns the schema of ``value``, which is always optional. Returns None if the value has no schema.
+        """Returns a schema for ``value``, which is always optional. Returns None if no schema can be inferred from the
+        value.
 
         Raises:
             NoSchemaError: The elements of an array have several kinds.
@@ -84,7 +86,9 @@ class ExpandJson(PythonRule):
         return adjusted_name(name, self.mode, dots=False)
 
     def _items(self, key: str | None, items: list[Any]) -> Schema:
-        """Returns one schema for all elements of the array ``items``. Objects among them may have different fields."""
+        """Returns one schema for all elements of the array ``items``. If they are objects, they may have different
+        fields.
+        """
         present = [item for item in items if item is not None]
         if len(set(map(_kind, present))) > 1:
             raise NoSchemaError("the elements of an array have several kinds")
@@ -127,7 +131,8 @@ class ExpandJson(PythonRule):
         values: dict[str, Any] = {}
         for name, child in value.items():
             field = self._field(name)
-            if field == name or values.get(field) in (None, []):  # a value with a schema replaces one without
+            # a value with a schema replaces a value without a schema
+            if field == name or values.get(field) in (None, []):
                 values[field] = child
         members = {}
         for name, child in schema.fields:
@@ -140,10 +145,11 @@ def _unfit() -> NoReturn:
 
 
 def _joined(left: Schema, right: Schema) -> Schema:
-    """Returns one schema for a field with two schemas: ``left``, unless ``right`` has more information.
+    """Returns one schema for a field for which two schemas were inferred: ``left``, unless ``right`` has more
+    information.
 
-    In Debezium, the order of a Java hash set determines which schema comes first. If the second schema is an inner
-    struct with additional fields, these fields are lost.
+    In Debezium, the order of a Java hash set determines which of the two comes first. If the second schema is an inner
+    struct with additional fields, Debezium loses these fields.
     """
     if left == right or right.type is Type.BYTES:
         return left
@@ -181,7 +187,7 @@ def _read(rule: ExpandJson, text: str) -> tuple[Schema, Any]:
         raise NoSchemaError("the text is not an object")
     tree, _ = _DECODER.raw_decode(text)
     if "\\u" in text:
-        json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError for half of a surrogate pair
+        json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError if the JSON contains half of a surrogate pair
     schema = rule.inferred(rule.name, tree)
     assert schema is not None
     return schema, tree

@@ -1,4 +1,4 @@
-"""Plans where the columns of an outbox table go in the message."""
+"""Plans the placement of an outbox table's columns in the message."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -32,7 +32,9 @@ NO_MESSAGE = "no message"
 
 @dataclass(frozen=True)
 class Placement:
-    """An item of ``table.fields.additional.placement``: a column, where it goes in the message, and its name there."""
+    """An item of ``table.fields.additional.placement``: a column, its destination in the message, and its name at the
+    destination.
+    """
 
     column: str
     where: str
@@ -54,7 +56,7 @@ class Placement:
 class EnvelopeVariant(NamedTuple):
     """The values in a record that determine the schema of its message.
 
-    A plan made from schemas alone has no such values.
+    A plan that is based on schemas alone does not have these values.
 
     Attributes:
         route: The topic, for the name of an envelope's schema.
@@ -68,14 +70,16 @@ class EnvelopeVariant(NamedTuple):
 
     @classmethod
     def of(cls, route: object, version: object, payload: Schema | None) -> "EnvelopeVariant":
-        """Returns the variant for columns of any type, because only the plan rejects columns of a wrong type."""
+        """Returns the variant for values of any type. Values of a wrong type are not rejected here, because the plan
+        rejects them.
+        """
         number = version if isinstance(version, int) else None
         return cls(route if isinstance(route, str) else None, number, payload)
 
 
 def no_message(record: Record, fatal: bool) -> str | None:
-    """Returns ``NO_MESSAGE`` if ``record`` is an event that deletes or updates a row. With ``fatal``, an update is not
-    included, because it is rejected later.
+    """Returns ``NO_MESSAGE`` if ``record`` is an event that deletes or updates a row, else None. With ``fatal``, also
+    returns None for an update, because the plan rejects it later.
     """
     event = record.value if is_change_event(record.value_schema) else None
     op = None if event is None else event.get("op")
@@ -111,7 +115,7 @@ def placement(item: str) -> Placement:
 
 
 def column(row: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
-    """Returns the column ``name`` of the row, as ``Struct.get`` reads it."""
+    """Returns the column ``name`` of the row, as Connect's ``Struct.get`` reads it."""
     return with_default(field_of(row, name, missing_class), row)
 
 
@@ -121,7 +125,9 @@ def put(row: Group, name: str, source: str) -> Node:
 
 
 def _put(row: Group, name: str, node: Node) -> Node:
-    """Returns ``node`` as the field or header ``name``. If its schema requires a value, null is rejected."""
+    """Returns ``node`` as the field or header ``name``. If the schema of the node requires a value, a record with a
+    null is rejected.
+    """
     after = copied(name, node, row.present, True)
     if after.schema.optional:
         return after
@@ -150,8 +156,8 @@ class Placed:
     partition: Cell = NO_TARGET
 
     def plus(self, item: Placement, row: Group) -> "Placed":
-        """Returns the parts of the message with one more column, which ``item`` places. If several columns are
-        partitions, the last one applies.
+        """Returns the parts with one more column, which ``item`` places in the message. If several columns contain
+        partitions, the last of them applies.
         """
         if item.where == PARTITION:
             return replace(self, partition=_partition(row, item.column))
@@ -161,7 +167,7 @@ class Placed:
 
 
 class Placements(NamedTuple):
-    """Additional columns, and where they go in the message.
+    """Some additional columns, with their placement in the message.
 
     Attributes:
         items: Pairs of a placement's number in the ledger and the placement.
@@ -173,9 +179,10 @@ class Placements(NamedTuple):
 
 
 def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[Placements, Placements]:
-    """Splits ``items`` into two groups: the placements in the envelope, which Debezium handles first, and all others.
+    """Splits ``items`` into two groups: the columns in the envelope, which Debezium handles first, and all other
+    columns.
 
-    ``first`` is the number of the first placement in the ledger.
+    ``first`` is the ledger number of the first item.
     """
     numbered = tuple(enumerate(items, first))
     in_envelope = []
@@ -192,7 +199,9 @@ def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[
 
 
 def placed(headers: Cell, row: Group, placements: Placements, at: Planning) -> Placed:
-    """Returns the parts of a message that come from columns of ``row``. New headers are appended to ``headers``."""
+    """Returns the parts of a message that come from the columns of ``row`` in ``placements``. New headers are appended
+    to ``headers``.
+    """
     parts = Placed(headers)
     for number, item in placements.items:
         if placements.may_lack and item.column not in row.by_name:
@@ -204,7 +213,7 @@ def placed(headers: Cell, row: Group, placements: Placements, at: Planning) -> P
 
 
 def _partition(row: Group, name: str) -> Cell:
-    """Returns the column ``name`` as the number of a partition, as ``Struct.getInt32`` reads it.
+    """Returns the column ``name`` as the number of a partition, in the same way as ``Struct.getInt32``.
 
     If the column is null, the producer chooses the partition.
     """
@@ -214,7 +223,9 @@ def _partition(row: Group, name: str) -> Cell:
 
 
 def chosen_partition(cell: Cell) -> Cell:
-    """Returns ``cell`` as the partition for the record's sink. A number that is not a valid partition is rejected."""
+    """Returns ``cell`` as the partition to which the record will be written. A number that is not a valid partition is
+    rejected.
+    """
     if cell == NO_TARGET:
         return cell
     return replace(cell, expr=Call(ChosenPartition(), (cell.expr,)))
@@ -239,7 +250,7 @@ def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
 
 
 def filled(payload: Node) -> Node:
-    """Returns ``payload`` as a node that is null if the message becomes a tombstone."""
+    """Returns ``payload`` as a node that is null if the payload is such that the message becomes a tombstone."""
     if isinstance(payload, Cell):
         return replace(payload, expr=_full(payload), nullable=True)
     return payload
@@ -269,7 +280,8 @@ def envelope(
         version: The column with the version of the envelope's schema.
         variant: The variant of the record.
     """
-    payload = _put(row, PAYLOAD, payload)  # a rejected null must not become a tombstone
+    # checked first, because a null that must be rejected must not become a tombstone
+    payload = _put(row, PAYLOAD, payload)
     nodes = {PAYLOAD: payload}
     for name, node in fields:
         if name in nodes:
@@ -283,9 +295,9 @@ def envelope(
 
 
 def _name(row: str | None, route: str | None) -> str | None:
-    """Returns the name of an envelope's schema, which is derived from the name of the row's schema.
+    """Returns the name of an envelope's schema. It is derived from ``row``, the name of the row's schema.
 
-    If the topic is known, it is inserted before the last part of the name.
+    If the topic ``route`` is known, it is inserted before the last part of the name.
     """
     if row is None or route is None:
         return route or row
@@ -294,8 +306,8 @@ def _name(row: str | None, route: str | None) -> str | None:
 
 
 def event_time(stamp: Cell, event: Group, row: Group, name: str | None) -> Cell:
-    """Returns the timestamp of a record. It comes from the column ``name``, or from the event if no column is set or
-    the column is null.
+    """Returns the timestamp of a record. The timestamp comes from the column ``name``. If no column is configured or
+    the column is null, the timestamp comes from the event.
     """
     own = whole_number(event, "ts_ms", Type.INT64)
     expr: Expr = Call(RecordTime("unix", "Timestamp"), (own.expr,))

@@ -1,4 +1,4 @@
-"""Value rules for the events of an outbox table. The rules determine which events become messages."""
+"""Defines value rules for the events of an outbox table. They determine which events become messages."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ _NOT_SENT = ("d", "u")
 
 @dataclass(frozen=True, slots=True)
 class NoUpdate(ValueRule):
-    """A rule that returns the operation of an event. An event that updates a row is rejected."""
+    """A rule that returns the operation of an event, and rejects an event that updates a row."""
 
     may_fail = True
 
@@ -35,7 +35,7 @@ class NoUpdate(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NotSent(ValueRule):
-    """A rule that returns True if an event deletes or updates a row.
+    """A rule that returns True if an event deletes or updates a row, and therefore results in no message.
 
     The second value is the row, which every other event must have.
     """

@@ -25,12 +25,12 @@ class ZoneRule:
     fields: frozenset[str]
 
     def fields_in(self, block: str) -> set[str]:
-        """Returns the fields that the rule names in ``block``, one of ``BLOCKS``."""
+        """Returns the fields of the struct ``block`` that the rule names. ``block`` is one of ``BLOCKS``."""
         return {name_in(field, block) for field in self.fields} - {""}
 
     def chooses(self, block: str, field: str, exclude: bool) -> bool:
-        """Returns True if the field ``field`` of ``block`` is converted. With ``exclude``, the fields of the rule stay
-        as they are.
+        """Returns True if, according to the rule, the field ``field`` of the struct ``block`` is converted. With
+        ``exclude``, the rule lists the fields that stay as they are.
 
         A field of ``source`` is converted only if the rule names a field of ``source``.
         """
@@ -43,10 +43,10 @@ class ZoneRule:
 
 
 def name_in(field: str, block: str) -> str:
-    """Returns the name of the rule's field ``field`` inside ``block``, one of ``BLOCKS``. If the field is in another
-    struct, returns an empty string.
+    """Returns the name that ``field``, a field in a rule, has inside the struct ``block``, one of ``BLOCKS``. Returns
+    an empty string if the field belongs to a different struct.
 
-    A field without a struct is a field of the rows before and after the change.
+    A field without the name of a struct belongs to the rows before and after the change.
     """
     head, _, rest = field.partition(".")
     if rest and head in BLOCKS:
@@ -94,8 +94,8 @@ def _parts(item: str) -> tuple[str, str, str]:
 
 
 def rule_of_field(rules: Iterable[ZoneRule], exclude: bool, others: bool, block: str, field: str) -> Chosen | None:
-    """Returns the value rule that selects the events in which a field is converted. Returns None if there are no such
-    events.
+    """Returns a value rule that selects the events in which a field is converted. Returns None if the field is
+    converted in no event.
 
     Args:
         rules: The rules, in order.
