@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 
-/** Reads arrays whose elements have one type. */
+/** Reads arrays whose elements all have the same type. */
 final class ArrayReader extends ColumnReader {
   private final ColumnReader element;
 

@@ -1,6 +1,9 @@
 package dagstersmt;
 
-/** A text for a pattern that may read only a limited number of characters, because some patterns would never end. */
+/**
+ * A string with a limit on the number of characters that a pattern may read from it. Without a limit, the matching of
+ * some patterns would never end.
+ */
 public final class Bounded implements CharSequence {
   private static final int MOST = 5_000_000;
 

@@ -5,8 +5,8 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Tells whether a JSON text stays the same if it is decoded and written again. Such a text has no blanks, no name twice
- * in an object, and no escapes in names.
+ * Determines whether a JSON text stays the same if it is decoded and written again. Such a text has no whitespace, no
+ * repeated names in an object, and no escapes in names.
  */
 final class Canonical {
   private Canonical() {}

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Applies rules to values. Inner values change before the values around them. */
+/** Applies rules to values. Inner values are changed before the values that contain them. */
 final class Changes implements PathEffect {
   private static final class Change {
     final Path path;
@@ -24,12 +24,12 @@ final class Changes implements PathEffect {
   /** True if a missing field of the top level becomes null, as in Kafka's own transforms. */
   private final boolean fills;
 
-  /** Changes of a name at every level. They are made first, one after the other. */
+  /** The changes of a name at every level. They are applied first, one after the other. */
   private final List<Change> deep = new ArrayList<>();
 
   private final List<Splice> splices = new ArrayList<>();
 
-  /** All other changes, longer paths first. */
+  /** All other changes. Those with longer paths come first. */
   private final List<Change> rest = new ArrayList<>();
 
   private final List<Path> restPaths = new ArrayList<>();
@@ -86,7 +86,10 @@ final class Changes implements PathEffect {
     return names;
   }
 
-  /** Returns true if the path consists of names, then any number of levels, then a name or a pattern. */
+  /**
+   * Returns true if the path consists of names, followed by a step for any number of levels, and finally a name or a
+   * pattern.
+   */
   private static boolean isSplice(Path path) {
     int last = path.length() - 1;
     if (last < 1 || !path.step(last - 1).deep || path.deepSteps() != 1) {
@@ -143,7 +146,10 @@ final class Changes implements PathEffect {
     }
   }
 
-  /** Returns the object or array at the names before the deep step; null if there is none. */
+  /**
+   * Returns the object or array to which the names before the step for any number of levels lead. Returns null if there
+   * is none.
+   */
   private static Members below(Members top, Path path) {
     Members node = top;
     for (int i = 0; i < path.length() - 2; i++) {

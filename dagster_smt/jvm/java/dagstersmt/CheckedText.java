@@ -13,7 +13,7 @@ final class CheckedText {
     return at + 1;
   }
 
-  /** Returns the position after a number or a literal. It may be the position of a blank. */
+  /** Returns the position after a number or a literal. There may be whitespace at this position. */
   static int afterWord(byte[] text, int at) {
     while (text[at] != ',' && text[at] != '}' && text[at] != ']' && text[at] > ' ') {
       at++;

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 
 /**
- * Reads the JSON of one declared type into a value of Spark. The reader accepts exactly what Connect accepts;
- * everything else is {@link Left} to Python.
+ * Reads JSON of one declared type into a Spark value. The reader accepts exactly what Connect accepts. Everything else
+ * is {@link Left} to Python.
  */
 abstract class ColumnReader {
   /** The value that was read last. */
@@ -57,7 +57,7 @@ abstract class ColumnReader {
     return after;
   }
 
-  /** Converts a constant of the program into a value of the type. */
+  /** Converts a constant of the program into a value of the reader's type. */
   Object constant(JsonNode constant) {
     throw new IllegalArgumentException("no constants of this type");
   }
@@ -96,7 +96,7 @@ abstract class ColumnReader {
     return after;
   }
 
-  /** Returns the value for a null, or for a field that is missing. */
+  /** Returns the value that represents a null, or a missing field. */
   final Object ofNull() {
     if (!takesNull) {
       throw Left.LEFT;

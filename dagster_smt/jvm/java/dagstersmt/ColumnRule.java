@@ -32,7 +32,8 @@ interface ColumnRule {
 
   private static Object parsedDouble(UTF8String text) {
     byte[] bytes = text.getBytes();
-    boolean isPlain = Decimal.is(bytes, 0, bytes.length) && bytes[0] != '-'; // 0 may have a sign
+    // without a minus, because 0 may have a sign
+    boolean isPlain = Decimal.is(bytes, 0, bytes.length) && bytes[0] != '-';
     return isPlain ? Decimal.value(bytes, 0, bytes.length) : parsed(text.toString(), "float64");
   }
 
@@ -69,10 +70,10 @@ interface ColumnRule {
   }
 
   /**
-   * Returns the rule that converts numbers to strings, as
+   * Returns the rule that converts a time as a number into a string, as
    * {@code org.apache.kafka.connect.transforms.TimestampConverter} does.
    *
-   * @param millis the number of milliseconds that the number 1 means
+   * @param millis the unit of the numbers, in milliseconds
    */
   private static ColumnRule timeToText(String format, long millis) {
     Dates dates = new Dates(format);

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The function {@code columns}: reads a key or value of JSON with a declared schema into a row.
+ * The function {@code columns}, which reads a key or value into a row. The key or value is JSON with a declared schema.
  *
  * <p>Arguments: the JSON text, the program ({@code dagster_smt.jvm.columns}), and a null of the row's type, from which
  * Spark learns the type. The result has two fields: {@code status} ({@link #READ}, {@link #NULL} or
@@ -65,7 +65,7 @@ public final class Columns implements ScalarFunction<InternalRow> {
       InternalRow read = PROGRAMS.get().of(program).read(text);
       return result(read == null ? NULL : READ, read);
     } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
-      return result(Program.LEFT, null); // whatever it is, Python comes upon it again, and says what it is
+      return result(Program.LEFT, null); // Python meets the same problem again, and reports it
     }
   }
 

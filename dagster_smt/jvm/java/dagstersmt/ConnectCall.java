@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A call of the functions that run a record through the classes of jars. */
+/** A call of the functions that run a record through classes from jars. */
 final class ConnectCall {
   private static final long MILLI = 1000;
 
@@ -24,7 +24,7 @@ final class ConnectCall {
         .add("partition", DataTypes.IntegerType);
   }
 
-  /** Runs a record through the stages. Without stages, the record is left to Python. */
+  /** Runs a record through the stages. If {@code stages} is null, the record is left to Python. */
   static InternalRow run(
       ConnectStages stages,
       byte[] key,
@@ -43,7 +43,7 @@ final class ConnectCall {
       row.partition = partition == Row.NONE ? 0 : (int) partition;
       row.offset = offset == Row.NONE ? 0 : offset;
       row.timestamp = timestamp == Row.NONE ? null : Math.floorDiv(timestamp, MILLI);
-      row.timestampType = Math.max(-1, Math.min(1, timestampType)) + 1; // as the ordinals of TimestampType
+      row.timestampType = Math.max(-1, Math.min(1, timestampType)) + 1; // the ordinals of TimestampType begin at 0
       if (stages.run(headers)) {
         return result(stages, row, topic, partition, offset);
       }

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The changes that Kafka's own stages made to a record: bits of the ledger, and a string or its mark, as in
- * {@code change_texts.py}.
+ * The changes that Kafka's own stages made to a record. They consist of the bits of the ledger, and of a text or the
+ * marker of the text, as in {@code change_texts.py}.
  */
 final class ConnectChanges {
   static final UTF8String NONE = UTF8String.fromString("");
@@ -20,9 +20,9 @@ final class ConnectChanges {
   private long offset;
 
   /**
-   * Reads changes, each of which consists of stage, action, side and path.
+   * Reads changes. Each change consists of a stage, an action, a side (key or value) and a path.
    *
-   * @param bits the bit of the ledger for each stage; -1 for none
+   * @param bits for each stage, the number of its bit in the ledger; -1 if it has none
    * @param count the number of words that the bits need
    */
   ConnectChanges(List<?> changes, int[] bits, int bitsOfWord, int count) {
@@ -46,8 +46,8 @@ final class ConnectChanges {
   }
 
   /**
-   * Returns the whole string for the first record of a task, and its mark for all other records. Spark may call a
-   * function several times for one record; that record gets the whole string each time.
+   * Returns the whole text for the first record of a task, and the marker of the text for all other records. Spark may
+   * call a function several times for one record. In that case, the first record gets the whole text each time.
    */
   UTF8String text(long ofTask, long ofPartition, long ofOffset) {
     if (ofTask != task) {
@@ -65,7 +65,7 @@ final class ConnectChanges {
         String.format("#%08x%x", sum.getValue(), text.codePointCount(0, text.length())));
   }
 
-  /** Writes a JSON string in which every character beyond ASCII is escaped. */
+  /** Writes a JSON string in which every character outside ASCII is escaped. */
   private static void quote(StringBuilder out, String text) {
     out.append('"');
     for (int n = 0; n < text.length(); n++) {

@@ -8,8 +8,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * The function {@code connect_records}, which runs a record through Kafka's own transforms in this JVM.
  *
- * <p>Its own argument is the type of the timestamp, as in Spark. The text of its program is a setup: see
- * {@link ConnectStages}. A record without a topic is left to Python, and so is every record that a converter rejects.
+ * <p>In addition to the arguments of all record functions, it has the type of the timestamp, as in Spark. Its program
+ * is a setup: see {@link ConnectStages}. A record without a topic is left to Python. The same is true of every record
+ * that a converter rejects.
  */
 public final class ConnectRecords extends RecordFunction {
   private static final long serialVersionUID = 1L;

@@ -1,8 +1,8 @@
 package dagstersmt;
 
 /**
- * A record while the classes of jars process it, and the result. Connect's classes have a class loader of their own, so
- * this class, which both sides share, uses only Java's own types.
+ * A record while classes from jars process it, and the result. Connect's classes have a separate class loader. This
+ * class is shared by both class loaders, so it uses only Java's own types.
  */
 public final class ConnectRow {
   public static final int KEPT = 0;
@@ -13,7 +13,10 @@ public final class ConnectRow {
   public byte[] value;
   public String topic;
 
-  /** The partition: first the one that was read, then the one that a stage chose. */
+  /**
+   * The partition. Before the stages, it is the partition that was read; afterwards, the partition that a stage has
+   * chosen.
+   */
   public Integer partition;
 
   public long offset;
@@ -25,8 +28,8 @@ public final class ConnectRow {
   public int timestampType;
 
   /**
-   * First the names and values of the headers that were read, alternating. Afterwards all headers if a stage changed
-   * any, else null.
+   * Before the stages, the alternating names and values of the headers that were read. Afterwards, all headers if a
+   * stage has changed any of them, else null.
    */
   public Object[] headers;
 
@@ -39,7 +42,10 @@ public final class ConnectRow {
   /** The class of the exception, for a record that failed. */
   public String thrown;
 
-  /** The changes of the stages: a list of stage, action, side and path, and a place for a result of the caller. */
+  /**
+   * The changes that the stages made. The first item is a list of changes with stage, action, side and path. The caller
+   * may store a result in the second item.
+   */
   public Object[] changes;
 
   /** Open stages for one thread. */
@@ -47,7 +53,7 @@ public final class ConnectRow {
     /** Runs a record. Returns false if the record has to run elsewhere; the row then has no meaning. */
     boolean run(ConnectRow row);
 
-    /** Closes the stages, as Connect does with its task. */
+    /** Closes the stages, as Connect does at the end of a task. */
     void close();
   }
 }

@@ -14,8 +14,8 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The stages of jars for one thread. Connect's jars, and the part of this jar that calls them, have a class loader of
- * their own. It sees Spark's logging, but neither Spark's classes nor Spark's versions of Jackson and Kafka.
+ * The stages from jars, for one thread. Connect's jars, and the part of this jar that calls them, have a separate class
+ * loader. It finds Spark's logging, but neither Spark's classes nor Spark's versions of Jackson and Kafka.
  *
  * <p>A setup is a text of lines. The first line contains the stages, as {@code foreign.LocalStages} reads them. The
  * second line contains the number of bits in a word, the number of words, and the bit of the ledger for each stage,
@@ -25,7 +25,7 @@ final class ConnectStages {
   private static final String SHARED = "dagstersmt.ConnectRow";
   private static final String MAIN = "dagstersmt.foreign.LocalStages";
   private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
-  /** Class loaders by their jars. A loader is kept, so that Java compiles the classes only once. */
+  /** The class loaders by their jars. Loaders are kept, so that Java compiles the classes only once. */
   private static final Map<List<String>, ClassLoader> LOADERS = new ConcurrentHashMap<>();
   private final ConnectRow.Stages connect;
   private final ConnectRow row = new ConnectRow();
@@ -116,8 +116,8 @@ final class ConnectStages {
   }
 
   /**
-   * A class loader that finds Java's own classes, the record that both sides share, and Spark's logging. Kafka's log
-   * lines go where Spark's go, as in Connect.
+   * A class loader that finds Java's own classes, the shared class of the record, and Spark's logging. So Kafka's log
+   * lines appear among Spark's log lines.
    */
   private static final class JavaAndShared extends ClassLoader {
     JavaAndShared() {
@@ -164,7 +164,7 @@ final class ConnectStages {
     return lastTopicBytes;
   }
 
-  /** Returns the changes of the record. {@code LocalStages} keeps them for later records with the same changes. */
+  /** Returns the changes of the record. They are stored, so that later records with the same changes use them again. */
   ConnectChanges changes() {
     Object[] of = row.changes;
     if (of[1] == null) {

@@ -11,10 +11,10 @@ import java.util.Locale;
 import java.util.TimeZone;
 
 /**
- * Reads and writes strings by a pattern of {@code SimpleDateFormat}, in UTC (difference D3).
+ * Reads and writes dates according to a pattern of {@code SimpleDateFormat}, in UTC (difference D3).
  *
- * <p>Patterns that contain only numbers are processed here for the years 1583 to 9999, in which Java's calendar is the
- * Gregorian one. Java's own class processes everything else. Not safe for several threads.
+ * <p>This class processes patterns of numbers, for the years 1583 to 9999, in which Java's calendar is the Gregorian
+ * calendar. Java's own class processes all other patterns and years. Not safe for several threads.
  */
 final class Dates {
   private static final long DAY = 86_400_000L;
@@ -24,8 +24,8 @@ final class Dates {
   private final SimpleDateFormat format;
 
   /**
-   * For each field its letter and its number of digits; for a literal 0 and the character. Null if Java's class does
-   * all the work.
+   * For each field, its letter and its number of digits. For each literal, 0 and the character. Null if Java's class
+   * processes the pattern.
    */
   private final int[][] fields;
 
@@ -129,8 +129,8 @@ final class Dates {
   }
 
   /**
-   * Returns the position after a quoted text of the pattern; -1 for two quotes in a row, which mean one quote, and for
-   * other characters.
+   * Returns the position after a quoted text in the pattern. Returns -1 for two quotes in a row, which stand for one
+   * quote, and for unquoted text.
    */
   private static int afterQuoted(String pattern, int at, List<int[]> fields) {
     int close = pattern.indexOf('\'', at + 1);
@@ -143,7 +143,7 @@ final class Dates {
     return close + 1;
   }
 
-  /** Returns the position after a letter and its repetitions; -1 if the field has no fixed number of digits. */
+  /** Returns the position after a letter and its repetitions. Returns -1 if the field has no fixed number of digits. */
   private static int afterField(String pattern, int at, List<int[]> fields) {
     char letter = pattern.charAt(at);
     int next = at;

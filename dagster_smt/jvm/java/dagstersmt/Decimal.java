@@ -3,7 +3,7 @@ package dagstersmt;
 import java.util.Arrays;
 
 /**
- * Converts numbers with few digits and without an exponent, which are the most frequent.
+ * Converts numbers with few digits and without an exponent. Most numbers are of this kind.
  *
  * <p>A number with at most fifteen digits is unchanged after a conversion to double and back. The shortest text of the
  * double is therefore the text itself, except for zeros at its end.
@@ -51,7 +51,8 @@ final class Decimal {
   }
 
   /**
-   * Returns the text of such a number as a double, without an exponent; null for other numbers, and for zero.
+   * Returns the text of such a number after a conversion to double, without an exponent. Returns null for all other
+   * numbers, and for zero.
    *
    * @param whole the maximum number of digits before the point; larger numbers are written in a different form
    * @param zeros the maximum number of zeros after the point, for a number below 1

@@ -16,7 +16,7 @@ final class Envelope {
   /**
    * Finds the parts of a text.
    *
-   * @throws Left the text is no envelope, has a part twice, or has other members
+   * @throws Left the text is not an envelope, has a part twice, or has further members
    */
   void find(byte[] text) {
     schemaEnd = 0;

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.DataTypes;
 
 /**
  * The function {@code envelope_schema}, which returns the text of the schema in an envelope of Connect's JSON
- * converter. The text has no bytes if Python has to search for the schema. For null, the function returns null.
+ * converter. If only Python can find the schema, the result is empty. If the envelope is null, the result is null.
  *
  * <p>Arguments: the envelope, and the maximum number of bytes of its schema.
  */

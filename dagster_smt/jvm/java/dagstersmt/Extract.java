@@ -29,7 +29,7 @@ final class Extract implements Effect {
 
   private static Object below(Object content, Step step) {
     if (!(content instanceof Members) || step.name != null && !((Members) content).isObject()) {
-      throw Left.LEFT; // Connect refuses to look into it
+      throw Left.LEFT; // Connect raises an error for such a value
     }
     int[] positions = step.positions((Members) content);
     return positions.length == 0 ? null : Values.taken((Members) content, positions[0]);

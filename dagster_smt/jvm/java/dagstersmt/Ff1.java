@@ -8,7 +8,8 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * FF1 of NIST SP 800-38G over AES: {@code dagster_smt.values.privacy.ff1}. The names of variables are those of the standard.
+ * The cipher FF1 of NIST SP 800-38G over AES, as in {@code dagster_smt.values.privacy.ff1}. The variables have the
+ * names of the standard.
  *
  * <p>Not safe for several threads: each thread has its own object.
  */

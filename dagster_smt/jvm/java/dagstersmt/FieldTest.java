@@ -12,10 +12,10 @@ final class FieldTest implements Predicate<Row> {
   private final Pattern part;
   private final String text;
 
-  /** The only kind of value that passes; null for any kind. */
+  /** The only kind of value that passes the test. Null if any kind passes. */
   private final Kind kind;
 
-  /** True if Connect rejects a null, and a key or value without fields. */
+  /** True if Connect raises an error for a null, and for a key or value without fields. */
   private final boolean refusesNull;
 
   private final boolean refusesOthers;

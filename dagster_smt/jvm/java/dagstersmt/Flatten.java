@@ -38,8 +38,8 @@ final class Flatten implements Effect {
   }
 
   /**
-   * Adds the fields of an object to {@code flat}. If two fields have one name, the last value is used at the position
-   * of the first, as in Connect's map.
+   * Adds the fields of an object to {@code flat}. If two fields have the same name, the first field gets the value of
+   * the second, as in Connect's map.
    */
   private void collect(Members members, byte[] prefix, Members flat) {
     for (int at = 0; at < members.positions(); at++) {
@@ -56,8 +56,8 @@ final class Flatten implements Effect {
   }
 
   /**
-   * Joins a prefix and a name. As in Kafka, an empty prefix counts as none: a field inside a field with an empty name
-   * has no delimiter.
+   * Joins a prefix and a name. As in Kafka, an empty prefix is treated as a missing prefix. So a field inside a field
+   * with an empty name gets no delimiter.
    */
   private byte[] joined(byte[] prefix, byte[] name) {
     if (prefix == null || prefix.length == 0) {

@@ -8,8 +8,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * The function {@code foreign_records}, which works like {@link ConnectRecords}, but for any class of a jar. Such a
- * class may remember earlier records, so each task has stages of its own, and Spark calls the function only once for a
+ * The function {@code foreign_records}, which works like {@link ConnectRecords}, but for any class from a jar. Such a
+ * class may remember earlier records. So each task has its own stages, and Spark calls the function only once for each
  * record.
  */
 public final class ForeignRecords extends RecordFunction {
@@ -40,7 +40,7 @@ public final class ForeignRecords extends RecordFunction {
     return ConnectCall.run(stages(setup), key, value, topic, partition, offset, timestamp, headers, timestampType);
   }
 
-  /** Returns the stages of this task; null outside a task, where nothing would close them. */
+  /** Returns the stages of this task. Returns null outside a task, because nothing would close the stages there. */
   private static ConnectStages stages(UTF8String setup) {
     TaskContext context = TaskContext.get();
     if (context == null) {

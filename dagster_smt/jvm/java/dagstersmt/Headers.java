@@ -16,7 +16,7 @@ final class Headers {
   private final List<UTF8String> names = new ArrayList<>();
   private final List<byte[]> values = new ArrayList<>();
 
-  /** Returns the type of Spark's column of headers. */
+  /** Returns the type of Spark's column {@code headers}. */
   static ArrayType type() {
     return DataTypes.createArrayType(
         new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType));

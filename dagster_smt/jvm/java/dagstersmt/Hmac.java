@@ -5,8 +5,8 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
- * HMAC-SHA-256 (RFC 2104). The JDK's {@code Mac} processes the padded key for each message again; this class copies the
- * digests of the key.
+ * HMAC-SHA-256 (RFC 2104). The JDK's {@code Mac} processes the padded key again for each message. This class processes
+ * the key once, and copies the resulting digests.
  *
  * <p>Not safe for several threads: each thread has its own object.
  */
@@ -29,7 +29,7 @@ final class Hmac {
     running.update(data, start, length);
   }
 
-  /** Returns the digest of everything that was read since the last digest. */
+  /** Returns the digest of all data since the last digest. */
   byte[] digest() {
     byte[] digest = running.digest();
     MessageDigest last = copy(outer);

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Inserts fields whose values come from the record, or are fixed. */
+/** Inserts fields whose values are constants or come from the record. */
 final class Inserts implements Effect {
   private static final class Insert {
     final List<Name> above = new ArrayList<>();
@@ -56,7 +56,7 @@ final class Inserts implements Effect {
     }
   }
 
-  /** Returns the value to insert; null if the record has no such value and the field is left out. */
+  /** Returns the value to insert. Returns null if the record has no such value, so that the field is left out. */
   private Text text(Insert insert, Row row) {
     switch (insert.source) {
       case "static":

@@ -3,11 +3,11 @@ package dagstersmt;
 /**
  * Reads JSON texts byte by byte (RFC 8259, in UTF-8), without decoding them.
  *
- * <p>Each method takes a position, and returns the position after the part that it has read. It throws {@link Left} if
- * the bytes have a different form, or are nested more deeply than Connect reads.
+ * <p>Each method takes a position, and returns the position after the part that the method has read. A method throws
+ * {@link Left} if the bytes do not have the expected form, or are nested more deeply than Connect permits.
  */
 final class Json {
-  /** The maximum depth of nested JSON, which is the limit of Jackson in Connect. */
+  /** The maximum nesting depth of JSON, which is Jackson's limit in Connect. */
   static final int MAX_DEPTH = 1000;
 
   private Json() {}
@@ -33,14 +33,12 @@ final class Json {
     return afterQuote(at, end);
   }
 
-  /**
-   * Returns the position after a string, as {@link #afterString} does, for a string without escapes. Strings with
-   * escapes cannot be equal to it.
-   */
+  /** Returns the position after a string without escapes, as {@link #afterString} does. */
   static int afterPlainString(byte[] text, int at, int end) {
     at = Words.afterPlain(text, at, end);
     while (at < end && text[at] != '"') {
-      at = Words.afterPlain(text, afterWideCharacter(text, at, end), end); // a backslash is none, either
+      // a backslash is not a plain character either
+      at = Words.afterPlain(text, afterWideCharacter(text, at, end), end);
     }
     return afterQuote(at, end);
   }
@@ -74,8 +72,8 @@ final class Json {
   }
 
   /**
-   * Returns the position after an escape by number. A surrogate must have its partner, because one alone is no
-   * character.
+   * Returns the position after an escape by number. A surrogate must be followed by its partner, because a single
+   * surrogate is not a character.
    */
   private static int afterUnicodeEscape(byte[] text, int at, int end) {
     int unit = hexadecimal(text, at, end);
@@ -92,7 +90,7 @@ final class Json {
     return at + 10;
   }
 
-  /** Returns the number that four hexadecimal digits mean. */
+  /** Returns the number that four hexadecimal digits represent. */
   static int hexadecimal(byte[] text, int at, int end) {
     if (at + 4 > end) {
       throw Left.LEFT;
@@ -166,7 +164,7 @@ final class Json {
     return at;
   }
 
-  /** Returns the position after digits, of which there must be at least one. */
+  /** Returns the position after one or more digits. */
   private static int afterDigits(byte[] text, int at, int end) {
     int start = at;
     while (at < end && isDigit(text[at])) {
@@ -244,7 +242,7 @@ final class Json {
     return afterColon(text, afterString(text, at + 1, end), end);
   }
 
-  /** Returns the position after a colon. Blanks may surround the colon. */
+  /** Returns the position after a colon. Whitespace may surround the colon. */
   static int afterColon(byte[] text, int at, int end) {
     at = afterBlanks(text, at, end);
     if (at >= end || text[at] != ':') {
@@ -253,7 +251,7 @@ final class Json {
     return afterBlanks(text, at + 1, end);
   }
 
-  /** Returns the position after a comma. Blanks may surround the comma. */
+  /** Returns the position after a comma. Whitespace may surround the comma. */
   static int afterComma(byte[] text, int at, int end) {
     if (at >= end || text[at] != ',') {
       throw Left.LEFT;

@@ -19,8 +19,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The keys of this process ({@code dagster_smt.model.key_references}). A program contains a reference to each key, and
- * the check value of the key in the process of the run.
+ * The secret keys of this process ({@code dagster_smt.model.key_references}). A program contains a reference to each
+ * key, and a check value that the run has computed from the key.
  *
  * <p>If a key is missing or different, the lane leaves all records to Python, which reports the problem.
  */
@@ -102,7 +102,7 @@ final class Keys {
     return read(Paths.get(folder, name));
   }
 
-  /** Reads a file in a folder that references may name. */
+  /** Reads a file. Its folder must be one of those to which references may refer. */
   private static String read(Path path) {
     try {
       Path real = path.toRealPath();
@@ -166,7 +166,8 @@ final class Keys {
   }
 
   /**
-   * Returns true if two digests are equal. The time for the comparison does not depend on the position of a difference.
+   * Returns true if two digests are equal. The duration of the comparison does not depend on the position of a
+   * difference.
    */
   static boolean same(byte[] a, int from, byte[] b) {
     return MessageDigest.isEqual(Arrays.copyOfRange(a, from, from + b.length), b);

@@ -2,7 +2,7 @@ package dagstersmt;
 
 import java.util.Locale;
 
-/** The kinds of JSON values, with the names of Connect's types for values without a schema. */
+/** The kinds of JSON values. They have the names of Connect's types for values without a schema. */
 enum Kind {
   NULL,
   STRING,

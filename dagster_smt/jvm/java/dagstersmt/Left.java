@@ -5,8 +5,8 @@ final class Left extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * The only instance. It contains nothing about the record, because filling in a stack trace would cost more than the
-   * record.
+   * The only instance. It contains no stack trace and nothing about the record, because filling in a stack trace would
+   * take longer than processing the record.
    */
   static final Left LEFT = new Left();
 

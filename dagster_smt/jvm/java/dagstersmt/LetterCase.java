@@ -14,7 +14,7 @@ final class LetterCase implements Rule {
   public Text apply(Kind kind, byte[] text, int start, int end) {
     String before = Scalar.text(kind, text, start, end);
     if (before.chars().anyMatch(c -> c > 0x7F)) {
-      throw Left.LEFT; // each version of Java and of Python knows other letters
+      throw Left.LEFT; // different versions of Java and Python know different letters
     }
     return Text.string(upper ? before.toUpperCase(Locale.ROOT) : before.toLowerCase(Locale.ROOT));
   }

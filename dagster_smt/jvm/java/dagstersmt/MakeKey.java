@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Replaces the key with an object of fields of the value. */
+/** Replaces the key with an object that consists of fields of the value. */
 final class MakeKey implements Effect {
   private final List<Path> paths = new ArrayList<>();
   private final List<Name> names = new ArrayList<>();
@@ -29,7 +29,7 @@ final class MakeKey implements Effect {
     row.key.set(key);
   }
 
-  /** Returns a copy for the key that shares nothing with the value, which later stages may change. */
+  /** Returns a copy for the key. It shares nothing with the value, because later stages may change the value. */
   private static Object copied(Object content) {
     if (content == null) {
       return Text.NULL;

@@ -22,7 +22,7 @@ final class MapReader extends ColumnReader {
     if (text[at] != '{' || depth >= Json.MAX_DEPTH) {
       throw Left.LEFT;
     }
-    // of two keys that are the same the last one counts, in the place of the first
+    // if a key occurs twice, the last value applies, at the position of the first
     Map<UTF8String, Object> items = new LinkedHashMap<>();
     at = Json.afterBlanks(text, at + 1, end);
     boolean isEmpty = at < end && text[at] == '}';

@@ -3,17 +3,19 @@ package dagstersmt;
 import java.util.Arrays;
 
 /**
- * One level of a JSON object or array: the positions of its names and values in the text. Values that no effect reads
- * are copied unchanged (difference D5).
+ * One level of a JSON object or array. It holds the positions of the names and values in the text. Values that no
+ * effect reads are copied unchanged (difference D5).
  *
- * <p>A value is a range of bytes of the text. Instead of the bytes, it can be a {@link Text}, or the {@code Members}
- * into which a path has led. Removed members stay in the arrays, so that positions keep their meaning.
+ * <p>A value is usually a range of bytes of the text. If an effect has changed the value, it is a {@link Text}. If a
+ * path has led into the value, it is a {@code Members} object. Removed members stay in the arrays, so that positions
+ * keep their meaning.
  */
 final class Members {
   private static final int FEW = 8;
 
   /**
-   * The initial capacity. A record may have hundreds of small objects, so a larger capacity for each would cost time.
+   * The initial capacity. A record may contain hundreds of small objects, and a larger capacity for each of them would
+   * cost time.
    */
   private static final int ROOM = 8;
 
@@ -22,7 +24,10 @@ final class Members {
   private int depth;
   private int count;
 
-  /** The range of the object or array in its text. Both ends are equal if it was not read from a text. */
+  /**
+   * The start of the object's or array's range in the text. Start and end are equal if the object or array was not read
+   * from a text.
+   */
   private int from;
 
   private int to;
@@ -49,7 +54,7 @@ final class Members {
   }
 
   /**
-   * Returns a copy that shares nothing that can change. {@code level} has the meaning of {@code depth} in
+   * Returns a copy that shares no mutable part with this object. {@code level} has the meaning of {@code depth} in
    * {@link #read}.
    */
   Members copy(int level) {
@@ -102,7 +107,7 @@ final class Members {
     byte[] before = source;
     int known = object && isObject ? forgetOthers() : 0;
     int inTable = known == 0 ? 0 : table.size();
-    // should the text be wrong somewhere, nothing is known for the next one
+    // if reading fails, nothing about this text may be used for the next one
     readBefore = 0;
     table.clear();
     reset(text, object, depth);
@@ -112,16 +117,16 @@ final class Members {
     return to;
   }
 
-  /** Removes members from the table that were added after reading. Returns the number of members that were read. */
+  /** Removes from the table the members that were added after reading. Returns the number of members that were read. */
   private int forgetOthers() {
     table.leave(hash, readBefore);
     return readBefore;
   }
 
   /**
-   * Reads all members or elements. Objects of one kind have the same names in the same order, so a name is first
-   * compared with the name at its place in the object before. If both are equal, the name needs no hash and cannot
-   * occur twice.
+   * Reads all members or elements. Objects of the same kind usually have the same names in the same order. So a name is
+   * first compared with the name at the same position in the previous object. If both are equal, the name needs no hash
+   * and cannot occur twice.
    *
    * @param before the text of the previous object
    * @param known the number of members of the previous object; 0 for arrays
@@ -156,13 +161,13 @@ final class Members {
     return at + 1;
   }
 
-  /** Removes those members of the object before from the table that this object lacks. */
+  /** Removes from the table those members of the previous object that this object lacks. */
   private void forget(int inTable) {
     table.restore(inTable);
     table.leave(hash, count);
   }
 
-  /** Returns true if the quoted name of the next member equals the name at its place in the object before. */
+  /** Returns true if the quoted name of the next member equals the name at the same position in the previous object. */
   private boolean isNamedAs(byte[] before, byte[] text, int at, int end) {
     int from = nameStart[count] - 1;
     int to = nameEnd[count] + 1;
@@ -190,7 +195,7 @@ final class Members {
   }
 
   /**
-   * Reads a member. If two members have one name, the last value is used at the position of the first, as in Python's
+   * Reads a member. If two members have the same name, the first member gets the value of the second, as in Python's
    * dictionaries.
    */
   private int readMember(byte[] text, int at, int end) {
@@ -306,7 +311,7 @@ final class Members {
     return pattern.matches(source, nameStart[at], nameEnd[at], hash[at]);
   }
 
-  /** Returns true if nothing in the object or array was changed after reading, so that its text is still valid. */
+  /** Returns true if the object or array has not been changed after reading, so that its text is still valid. */
   private boolean isAsRead() {
     for (int at = 0; at < count; at++) {
       if (gone[at] || newName[at] != null || newValue[at] instanceof Text) {
@@ -334,7 +339,7 @@ final class Members {
     return inside.isAsRead() ? walk.apply(member, inside.source, inside.from, inside.to) : TextWalk.unevenly();
   }
 
-  /** Returns the actions of a state of paths on the member at a position. */
+  /** Returns the actions of {@code state} on the member at a position. */
   private PathState.Member memberOf(PathState state, int at) {
     Name name = newName[at];
     if (name != null) {
@@ -363,7 +368,7 @@ final class Members {
     }
   }
 
-  /** Returns the value at a position, to be inserted elsewhere: a {@link Text}, or {@code Members}. */
+  /** Returns the value at a position as a {@link Text} or {@code Members}, so that it can be inserted elsewhere. */
   Object value(int at) {
     if (newValue[at] != null) {
       return newValue[at];
@@ -387,7 +392,7 @@ final class Members {
     return newValue[at] == null ? end[at] : ((Text) newValue[at]).bytes.length;
   }
 
-  /** Returns true if Connect knows more about the value than its text shows. */
+  /** Returns true if the value at a position is boxed: see {@link Text}. */
   boolean isBoxed(int at) {
     return newValue[at] instanceof Text && ((Text) newValue[at]).boxed;
   }
@@ -435,7 +440,7 @@ final class Members {
     return text(at)[start(at)] == '{';
   }
 
-  /** Returns true if the object or array contains a value about which Connect knows more than its text shows. */
+  /** Returns true if the object or array contains a boxed value: see {@link Text}. */
   boolean hasBoxed() {
     for (int at = 0; at < count; at++) {
       boolean inside = newValue[at] instanceof Members && ((Members) newValue[at]).hasBoxed();
@@ -446,7 +451,7 @@ final class Members {
     return false;
   }
 
-  /** Writes the object or array without blanks between members. Unchanged values keep their text. */
+  /** Writes the object or array without whitespace between members. Unchanged values keep their text. */
   void write(Out out) {
     out.put(isObject ? '{' : '[');
     boolean first = true;
@@ -484,11 +489,11 @@ final class Members {
     }
   }
 
-  /** Copies consecutive members at once that are unchanged and have no blanks between them. */
+  /** Copies consecutive members in one step, as long as they are unchanged and have no whitespace between them. */
   private int writeRun(Out out, int at) {
     int from = isObject ? nameStart[at] - 1 : start[at];
     if (isObject && start[at] != nameEnd[at] + 2) {
-      return writeNew(out, at); // blanks around the colon
+      return writeNew(out, at); // there is whitespace around the colon
     }
     int to = end[at];
     int next = at + 1;

@@ -38,7 +38,7 @@ enum Moments {
   /**
    * Returns the number that Connect uses for the text between two positions.
    *
-   * @throws Left the text has a different form, or is no date or time
+   * @throws Left the text has a different form, or is not a valid date or time
    */
   abstract long read(byte[] text, int start, int end);
 
@@ -47,11 +47,11 @@ enum Moments {
     if (text[at + 4] != '-' || text[at + 7] != '-') {
       throw Left.LEFT;
     }
-    // a day that there is not is an exception, too
+    // an invalid date is also an exception
     return LocalDate.of(number(text, at, 4), number(text, at + 5, 2), number(text, at + 8, 2)).toEpochDay();
   }
 
-  /** Returns the milliseconds of {@code 12:00:00}, which may have a point and up to three digits after it. */
+  /** Returns the milliseconds of a time such as {@code 12:00:00}. A point and up to three digits may follow. */
   private static long millis(byte[] text, int at, int end) {
     int digits = end - at - CLOCK_LENGTH - 1;
     boolean isPlain = digits == -1 || digits >= 1 && digits <= 3 && text[at + CLOCK_LENGTH] == '.';

@@ -2,13 +2,13 @@ package dagstersmt;
 
 import java.nio.charset.StandardCharsets;
 
-/** The name of a field, as the bytes between the quotes of JSON, if it needs no escapes, and as a string. */
+/** The name of a field, in two forms: as a string, and as the bytes between the quotes of a JSON string. */
 final class Name {
   final String text;
   final byte[] bytes;
   final int hash;
 
-  /** True if the name can be spelled with escapes only by number. */
+  /** True if JSON can escape the characters of the name only by number. */
   final boolean isPlain;
 
   /** The name in quotes, followed by a colon. */

@@ -4,9 +4,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.regex.Pattern;
 
-/** A pattern of names. The result for each name is kept, because records have the same names again and again. */
+/** A pattern for names. The result for each name is cached, because the names of most records are the same. */
 final class NamePattern {
-  /** The maximum number of kept names, because names that are data never end. */
+  /** The maximum number of cached names. A limit is needed because names can be data. */
   private static final int MOST = 10_000;
 
   private static final class Known {

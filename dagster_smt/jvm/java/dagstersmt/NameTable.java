@@ -3,7 +3,8 @@ package dagstersmt;
 import java.util.Arrays;
 
 /**
- * The positions of members, by the hashes of their names. The table contains the first positions of an object, or none.
+ * A table with the positions of members, by the hashes of their names. The table contains the first positions of an
+ * object, or is empty.
  */
 final class NameTable {
   /** The positions plus one. At least three quarters of the slots are empty. */
@@ -33,7 +34,7 @@ final class NameTable {
     entered = positions;
   }
 
-  /** Adds the positions from {@link #size} up to {@code positions}. */
+  /** Adds the positions from {@link #size} up to, but not including, {@code positions}. */
   void enter(int[] hashes, int positions) {
     if (4 * positions > slots.length) {
       slots = new int[2 * Integer.highestOneBit(4 * positions)];
@@ -51,7 +52,10 @@ final class NameTable {
     }
   }
 
-  /** Removes all positions from {@code first} on. They were added last, so no other position is behind them. */
+  /**
+   * Removes all positions from {@code first} onwards. They were added last, so no slot of an earlier position depends
+   * on them.
+   */
   void leave(int[] hashes, int first) {
     while (entered > first) {
       int slot = slot(hashes[entered - 1]);
@@ -64,7 +68,8 @@ final class NameTable {
   }
 
   /**
-   * Returns the first slot for a hash. The slots after it, up to the first empty one, may also contain its positions.
+   * Returns the first slot for a hash. All slots from this one up to the first empty slot may contain positions for the
+   * hash.
    */
   int slot(int hash) {
     return hash & slots.length - 1;

@@ -5,19 +5,19 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 import java.nio.charset.StandardCharsets;
 
-/** Converts numbers of JSON and their texts, as Connect reads them and as the Python evaluator writes them. */
+/** Converts JSON numbers from and to text, as Connect reads them and as the Python evaluator writes them. */
 final class Numbers {
   /** The number of digits that always fit into 64 bits. */
   private static final int SURE_DIGITS = 18;
 
-  /** Doubles of JSON that are larger or smaller are written with an exponent. */
+  /** The maximum number of digits before the point. A double with more digits is written with an exponent. */
   private static final int MOST_WHOLE_DIGITS = 16;
 
   private static final int MOST_ZEROS = 4;
 
   private Numbers() {}
 
-  /** Returns true if the text of a number is that of an integer, which has no fraction and no exponent. */
+  /** Returns true if the text of a number is an integer, so that it has no fraction and no exponent. */
   static boolean isWhole(byte[] text, int start, int end) {
     for (int i = start; i < end; i++) {
       byte c = text[i];
@@ -71,7 +71,7 @@ final class Numbers {
       throw Left.LEFT;
     }
     if (number == 0 && isZero(text, start, end)) {
-      return 0.0; // Connect reads numbers as BigDecimal, which has no -0.0; but -1e-400 becomes one
+      return 0.0; // Connect reads numbers as BigDecimal, which has no -0.0, although -1e-400 becomes -0.0
     }
     return number;
   }
@@ -95,7 +95,10 @@ final class Numbers {
     return same == null ? json(toDouble(text, start, end)) : same;
   }
 
-  /** Returns the text of a number with few digits, which need not be a JSON number; null for other numbers. */
+  /**
+   * Returns the text of a number with few digits. The number need not be a JSON number. Returns null for numbers with
+   * more digits.
+   */
   static Text shortJson(byte[] text, int start, int end) {
     byte[] same = Decimal.text(text, start, end, MOST_WHOLE_DIGITS, MOST_ZEROS);
     return same == null ? null : new Text(same, false);
@@ -108,8 +111,8 @@ final class Numbers {
   }
 
   /**
-   * Returns the text of a double as msgspec writes it: with an exponent below 1e-5 and from 1e16 on, and without a
-   * plus.
+   * Returns the text of a double as msgspec writes it. Numbers below 1e-5, and from 1e16 onwards, have an exponent
+   * without a plus.
    */
   static Text json(double number) {
     if (Double.isNaN(number) || Double.isInfinite(number)) {
@@ -129,12 +132,12 @@ final class Numbers {
     return Text.of(minus + positional(digits, point));
   }
 
-  /** Returns {@code Double.toString} of a number with the shortest digits, as in JDK 19 and later. */
+  /** Returns {@code Double.toString} of a number with the fewest possible digits, as in JDK 19 and later. */
   static String javaText(double number) {
     return javaText(number, shortest(number));
   }
 
-  /** Returns {@code Float.toString} of a number with the shortest digits. */
+  /** Returns {@code Float.toString} of a number with the fewest possible digits. */
   static String javaText(float number) {
     return javaText(number, shortest(number));
   }
@@ -163,16 +166,16 @@ final class Numbers {
     return digits.substring(0, point) + "." + digits.substring(point);
   }
 
-  /** Returns the decimal number with the fewest digits that is read as the same double, without zeros at the end. */
+  /** Returns the decimal number with the fewest digits that is read as the same double. It has no zeros at the end. */
   private static BigDecimal shortest(double number) {
     if (number == 0) {
       return BigDecimal.ZERO;
     }
     if (Math.abs(number) < 1e-300) {
-      throw Left.LEFT; // near the smallest double Java prints two digits where one would do
+      throw Left.LEFT; // near the smallest double, Java prints two digits although one would suffice
     }
     BigDecimal printed = new BigDecimal(Double.toString(number)).stripTrailingZeros();
-    // until JDK 19 some numbers were printed with a digit too many, all of them long ones
+    // before JDK 19, some numbers with many digits were printed with one digit too many
     BigDecimal exact = printed.precision() < 16 ? null : new BigDecimal(number);
     for (int precision = printed.precision() - 1; exact != null && precision > 0; precision--) {
       BigDecimal shorter = exact.round(new MathContext(precision, RoundingMode.HALF_EVEN));
@@ -185,8 +188,8 @@ final class Numbers {
   }
 
   /**
-   * Returns the nearest of the decimal numbers with the same number of digits. Before JDK 19, Java sometimes printed
-   * another one.
+   * Returns the decimal number that is nearest to {@code exact} among those with as many digits as {@code printed}.
+   * Before JDK 19, Java did not always print the nearest one.
    */
   private static BigDecimal nearest(BigDecimal exact, BigDecimal printed, double number) {
     BigDecimal rounded = exact.round(new MathContext(printed.precision(), RoundingMode.HALF_EVEN));
@@ -198,7 +201,7 @@ final class Numbers {
       return BigDecimal.ZERO;
     }
     BigDecimal exact = new BigDecimal((double) number);
-    // Java prints at least two digits, and chooses among those of two the nearest
+    // Java prints at least two digits, and chooses the nearest number with two digits
     for (int precision = 2; precision < 9; precision++) {
       BigDecimal shorter = exact.round(new MathContext(precision, RoundingMode.HALF_EVEN));
       if (shorter.floatValue() == number) {

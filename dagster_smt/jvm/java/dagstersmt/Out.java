@@ -3,9 +3,11 @@ package dagstersmt;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** A buffer to which bytes are written one after the other. The next record uses the same buffer again. */
+/** A buffer to which bytes are appended. All records use the same buffer. */
 final class Out {
-  /** The capacity that is kept between records, so that one large record does not hold memory for ever. */
+  /**
+   * The largest capacity that is kept between records, so that a single large record does not occupy memory forever.
+   */
   private static final int KEPT = 1 << 20;
 
   private byte[] bytes;
@@ -92,7 +94,7 @@ final class Out {
   private void room(int more) {
     int needed = Math.addExact(size, more);
     if (needed > bytes.length) {
-      // twice as much, as far as an array can be
+      // twice the capacity, up to the largest possible array
       long larger = Math.min(2L * bytes.length, Integer.MAX_VALUE - 8L);
       bytes = Arrays.copyOf(bytes, (int) Math.max(needed, larger));
     }

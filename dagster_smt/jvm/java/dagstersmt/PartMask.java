@@ -58,8 +58,8 @@ final class PartMask extends TextRule {
   }
 
   /**
-   * Returns the number of characters at the beginning, or at the end, that stay. Returns 0 if all counted characters
-   * would stay.
+   * Returns the number of characters at the beginning or at the end that stay unmasked. Returns 0 if all characters
+   * would stay unmasked.
    */
   private int shown(int[] points, int end, boolean fromEnd) {
     int all = 0;

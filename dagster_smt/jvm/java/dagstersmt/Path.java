@@ -49,12 +49,12 @@ final class Path {
     return new Path(Arrays.copyOfRange(steps, at, steps.length));
   }
 
-  /** Returns the number of steps that mean "any number of levels". */
+  /** Returns the number of steps that stand for any number of levels. */
   long deepSteps() {
     return Arrays.stream(steps).filter(step -> step.deep).count();
   }
 
-  /** Returns the object that contains the last name of a plain path; null if a step is missing or is no object. */
+  /** Returns the object that may contain the last name of a plain path. Returns null if a step leads to no object. */
   Members parent(Members top) {
     Members at = top;
     for (int i = 0; i < steps.length - 1 && at != null; i++) {
@@ -64,7 +64,7 @@ final class Path {
     return at == null || !at.isObject() ? null : at;
   }
 
-  /** Returns the value at a path to at most one field; null if a step is missing or leads nowhere. */
+  /** Returns the value at a path that leads to at most one field. Returns null if the path leads nowhere. */
   Object valueAt(Object top) {
     Object content = top;
     for (int i = 0; i < steps.length && content != null; i++) {
@@ -77,7 +77,10 @@ final class Path {
     return content;
   }
 
-  /** Adds all matches of the path to {@code places}: outer values before inner values, elements in their order. */
+  /**
+   * Adds all matches of the path to {@code places}. Outer values come before inner values, and elements are in their
+   * order.
+   */
   void find(Members top, List<Place> places) {
     walk(0, top, null, places);
   }
@@ -107,7 +110,7 @@ final class Path {
       if (node.isGone(position) || !node.isContainer(position)) {
         continue;
       }
-      // a text without the name stays as it is: only what is looked into is written again
+      // a text without the name stays unchanged, because only values that have been parsed are written again
       byte[] text = name == null ? null : node.text(position);
       if (text != null && !Search.mayHave(name, text, node.start(position), node.end(position))) {
         continue;

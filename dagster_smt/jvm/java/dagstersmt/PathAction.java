@@ -1,6 +1,6 @@
 package dagstersmt;
 
-/** The action of an effect on all matches of one path: a rule changes the value, or the field is dropped. */
+/** The action of an effect on all matches of a path. Either a rule changes the value, or the field is dropped. */
 final class PathAction {
   final Path path;
 
@@ -28,8 +28,8 @@ final class PathAction {
   }
 
   /**
-   * Returns true if names alone determine the matches of the path. An index, or the kind of a value, depends on earlier
-   * effects; and if an element of an array is dropped, the elements after it move.
+   * Returns true if names alone determine the matches of the path. Otherwise the matches depend on earlier effects:
+   * they may change the kind of a value, or drop elements of an array, so that later elements move.
    */
   boolean isByNames() {
     for (int at = 0; at < path.length(); at++) {

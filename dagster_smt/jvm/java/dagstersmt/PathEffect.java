@@ -11,9 +11,9 @@ interface PathEffect extends Effect {
    */
   List<PathAction> actions();
 
-  /** Returns true if the first of several actions that drop one field counts, and not the last. */
+  /** Returns true if the first of several actions that drop the same field applies. Otherwise the last one applies. */
   boolean firstDropCounts();
 
-  /** Returns the names of the top level that become null if they are missing. */
+  /** Returns the names of fields at the top level that become null if they are missing. */
   List<Name> fills();
 }

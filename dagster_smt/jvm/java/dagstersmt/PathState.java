@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 
-/** A state of {@link PathStates}: the actions on members and elements at one level of a text. */
+/** A state of {@link PathStates}. It holds the actions on members and elements at one level of a text. */
 final class PathState {
-  /** The number of an effect that means that there is no effect. */
+  /** A number of an effect that stands for no effect. */
   static final int NO_EFFECT = Integer.MAX_VALUE;
 
   /** An action on a field, and the number of its effect. */
@@ -33,13 +33,16 @@ final class PathState {
     /** The actions, in the order in which they act. */
     final Act[] acts;
 
-    /** True if a path leads into the value by a step other than "any number of levels". */
+    /** True if a path leads into the value with a step that does not stand for any number of levels. */
     final boolean leadsOn;
 
-    /** The last object that had the name; see {@link TextWalk}. */
+    /** The number of the last object that had the name; see {@link TextWalk}. */
     long seenIn;
 
-    /** The member that followed this one the last time. Objects of one kind have their names in one order. */
+    /**
+     * The member that followed this one in the previous object. Objects of the same kind usually have their names in
+     * the same order.
+     */
     Member next;
 
     Member(byte[] text, int from, int to, int hash, PathState inside, List<Act> acts, boolean leadsOn) {
@@ -75,7 +78,7 @@ final class PathState {
 
   private int count;
 
-  /** The first member of the object before. */
+  /** The first member of the previous object. */
   Member first;
 
   PathState(PathStates states, BitSet steps, int firstEffect) {

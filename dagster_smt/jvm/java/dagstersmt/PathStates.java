@@ -9,11 +9,11 @@ import java.util.function.Predicate;
 
 /**
  * The paths of several effects as one automaton. A state is the set of steps that are possible next at a level of a
- * text, so a walk examines each name only once, however many paths there are. A state is created when a record first
+ * text. So a walk examines each name only once, even if there are many paths. A state is created when a record first
  * reaches it.
  */
 final class PathStates {
-  /** The maximum number of states, because names that are data never end. */
+  /** The maximum number of states. A limit is needed because names can be data. */
   private static final int MOST = 20_000;
 
   /** An action, and the number of its effect among the effects of the walk. */
@@ -79,7 +79,10 @@ final class PathStates {
     return numbered.action.path.step(number - numbered.firstStep);
   }
 
-  /** Adds a step to a state. A step "any number of levels" may match no level, so the step after it is added too. */
+  /**
+   * Adds a step to a state. If the step stands for any number of levels, it may match no level, so the step after it is
+   * also added.
+   */
   private void enter(BitSet steps, int number) {
     steps.set(number);
     if (step(number).deep) {
@@ -126,8 +129,8 @@ final class PathStates {
   }
 
   /**
-   * Follows a step. Returns true if its path continues inside the value; otherwise the path ends here, and its action
-   * is added.
+   * Follows a step. Returns true if the path of the step continues inside the value. Otherwise, the path ends here, and
+   * its action is added to {@code acts}.
    */
   private boolean advance(int number, BitSet inside, List<PathState.Act> acts) {
     Numbered numbered = ofStep.get(number);
@@ -139,7 +142,7 @@ final class PathStates {
     return false;
   }
 
-  /** Adds an action. If several actions of one effect drop a field, only one of them counts. */
+  /** Adds an action. If several actions of the same effect drop a field, only one of them is kept. */
   private void add(List<PathState.Act> acts, PathState.Act act) {
     int last = acts.size() - 1;
     if (last < 0 || !act.action.isDrop() || acts.get(last).effect != act.effect) {

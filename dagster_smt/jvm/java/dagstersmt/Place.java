@@ -1,8 +1,8 @@
 package dagstersmt;
 
 /**
- * A match of a path: a position in an object or array, and the place of that object or array, which is null for the
- * top.
+ * A match of a path. It consists of a position in an object or array, and of the match that contains this object or
+ * array. The latter is null for the top.
  */
 final class Place {
   final Members container;

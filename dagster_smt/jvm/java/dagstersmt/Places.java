@@ -6,7 +6,7 @@ import java.util.List;
 
 /** Finds all matches of several paths, in the order in which they can be changed or dropped. */
 final class Places {
-  /** A place, and the number of its path. */
+  /** A match, and the number of its path. */
   static final class Numbered {
     final int number;
     final Place place;
@@ -23,7 +23,7 @@ final class Places {
    * Returns the matches of the paths. Inner values come before outer values, and later elements of an array before
    * earlier ones.
    *
-   * @param once true if only the last path counts when several paths match one place
+   * @param once true if only the last path applies when several paths match the same position
    */
   static List<Numbered> of(List<Path> paths, Members top, boolean once) {
     List<Numbered> all = new ArrayList<>();

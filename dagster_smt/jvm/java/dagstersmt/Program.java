@@ -8,8 +8,8 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 
 /**
- * A chain that the lane runs. Python writes it as JSON ({@code dagster_smt.jvm.program}); it contains the configuration
- * of the chain, and nothing of a record.
+ * A chain that the lane runs. Python writes the program as JSON ({@code dagster_smt.jvm.program}). The program contains
+ * the configuration of the chain, and no part of a record.
  *
  * <p>Not safe for several threads: each thread has its own object.
  */
@@ -22,7 +22,10 @@ final class Program {
 
   private final Stage[] stages;
 
-  /** The groups of stages that one walk applies, by the number of their first stage; null for other stages. */
+  /**
+   * The groups of stages that one walk applies, by the number of their first stage. The items for all other stages are
+   * null.
+   */
   private final StageGroup[] groups;
 
   /** True if a stage reads or creates headers. */
@@ -31,7 +34,7 @@ final class Program {
   /** The format of keys that stages read: json or string; empty if no stage reads keys. */
   private final String keyFormat;
 
-  /** The topics to which records can be written; null if records go to no topics. */
+  /** The topics to which records can be written. Null if records are not written to topics. */
   private final TopicNames topicNames;
 
   private final Out out = new Out();
@@ -76,7 +79,7 @@ final class Program {
       }
       return runStages(keyBytes, valueBytes);
     } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
-      return LEFT; // whatever it is, the Python evaluator comes upon it again, and says what it is
+      return LEFT; // the Python evaluator meets the same problem again, and reports it
     }
   }
 

@@ -5,7 +5,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * The programs that a thread runs, by their texts. A text is a literal of a query, so it is nearly always the same
- * object as for the record before.
+ * object for consecutive records.
  *
  * @param <P> the type of the programs
  */
@@ -30,7 +30,7 @@ final class Programs<P> {
     }
     for (int at = 0; at < KEPT; at++) {
       if (literal.equals(literals[at])) {
-        literals[at] = literal; // each task has an object of its own, and comparing long texts takes time
+        literals[at] = literal; // each task has its own object for the literal, and comparing long texts takes time
         return program(at);
       }
     }
@@ -41,7 +41,7 @@ final class Programs<P> {
     return program;
   }
 
-  @SuppressWarnings("unchecked") // only programs are put there
+  @SuppressWarnings("unchecked") // the array contains only programs
   private P program(int at) {
     return (P) programs[at];
   }

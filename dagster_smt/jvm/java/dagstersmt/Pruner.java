@@ -20,8 +20,8 @@ final class Pruner {
   }
 
   /**
-   * Returns true if a field was dropped. Arrays keep their nulls, and also their objects and arrays, which may become
-   * empty.
+   * Returns true if a field was dropped. Arrays keep their nulls, and they keep their objects and arrays even if these
+   * become empty.
    */
   boolean prune(Members node) {
     boolean dropped = false;

@@ -5,7 +5,7 @@ import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Replaces a string with a keyed digest of a given alphabet and length, as
+ * Replaces a string with a keyed digest that has a given alphabet and length, as
  * {@code dagster_smt.values.privacy.pseudonyms} does.
  */
 final class Pseudonym extends TextRule {
@@ -17,12 +17,12 @@ final class Pseudonym extends TextRule {
   private final int length;
   private final byte[] prefix;
 
-  /** The number of bits of a character if the number of characters is a power of two; else 0. */
+  /** The number of bits per character if the size of the alphabet is a power of two; else 0. */
   private final int bits;
 
   /**
-   * The digest with the key; null until the first string, because a missing key must not prevent the reading of a
-   * program.
+   * The digest with the key. Null until the first string, because a program must be readable even if the key is
+   * missing.
    */
   private Hmac hmac;
 

@@ -11,10 +11,11 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The aggregate function {@code record_counts}: counts records by outcome, and the ledger entries that they touched.
+ * The aggregate function {@code record_counts}, which counts records by outcome, and by the ledger entries that they
+ * touched.
  *
- * <p>Arguments: the columns {@code __status}, {@code __stage} and {@code __touched} of an evaluated record. One
- * aggregate takes the place of one for each stage and entry, which would cost more per record than a stage does.
+ * <p>Arguments: the columns {@code __status}, {@code __stage} and {@code __touched} of an evaluated record. A single
+ * aggregate replaces an aggregate for each stage and entry, because these would cost more time per record than a stage.
  *
  * <p>The state consists of arrays, because Spark reads it with a class loader that does not know the classes of jars.
  */
@@ -29,7 +30,7 @@ public final class RecordCounts implements AggregateFunction<long[][], InternalR
 
   private static final byte FAILED_RECORD = 2;
 
-  /** The number of a list of counts in the state. A list ends with its last count above zero. */
+  /** The positions of the lists of counts in the state. A list ends with its last count above zero. */
   private static final int CONVERTERS = 0;
 
   private static final int DROPPED = 1;

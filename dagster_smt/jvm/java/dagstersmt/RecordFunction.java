@@ -10,11 +10,11 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A function through which a record goes, with the types of its arguments and result.
+ * A function that processes a record, with the types of its arguments and its result.
  *
  * <p>Arguments: key, value, topic, partition, offset, timestamp in microseconds, headers, the function's own arguments,
- * and the text of its program. A missing number is {@link Row#NONE}; numbers that are null in Spark arrive as 0.
- * Result: status, stage, the function's own fields, and the output record.
+ * and the text of its program. A missing number is {@link Row#NONE}, because numbers that are null in Spark would
+ * arrive as 0. Result: status, stage, the function's own fields, and the output record.
  */
 abstract class RecordFunction implements ScalarFunction<InternalRow> {
   private static final long serialVersionUID = 1L;

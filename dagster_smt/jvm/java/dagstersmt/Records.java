@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The function {@code records}, which runs a record of JSON without a schema through a chain. */
+/** The function {@code records}, which runs a record through a chain. The record is JSON without a schema. */
 public final class Records extends RecordFunction {
   private static final long serialVersionUID = 1L;
   private static final ThreadLocal<Programs<Program>> PROGRAMS =
@@ -45,7 +45,7 @@ public final class Records extends RecordFunction {
     return status == Program.LEFT ? left(key, value, topic, timestamp, headers) : row(status, program, topic);
   }
 
-  /** Returns the record as it was read, for Python. */
+  /** Returns the original record, for Python. */
   private static InternalRow left(byte[] key, byte[] value, UTF8String topic, long timestamp, ArrayData headers) {
     Long micros = timestamp == Row.NONE ? null : timestamp;
     return new GenericInternalRow(new Object[] {Program.LEFT, -1, 0L, null, key, value, topic, micros, headers});

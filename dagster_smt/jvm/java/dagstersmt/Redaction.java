@@ -24,7 +24,7 @@ final class Redaction extends TextRule {
     final String kind;
     final String replacement;
 
-    /** The smallest number of digits in a string with such a value. */
+    /** The smallest number of digits that a string with such a value can have. */
     final int digits;
 
     final List<Pattern> patterns = new ArrayList<>();

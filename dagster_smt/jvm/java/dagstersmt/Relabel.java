@@ -6,8 +6,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The function {@code relabel}, which gives the fields of a struct other names. Spark's own cast would take the struct
- * apart and build a new one.
+ * The function {@code relabel}, which gives different names to the fields of a struct. Spark's own cast would build a
+ * new struct from the fields.
  *
  * <p>Arguments: the struct, and a null of the type with the new names. The types of the fields must be the same.
  */

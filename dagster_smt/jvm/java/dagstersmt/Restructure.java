@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Drops fields, then drops all but the listed fields, and then renames fields. */
+/** Drops the given fields, then drops all fields except the listed ones, and finally renames fields. */
 final class Restructure implements PathEffect {
   private final boolean onKey;
   private final List<Drop> drops = new ArrayList<>();

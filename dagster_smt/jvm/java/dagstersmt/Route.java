@@ -4,13 +4,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Replaces the topic by a regular expression, as {@code org.apache.kafka.connect.transforms.RegexRouter} does. */
+/**
+ * Replaces the topic according to a regular expression, as {@code org.apache.kafka.connect.transforms.RegexRouter}
+ * does.
+ */
 final class Route implements Effect {
   private final Pattern pattern;
   private final String replacement;
   private final int entry;
 
-  /** The topic of the last record before and after the stage. */
+  /** The topic of the last record before the stage, and after the stage. */
   private String before;
   private String after;
   private boolean matches;
@@ -24,7 +27,7 @@ final class Route implements Effect {
   @Override
   public void apply(Row row) {
     if (!row.topic().equals(before)) {
-      before = null; // the replacement may name a group that is not there
+      before = null; // the replacement may name a group that the expression lacks
       Matcher matcher = pattern.matcher(new Bounded(row.topic()));
       matches = matcher.matches();
       after = matches ? matcher.replaceFirst(replacement) : row.topic();

@@ -61,7 +61,7 @@ final class RouteByText implements Effect {
     }
     for (byte c : bytes) {
       if (c < 0) {
-        throw Left.LEFT; // it may be no UTF-8
+        throw Left.LEFT; // the header may not be UTF-8
       }
     }
     return new String(bytes, StandardCharsets.US_ASCII);

@@ -4,14 +4,17 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Chooses the topic by a time: the record's timestamp, or a time in a string of the value. */
+/**
+ * Chooses the topic according to a time. This is the record's timestamp, or a time that the value contains as a string.
+ */
 final class RouteByTime implements Effect {
   private final String topic;
   private final Dates timestamp;
   private final int entry;
 
   /**
-   * The fields of the value that may contain the time. The first one that is not null is used. Empty for the timestamp.
+   * The fields of the value that may contain the time. The first one that is not null is used. Empty if the record's
+   * timestamp is used.
    */
   private final List<Name> fields = new ArrayList<>();
 

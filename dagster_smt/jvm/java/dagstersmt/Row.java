@@ -40,7 +40,8 @@ final class Row {
   }
 
   /**
-   * Returns the timestamp in whole milliseconds, as Connect has it, but counted in microseconds; null if there is none.
+   * Returns the timestamp in microseconds, rounded to whole milliseconds, because Connect has only milliseconds.
+   * Returns null if there is no timestamp.
    */
   Long wholeMilliseconds() {
     return timestamp == NONE ? null : Long.valueOf(Math.floorDiv(timestamp, 1000L) * 1000);

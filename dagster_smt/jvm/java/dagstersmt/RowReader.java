@@ -11,13 +11,13 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 
 /**
- * Reads JSON texts of one schema into rows: a column for each field, and behind them two for each call of a rule: its
- * result, and a null where Python would name an exception.
+ * Reads JSON texts of one schema into rows. A row has a column for each field, followed by two columns for each rule
+ * call. The first contains the result. The second is null, where Python would name an exception.
  *
  * <p>Not safe for several threads: each thread has its own object.
  */
 final class RowReader {
-  /** The number of rows in a different order of fields after which the fast reading is not tried again. */
+  /** The number of consecutive rows with a different field order after which the fast reader is no longer tried. */
   private static final int TRIES = 100;
 
   private static final class Call {
@@ -41,7 +41,7 @@ final class RowReader {
   /** Reads into Spark's own row format; null for schemas that this reader does not support. */
   private final UnsafeRowReader unsafe;
 
-  /** The number of consecutive rows whose fields were in a different order than in the schema. */
+  /** The number of consecutive rows whose fields had an order different from the schema's. */
   private int uneven;
 
   RowReader(String program) {
@@ -58,7 +58,7 @@ final class RowReader {
   }
 
   /**
-   * Reads a text into a row. A text of no bytes results in null, unless the texts are envelopes.
+   * Reads a text into a row. For an empty text, the result is null, unless the texts are envelopes.
    *
    * @throws Left the text is not plain, or does not fit the schema
    */
@@ -115,7 +115,10 @@ final class RowReader {
     return schema == null ? 1 : 2;
   }
 
-  /** Checks the end of a text. The text after an envelope's payload was already checked when the payload was found. */
+  /**
+   * Checks the end of a text. In an envelope, the text after the payload has already been checked when the payload was
+   * found.
+   */
   private void checkEnd(byte[] text, int end) {
     if (schema == null && Json.afterBlanks(text, end, text.length) != text.length) {
       throw Left.LEFT;

@@ -28,8 +28,8 @@ final class Rules {
   }
 
   /**
-   * Returns a rule that writes one value for all values of a kind. {@code values} contains its JSON text by kind, or
-   * null for a kind that is rejected.
+   * Returns a rule that replaces all values of a kind with the same constant. {@code values} maps each kind to the JSON
+   * text of the constant, or to null if values of the kind are rejected.
    */
   private static Rule constant(JsonNode values) {
     Map<Kind, Text> texts = new EnumMap<>(Kind.class);
@@ -160,7 +160,7 @@ final class Rules {
         case "int64":
           return ofInteger((long) value);
         default:
-          return ofInteger((int) value); // Java narrows a double to an int first
+          return ofInteger((int) value); // Java first narrows a double to an int
       }
     }
 
@@ -220,8 +220,8 @@ final class Rules {
     }
 
     /**
-     * Multiplies and divides as {@code java.util.concurrent.TimeUnit} does: rounded toward zero, and limited to the
-     * range of 64 bits.
+     * Multiplies and divides as {@code java.util.concurrent.TimeUnit} does. The result is rounded toward zero, and
+     * limited to the range of 64 bits.
      */
     private static long scaled(long value, long multiply, long divide) {
       if (multiply == 1) {

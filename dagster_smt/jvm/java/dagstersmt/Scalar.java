@@ -9,7 +9,7 @@ final class Scalar {
   /**
    * Returns the text of a value at a path; null for null.
    *
-   * @throws Left the value is an object or an array, or Connect knows more about it than its JSON text shows
+   * @throws Left the value is an object or an array, or it is boxed: see {@link Text}
    */
   static String text(Object content) {
     if (content == null) {

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class Scalars {
   private static final long DAY = 86_400_000;
 
-  /** The latest timestamp that Spark can hold, in milliseconds. With a minus it is the earliest. */
+  /** The latest timestamp that Spark can hold, in milliseconds. Its negative is the earliest timestamp. */
   private static final long MAX_MILLIS = Long.MAX_VALUE / 1000;
 
   private Scalars() {}
@@ -55,7 +55,7 @@ final class Scalars {
   /** Returns the bytes that a string contains in base64. */
   private static byte[] bytes(byte[] json, int start, int end) {
     if ((end - start - 2) % 4 != 0) {
-      throw Left.LEFT; // Java would do without the padding
+      throw Left.LEFT; // Java would accept base64 without padding
     }
     return Base64.getDecoder().decode(Numbers.ascii(json, start + 1, end - 1));
   }
@@ -65,7 +65,8 @@ final class Scalars {
     int readValue(byte[] text, int at, int end, int depth) {
       if (text[at] == '"') {
         int quote = Words.afterPlain(text, at + 1, end);
-        if (quote < end && text[quote] == '"') { // nearly every text: there is nothing to look for in it again
+        // this is true of nearly every text, which then need not be searched again
+        if (quote < end && text[quote] == '"') {
           value = UTF8String.fromBytes(text, at + 1, quote - at - 1);
           return quote + 1;
         }
@@ -187,7 +188,10 @@ final class Scalars {
     }
   }
 
-  /** Reads numbers, and base64 (Connect's default spelling of decimals), into decimals of 38 digits. */
+  /**
+   * Reads decimals of 38 digits. In JSON, they are numbers, or base64 strings, which are Connect's default form of
+   * decimals.
+   */
   private static final class DecimalReader extends ColumnReader {
     private static final int MOST_DIGITS = 38;
 
@@ -221,7 +225,7 @@ final class Scalars {
               : new BigDecimal(Numbers.ascii(text, at, after));
       boolean isExact = number.scale() >= 0 && number.scale() <= scale;
       if (!isExact || number.precision() - number.scale() > whole) {
-        throw Left.LEFT; // it is rounded, or does not fit
+        throw Left.LEFT; // the number would have to be rounded, or does not fit
       }
       value = decimal(number);
       return after;

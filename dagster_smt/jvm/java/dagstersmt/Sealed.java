@@ -116,7 +116,7 @@ final class Sealed {
         .toString();
   }
 
-  /** AES-GCM, with nonces that are drawn in large numbers at once. */
+  /** The cipher AES-GCM. Nonces are drawn in advance, many at a time. */
   private static final class Gcm {
     private final SecretKeySpec key;
     private final Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");

@@ -5,11 +5,12 @@ final class Search {
   private Search() {}
 
   /**
-   * Returns true if an object in a text may have a member with a name. Other spellings of the name contain a backslash.
+   * Returns true if an object in a text may have a member with a name. If a name is spelled differently, the spelling
+   * contains a backslash.
    */
   static boolean mayHave(Name name, byte[] text, int start, int end) {
     byte[] label = name.label;
-    int length = label.length - 1; // without the colon: there may be blanks before it
+    int length = label.length - 1; // without the colon, because there may be whitespace before it
     byte first = label.length > 3 ? label[1] : label[0];
     int shift = label.length > 3 ? 1 : 0;
     for (int at = start; at < end; at++) {

@@ -2,7 +2,7 @@ package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Sets the record's timestamp to a whole number of the value, in milliseconds or seconds. */
+/** Sets the record's timestamp to a whole number in the value. The number is in milliseconds or seconds. */
 final class SetTimestamp implements Effect {
   /** The last microsecond of the year 9999. */
   private static final long LAST = 253_402_300_799_999_999L;

@@ -19,7 +19,7 @@ final class Side {
 
   private boolean changed;
 
-  /** Reads a JSON text. Null and a text of no bytes are null. */
+  /** Reads a JSON text. The content becomes null for null and for an empty text. */
   void read(byte[] text) {
     changed = false;
     typed = false;
@@ -43,7 +43,7 @@ final class Side {
     }
   }
 
-  /** Notes a key or value to which no effect applies. If {@code text} is given, it must be UTF-8. */
+  /** Stores a key or value to which no effect applies. If {@code text} is given, it must be UTF-8. */
   void readTyped(byte[] text) {
     changed = false;
     content = null;
@@ -66,7 +66,10 @@ final class Side {
     changed = true;
   }
 
-  /** Returns the content as an object. Throws {@code Left} for anything else, because Connect rejects it. */
+  /**
+   * Returns the content as an object. Throws {@code Left} if the content is not an object, because Connect rejects such
+   * a record.
+   */
   Members object() {
     if (!(content instanceof Members) || !((Members) content).isObject()) {
       throw Left.LEFT;
@@ -74,7 +77,7 @@ final class Side {
     return (Members) content;
   }
 
-  /** Returns the content if it has no schema. */
+  /** Returns the content. Throws {@code Left} if the content has a schema. */
   Object content() {
     if (typed) {
       throw Left.LEFT;

@@ -6,7 +6,7 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
-/** AES-SIV (RFC 5297) with one associated text. The JDK has only the parts of this cipher. */
+/** The cipher AES-SIV (RFC 5297) with one associated text. The JDK contains only the building blocks of this cipher. */
 final class Siv {
   private static final int BLOCK = 16;
   private static final byte[] ZERO = new byte[BLOCK];

@@ -3,12 +3,12 @@ package dagstersmt;
 import java.util.Arrays;
 
 /**
- * Changes the values under a name, or under names that match a pattern, at every level of a text that has not been
- * parsed.
+ * Changes, at every level of a text, the values with a certain name, or with names that match a pattern. The text is
+ * not parsed first.
  *
- * <p>Only these values are written again; everything else is copied unchanged, including blanks. The Python evaluator
- * does the same where possible. Where it decodes the text instead, the text must stay the same if it is decoded and
- * written, or the record is left to Python.
+ * <p>Only these values are written again. Everything else is copied unchanged, including whitespace. The Python
+ * evaluator does the same where possible. In all other cases, it decodes the text and writes it again. If that would
+ * change the text, the record is left to Python.
  */
 final class Splice {
   private final Step wanted;
@@ -36,7 +36,7 @@ final class Splice {
     out.clear();
     copied = start;
     changed = false;
-    // Python looks for other spellings of the name in what it has decoded
+    // Python decodes the text to find names that are spelled with escapes
     decodes = wanted.name != null && Search.mayBeEscaped(wanted.name, text, start, end);
     walk(start, container.depth() + 1);
     if (decodes && !Canonical.is(text, start, end)) {
@@ -49,7 +49,7 @@ final class Splice {
     return changed;
   }
 
-  /** Changes the wanted values inside a value, and returns the position after the value. */
+  /** Changes the values with the wanted names inside a value, and returns the position after that value. */
   private int walk(int at, int depth) {
     byte first = text[at];
     if (first != '{' && first != '[') {
@@ -80,8 +80,8 @@ final class Splice {
   }
 
   /**
-   * Changes the wanted values inside a value that is dropped, because the rule may reject one of them. Nothing of the
-   * value is written.
+   * Applies the rule inside a value that is dropped, because the rule may reject a value there. No part of the value is
+   * written.
    */
   private int walkInside(int value, int depth) {
     decodes = true;
@@ -109,7 +109,7 @@ final class Splice {
     if (after == null) {
       return to;
     }
-    // Python decodes the whole text then, and remembers what it is
+    // Python then decodes the whole text, and keeps the type of the new value
     if (after.boxed) {
       throw Left.LEFT;
     }

@@ -13,7 +13,10 @@ final class Stage {
   /** True if the stage changes one side (key or value) of a record. */
   private final boolean isSided;
 
-  /** True if the stage reads a side; then also which side, and the treatment of records in which that side is null. */
+  /**
+   * True if the stage reads the key or the value. The next fields state which of the two, and how records are treated
+   * in which it is null.
+   */
   private final boolean looks;
 
   private final boolean onKey;
@@ -119,7 +122,8 @@ final class Stage {
   }
 
   /**
-   * Returns the effects of a stage that acts on all records, and only on the matches of paths; null for other stages.
+   * Returns the effects of the stage if it acts on all records, and only on the matches of paths. Returns null for all
+   * other stages.
    */
   List<PathEffect> pathEffects() {
     if (test != null || rejects != null || !looks || !isSided) {

@@ -3,16 +3,19 @@ package dagstersmt;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Consecutive stages that act on the matches of paths, which one walk through a record's text applies together. */
+/**
+ * Consecutive stages that act only on the matches of paths. One walk through a record's text applies all of these
+ * stages.
+ */
 final class StageGroup {
-  /** The smallest number of paths to any level for which a group is faster than separate stages. */
+  /** The smallest number of paths with any number of levels for which a group is faster than separate stages. */
   private static final int FEWEST = 2;
 
   private final boolean onKey;
   private final int next;
   private final PathStates states;
 
-  /** The names of the top level that become null if they are missing. */
+  /** The names of fields at the top level that become null if they are missing. */
   private final List<Name> fills;
 
   private final Touched touched = new Touched();
@@ -44,7 +47,7 @@ final class StageGroup {
     return groups;
   }
 
-  /** Adds the effects of stages that belong together. Returns the number of the stage after them. */
+  /** Adds the effects of stages that belong together to {@code effects}. Returns the number of the stage after them. */
   private static int collect(List<Stage> stages, int first, List<PathEffect> effects) {
     int next = first;
     while (next < stages.size() && stages.get(next).isOnKey() == stages.get(first).isOnKey()) {
@@ -54,7 +57,7 @@ final class StageGroup {
       }
       effects.addAll(more);
       next++;
-      // a later effect could drop what this one fills
+      // a later effect could drop a field that this effect fills
       if (more.stream().anyMatch(effect -> !effect.fills().isEmpty())) {
         return next;
       }
@@ -66,7 +69,7 @@ final class StageGroup {
     return effect.actions().stream().allMatch(PathAction::isByNames);
   }
 
-  /** Returns the number of paths to any level. */
+  /** Returns the number of paths with any number of levels. */
   private static long searches(List<PathEffect> effects) {
     long count = 0;
     for (PathEffect effect : effects) {

@@ -12,7 +12,7 @@ abstract class Step {
   /** The name, if the step is a name. */
   final Name name;
 
-  /** True if the step means any number of levels, including none. */
+  /** True if the step stands for any number of levels, including none. */
   final boolean deep;
 
   private Step(Name name, boolean deep) {
@@ -77,7 +77,7 @@ abstract class Step {
     }
   }
 
-  /** Matches one element, counted from 0, or from the end if negative. */
+  /** Matches one element of an array. The index starts at 0; a negative index counts from the end. */
   private static final class Index extends Step {
     private final int number;
 
@@ -123,7 +123,7 @@ abstract class Step {
     }
   }
 
-  /** Means any number of levels; {@link Path} implements this step. */
+  /** Stands for any number of levels. {@link Path} implements this step. */
   private static final class Deep extends Step {
     Deep() {
       super(null, true);
@@ -163,7 +163,7 @@ abstract class Step {
     }
   }
 
-  /** Matches every member or element of some kinds. */
+  /** Matches every member or element whose value has one of the given kinds. */
   private static final class OfKind extends Step {
     private final Set<Kind> kinds = EnumSet.noneOf(Kind.class);
 

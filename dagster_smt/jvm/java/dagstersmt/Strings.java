@@ -7,8 +7,8 @@ final class Strings {
   private Strings() {}
 
   /**
-   * Returns the content of a string. {@code start} is the position of its opening quote, {@code end} the one after its
-   * closing quote.
+   * Returns the content of a string. {@code start} is the position of its opening quote, and {@code end} is the
+   * position after its closing quote.
    */
   static String decoded(byte[] text, int start, int end) {
     StringBuilder decoded = new StringBuilder(end - start);

@@ -4,17 +4,17 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 
-/** Reads objects into rows: declared fields by name; all other fields are checked and skipped. */
+/** Reads objects into rows. Declared fields are found by name. All other fields are checked and skipped. */
 final class StructReader extends ColumnReader {
-  /** The value in an unfinished row of a field that is missing so far, or null. */
+  /** The value in an unfinished row for a field that is null or has not been read yet. */
   private static final Object ABSENT = null;
 
   private final Name[] names;
   private final ColumnReader[] fields;
 
   /**
-   * The field whose name {@link #readName} has read, and the position of its value. -1 for a field that is not
-   * declared.
+   * The number of the field whose name {@link #readName} has read; -1 for a field that is not declared. The position of
+   * its value is in the next variable.
    */
   int field;
 
@@ -82,8 +82,8 @@ final class StructReader extends ColumnReader {
       if (field < 0) {
         at = Json.afterValue(text, valueStart, end, depth);
       } else {
-        int position = field; // a struct inside may be read by the same object
-        // of two fields with one name the last one counts, as in Jackson's objects
+        int position = field; // copied, because the same object may read a struct inside the field
+        // if two fields have the same name, the last one applies, as in Jackson's objects
         at = fields[position].read(text, valueStart, end, depth);
         row[position] = fields[position].value;
         expected = position + 1;
@@ -119,8 +119,8 @@ final class StructReader extends ColumnReader {
   }
 
   /**
-   * Returns the field with a name. Records of one producer have their fields in one order, so the expected field is
-   * compared first.
+   * Returns the number of the field with a name. The records of a producer have their fields in the same order, so the
+   * expected field is compared first.
    */
   private int field(byte[] text, int from, int to, int expected) {
     if (expected < names.length && isNamed(expected, text, from, to)) {

@@ -5,7 +5,7 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Predicates of Connect, which decide whether a stage acts on a record. */
+/** Connect's predicates, which determine whether a stage acts on a record. */
 final class Test {
   private Test() {}
 

@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets;
 /**
  * A JSON text that a chain has produced.
  *
- * <p>{@code boxed} is true if Connect knows more about the value than its text shows, for example that it is an int8,
- * or not a number.
+ * <p>{@code boxed} is true if the value has a property in Connect that its JSON text does not show, for example if it
+ * is an int8, or if it is not a number (NaN).
  */
 final class Text {
   static final Text NULL = of("null");

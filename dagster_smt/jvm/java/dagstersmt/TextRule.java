@@ -42,8 +42,8 @@ abstract class TextRule {
   }
 
   /**
-   * Returns the rule for values without a schema. With {@code numbers}, the rule also accepts whole numbers, as their
-   * texts.
+   * Returns the rule for values without a schema. With {@code numbers}, the rule also accepts whole numbers, and
+   * converts them to strings.
    */
   final Rule forJson(boolean numbers) {
     return (kind, text, start, end) -> {

@@ -5,14 +5,14 @@ import java.util.Arrays;
 /**
  * Walks once through a text that has been checked, and applies the actions of several effects.
  *
- * <p>Text that no effect changes is copied in pieces. In a text without blanks whose objects have each name once, an
- * effect that reads an object and writes it again has the same result as copying. All other texts are {@link Uneven}.
+ * <p>Text that no effect changes is copied in pieces. Copying has the same result as reading an object and writing it
+ * again, if the text has no whitespace and no object has a name twice. All other texts are {@link Uneven}.
  *
- * <p>Effects act in their order. In a field that an effect drops, this effect and all effects before it also act,
+ * <p>Effects act in their order. If an effect drops a field, the effects up to this one still act inside the field,
  * because the ledger counts them. Their results are dropped with the field.
  */
 final class TextWalk {
-  /** Stands for the value of a field that an effect drops. */
+  /** A placeholder for the value of a field that an effect drops. */
   static final Object GONE = new Object();
 
   /** The number of the last effect, if all effects act. */
@@ -22,7 +22,7 @@ final class TextWalk {
   private final Touched touched;
   private byte[] text;
 
-  /** The end of the text that was copied or dropped. */
+  /** The end of the part of the text that has been copied or dropped so far. */
   private int copied;
 
   /** The number of the object that is being read. Objects of all records have different numbers. */
@@ -31,7 +31,10 @@ final class TextWalk {
   /** The number of the first object in the record. */
   private long firstOfRecord;
 
-  /** Members whose name an unfinished outer object may also have. They are restored at the end of the inner object. */
+  /**
+   * The members of an inner object whose names may also occur in an unfinished outer object. Their notes are restored
+   * at the end of the inner object.
+   */
   private PathState.Member[] outer = new PathState.Member[64];
 
   private long[] outerSeenIn = new long[64];
@@ -142,7 +145,7 @@ final class TextWalk {
     return state.member(text, at + 1, end, Words.hash(text, at + 1, end));
   }
 
-  /** Notes that an object has a name, which it must not have had before. */
+  /** Notes that an object has a name. The object must not have had the name before. */
   private void note(PathState.Member member, long object) {
     long before = member.seenIn;
     if (before == object) {
@@ -216,14 +219,14 @@ final class TextWalk {
       if (act.action.isDrop()) {
         return act;
       }
-      throw Uneven.UNEVEN; // a rule looks at the whole value, or refuses it
+      throw Uneven.UNEVEN; // a rule reads the whole value, or rejects it
     }
     return null;
   }
 
   private int scalar(PathState.Member member, int at, int end, int lastEffect) {
     if (member.leadsOn) {
-      Kind.of(text, at, end); // a path that comes to a number that nobody can hold leaves the record
+      Kind.of(text, at, end); // if a path leads to a number that no type can hold, the record is left to Python
     }
     return member.acts.length == 0 ? end : act(member, at, end, lastEffect);
   }
@@ -265,13 +268,15 @@ final class TextWalk {
       return null;
     }
     if (after.boxed || after.bytes[0] == '{' || after.bytes[0] == '[') {
-      throw Uneven.UNEVEN; // later effects would look at its type, or into it
+      throw Uneven.UNEVEN; // later effects may depend on the type of the value, or on values inside it
     }
     touched.add(action.entry);
     return after.bytes;
   }
 
-  /** Removes a member with the comma before it, or if there is none, with the comma after it. */
+  /**
+   * Removes a member together with the comma before it. If there is no comma before it, the comma after it is removed.
+   */
   private void remove(int start, int end, boolean hasMembers) {
     int from = hasMembers ? start - 1 : start;
     int to = !hasMembers && text[end] == ',' ? end + 1 : end;

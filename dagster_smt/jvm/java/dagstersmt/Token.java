@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** Encrypts strings with FF1 to strings of the same form, as {@code dagster_smt.values.privacy.tokens} does. */
+/** Encrypts strings with FF1 into strings of the same form, as {@code dagster_smt.values.privacy.tokens} does. */
 final class Token extends TextRule {
   private static final int COUNTRY = 4;
 
@@ -61,7 +61,7 @@ final class Token extends TextRule {
     return mask.of(text);
   }
 
-  /** Changes a string in place. Returns false if the string has no token. */
+  /** Replaces a string with its token, in place. Returns false if the string cannot have a token. */
   private boolean changes(char[] text) throws GeneralSecurityException {
     if ("iban".equals(checksum)) {
       return changesAccount(text);
@@ -120,7 +120,10 @@ final class Token extends TextRule {
     return true;
   }
 
-  /** Returns the positions of the characters that may change; null if another character must not stay. */
+  /**
+   * Returns the positions of the characters that are encrypted. Returns null if one of the other characters must not
+   * stay visible.
+   */
   private int[] places(char[] text, boolean ofAccount) {
     int[] places = new int[text.length];
     int count = 0;

@@ -1,8 +1,8 @@
 package dagstersmt;
 
 /**
- * Thrown for a text that one walk for several effects cannot process exactly, such as a text with blanks or with a name
- * twice. The effects then run one after the other.
+ * Thrown for a text that a single walk for several effects cannot process exactly, such as a text with whitespace or
+ * with a repeated name. The effects then run one after the other.
  */
 final class Uneven extends RuntimeException {
   static final Uneven UNEVEN = new Uneven();

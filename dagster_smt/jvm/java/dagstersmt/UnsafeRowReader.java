@@ -6,13 +6,13 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Reads objects whose fields are numbers, strings, bytes and timestamps into Spark's own row format. Spark copies such
- * a row at once. From any other row it takes each value separately, after an object was created for it.
+ * a row in one step. From a row in any other format, Spark takes each value separately, as an object.
  *
  * <p>Equal rows must have equal bytes, because Spark groups and joins rows by their bytes. Strings are written one
- * after the other, so an object whose fields are in a different order, or occur twice, is {@link Uneven}.
+ * after the other. So an object is {@link Uneven} if its fields are in a different order, or if a field occurs twice.
  */
 final class UnsafeRowReader {
-  /** The initial room for strings. It grows with the records. */
+  /** The initial number of bytes for strings. The buffer grows if records need more. */
   private static final int ROOM = 1024;
 
   private final StructReader struct;
@@ -94,7 +94,7 @@ final class UnsafeRowReader {
     return after;
   }
 
-  /** Writes null for fields that are missing. */
+  /** Writes null for missing fields. */
   private void writeNulls(int from, int to, Object[] arguments) {
     for (int field = from; field < to; field++) {
       Object value = fields[field].ofNull();

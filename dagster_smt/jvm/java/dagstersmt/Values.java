@@ -4,7 +4,10 @@ package dagstersmt;
 final class Values {
   private Values() {}
 
-  /** Returns the value at a position, spelled as after decoding: a {@link Text}, or {@code Members}; null for null. */
+  /**
+   * Returns the value at a position as a {@link Text} or {@code Members}, with the spelling that it would have after
+   * decoding and writing. Returns null for null.
+   */
   static Object taken(Members container, int at) {
     Members child = container.child(at);
     if (child != null) {

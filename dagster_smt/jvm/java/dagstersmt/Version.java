@@ -9,8 +9,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The function {@code version}, which returns the version of the sources of the jar. A run uses it to check that the
- * jar is its own.
+ * The function {@code version}, which returns the version of the sources from which the jar was built. With this
+ * function, a run checks that the jar matches its code.
  */
 public final class Version implements ScalarFunction<UTF8String> {
   private static final long serialVersionUID = 1L;

@@ -5,14 +5,14 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Examines eight bytes of a text at once. The first byte is the lowest in a word. */
+/** Examines eight bytes of a text at a time, as a word. The first byte is the lowest byte of the word. */
 public final class Words {
   private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final long ONES = 0x0101010101010101L;
   private static final long HIGH = 0x80 * ONES;
   private static final long FACTOR = 0x9E3779B97F4A7C15L;
 
-  /** A random seed, so that nobody can choose names that all have one hash. */
+  /** A random seed, so that nobody can choose names that all have the same hash. */
   private static final long SEED = ThreadLocalRandom.current().nextLong();
 
   private Words() {}
@@ -52,7 +52,7 @@ public final class Words {
     return at;
   }
 
-  /** Returns the position of the next quote or backslash, of which there must be one. */
+  /** Returns the position of the next quote or backslash. There must be one. */
   static int quoteOrBackslash(byte[] text, int at) {
     while (at + 8 <= text.length) {
       long word = (long) WORD.get(text, at);
@@ -71,8 +71,8 @@ public final class Words {
   }
 
   /**
-   * Returns the high bits of bytes that are not plain. Only the lowest set bit is certain, because subtracting the
-   * lowest plain value from a smaller byte borrows from the next byte.
+   * Returns a word in which the high bits of those bytes are set that are not plain. Only the lowest set bit is
+   * certain, because the subtraction from a smaller byte borrows from the next byte.
    */
   private static long odd(long word) {
     long control = word - 0x20 * ONES;
@@ -85,7 +85,7 @@ public final class Words {
     return c >= 0x20 && c != '"' && c != '\\';
   }
 
-  /** Returns a hash of bytes. Equal hashes do not mean equal names: the bytes are compared afterwards. */
+  /** Returns a hash of some bytes. Different names may have the same hash, so callers also compare the bytes. */
   public static int hash(byte[] text, int start, int end) {
     long hash = SEED + end - start;
     int at = start;
@@ -97,7 +97,7 @@ public final class Words {
     return (int) (hash * FACTOR >>> 32);
   }
 
-  /** Returns fewer than eight bytes as a word. */
+  /** Returns the last bytes of a text, fewer than eight, as a word. */
   private static long rest(byte[] text, int at, int end) {
     int bits = 8 * (end - at);
     if (bits > 0 && at + 8 <= text.length) {

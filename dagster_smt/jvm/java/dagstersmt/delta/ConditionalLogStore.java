@@ -14,15 +14,15 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * A store for Delta's log in S3 that several drivers can use at once. A commit is a conditional write
+ * A store for Delta's log in S3 that several drivers can use at the same time. A commit is a conditional write
  * ({@code If-None-Match: *}).
  *
  * <p>Delta's own store checks whether the file of a commit exists, and then writes it. Its lock protects only one JVM,
- * so of two drivers the later one overwrites the commit of the other. Here S3 itself rejects the later commit, and
- * Delta checks for conflicts and tries the next version.
+ * so if two drivers commit at the same time, the later one overwrites the commit of the other. With this store, S3
+ * itself rejects the later commit. Delta then checks for conflicts, and tries the next version.
  *
- * <p>The classes of Hadoop's {@code s3a} and of the AWS SDK are called by name, because the compiler does not have
- * them. They are those of Hadoop 3.4.
+ * <p>The classes of Hadoop's {@code s3a} and of the AWS SDK are called by reflection, because the compiler does not
+ * have them. The names are those of Hadoop 3.4.
  */
 public final class ConditionalLogStore extends S3SingleDriverLogStore {
   private static final String INTERNALS = "org.apache.hadoop.fs.s3a.S3AInternals";
@@ -54,7 +54,8 @@ public final class ConditionalLogStore extends S3SingleDriverLogStore {
       if (status == 0) {
         return;
       }
-      // The SDK sends a request again whose answer is lost: then the object that is there may be this one.
+      // If the answer to a request is lost, the SDK sends the request again. The existing object may then be the one
+      // that this request has written.
       if (status == REFUSED && isThere(files, path, content)) {
         return;
       }
@@ -65,7 +66,8 @@ public final class ConditionalLogStore extends S3SingleDriverLogStore {
   }
 
   /**
-   * Writes an object that must not exist yet. Returns 0, or S3's status if S3 rejects the write because of another one.
+   * Writes an object that must not exist yet. Returns 0 for success, or S3's status if S3 rejects the write because of
+   * another write.
    */
   private static int put(FileSystem files, Path path, byte[] content) throws IOException {
     try {

@@ -71,7 +71,7 @@ final class Check {
     }
 
     private static String cannot(Throwable error) {
-        // the message of a linkage error names a class, and never a value
+        // the message of a linkage error contains the name of a class, and never a value
         return "cannot be created: " + error.getClass().getName()
                 + (error instanceof LinkageError ? " " + error.getMessage() : "");
     }

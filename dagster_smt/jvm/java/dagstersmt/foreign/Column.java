@@ -3,7 +3,9 @@ package dagstersmt.foreign;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** The bytes of many records, as in Arrow: the lengths (-1 for null), and the bytes one after the other. */
+/**
+ * The bytes of many records, stored as in Arrow: first all lengths (-1 for null), and then the bytes of all records.
+ */
 final class Column {
     private final ByteBuffer lengths;
     private final byte[] data;

@@ -5,7 +5,10 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.util.Set;
 
-/** Finds calls that end the JVM in the constants of a class file. It does not find calls by reflection. */
+/**
+ * Finds calls that end the JVM. The search reads the constants of a class file, so it does not find calls by
+ * reflection.
+ */
 final class EndsJvm {
     private static final Set<String> METHODS = Set.of("java/lang/System.exit", "java/lang/Runtime.exit",
             "java/lang/Runtime.halt", "org/apache/kafka/common/utils/Exit.exit",
@@ -18,7 +21,10 @@ final class EndsJvm {
     private static final int NAME_AND_TYPE = 12;
     private static final int METHOD_HANDLE = 15;
     private final String[] texts;
-    /** For each constant, the number of a class's name or of a method's name; for a method, both numbers in one. */
+    /**
+     * For each constant, the numbers of the constants to which it refers. A class refers to its name, and a method
+     * refers to its class and to its name.
+     */
     private final int[] firsts;
     private final int[] seconds;
     private final int[] kinds;
@@ -34,7 +40,7 @@ final class EndsJvm {
             kinds[n] = in.readUnsignedByte();
             read(in, n);
             if (kinds[n] == LONG || kinds[n] == DOUBLE) {
-                n++; // these take two places
+                n++; // these constants take two numbers
             }
         }
     }
@@ -59,7 +65,7 @@ final class EndsJvm {
             case DOUBLE:
                 in.readLong();
                 break;
-            default: // all others take four bytes
+            default: // all other constants take four bytes
                 firsts[n] = in.readUnsignedShort();
                 seconds[n] = in.readUnsignedShort();
         }
@@ -80,7 +86,7 @@ final class EndsJvm {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(file))) {
             return new EndsJvm(in).isMethod();
         } catch (IOException | ArrayIndexOutOfBoundsException e) {
-            return true; // no class file, so Java does not load it either
+            return true; // the file is not a class file, so Java does not load it either
         }
     }
 }

@@ -3,8 +3,8 @@ package dagstersmt.foreign;
 import java.util.regex.Pattern;
 
 /**
- * Decides how reports show the name of a field. In JSON without a schema, names can be data: an object may have an
- * entry for each person. A name that could be an address, a number or an account is therefore shown as {@code [*]}.
+ * Determines how reports show the name of a field. In JSON without a schema, names can be data: an object may have an
+ * entry for each person. So a name that could be an address, a number or an account is shown as {@code [*]}.
  *
  * <p>These tests hide more names than {@code dagster_smt.privacy.patterns.is_personal}, which also examines checksums.
  */
@@ -36,7 +36,7 @@ final class FieldName {
                 onlyNumbers = false;
             }
         }
-        // a phone number, a card, a national id; an address of IPv6; an address of IPv4
+        // a phone number, a card number or a national id; an IPv6 address; an IPv4 address
         boolean isNumber = digits > MOST_DIGITS || colons > 1 || digits > 3 && onlyNumbers;
         return isNumber || name.length() >= 15 && ACCOUNT.matcher(name).find();
     }

@@ -14,8 +14,8 @@ import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.storage.Converter;
 
 /**
- * Values without a schema. JSON is sent as text, which Connect's own converter reads and writes. Types that JSON lacks
- * are extensions of MessagePack.
+ * Values without a schema. They are sent as JSON text, which Connect's own converter reads and writes. Values of types
+ * that JSON lacks are sent as MessagePack extensions.
  */
 final class Free {
     static final int JSON = 1;
@@ -119,7 +119,7 @@ final class Free {
         return map;
     }
 
-    /** Writes a value: as JSON if JSON has all its types, otherwise with extensions. */
+    /** Writes a value. The value is written as JSON if JSON has all of its types, otherwise with extensions. */
     static void write(Pack out, Object value) {
         if (isJson(value)) {
             out.extension(JSON, json.fromConnectData("", null, value));
@@ -212,7 +212,8 @@ final class Free {
         } else if (value instanceof Float) {
             number(out, FLOAT32, Double.doubleToRawLongBits((Float) value), 8);
         } else if (value instanceof Double) {
-            number(out, NOT_FINITE, Double.doubleToRawLongBits((Double) value), 8); // JSON writes it as a text
+            // JSON would represent the value as a string
+            number(out, NOT_FINITE, Double.doubleToRawLongBits((Double) value), 8);
         } else if (value instanceof BigDecimal) {
             out.extension(DECIMAL, value.toString().getBytes(StandardCharsets.US_ASCII));
         } else if (value instanceof Date) {

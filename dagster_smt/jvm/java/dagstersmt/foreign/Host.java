@@ -15,15 +15,16 @@ import java.util.Map;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
- * A process that runs foreign stages for one Python process. Requests come through standard input, and answers go to
- * the file of the first argument. The output of stages goes to standard error, and their standard input is empty.
+ * A process that runs foreign stages for one Python process. It reads requests from standard input, and writes answers
+ * to the file that the first argument names. The output of stages is written to standard error, and their standard
+ * input is empty.
  *
  * <p>Requests: {@code ["open", segment, setup]}, {@code ["run", segment, schemas, records]},
  * {@code ["plain", segment, columns]}, {@code ["close", segment]}. The process ends at the end of its input, and when
  * the Python process ends.
  */
 public final class Host {
-    /** How long stages may take to load their classes and to read their options, in milliseconds. */
+    /** The time that stages may take to load their classes and to read their options, in milliseconds. */
     private static final long OPENING = 60_000;
     private final DataInputStream in;
     private final OutputStream out;

@@ -28,7 +28,7 @@ final class Json {
     /** Returns the value in a JSON text. */
     Object read(byte[] data, int start, int length) {
         if (length == 0) {
-            return null; // as Kafka's JsonDeserializer
+            return null; // as in Kafka's JsonDeserializer
         }
         try {
             return reader.read(data, start, length);
@@ -71,11 +71,11 @@ final class Json {
             case VALUE_STRING:
                 return parser.getText();
             case VALUE_NUMBER_INT:
-                // JsonConverter cuts integers of more than 64 bits
+                // JsonConverter truncates integers of more than 64 bits
                 return parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER
                         ? parser.getBigIntegerValue().longValue() : parser.getLongValue();
             case VALUE_NUMBER_FLOAT:
-                // as JsonConverter: a BigDecimal has no negative zero, and exponents of ten digits at most
+                // as in JsonConverter, because a BigDecimal has no negative zero and at most ten digits in its exponent
                 return parser.getDecimalValue().doubleValue();
             case VALUE_TRUE:
                 return Boolean.TRUE;

@@ -18,8 +18,9 @@ import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.header.Headers;
 
 /**
- * Finds what a stage changed in a record: fields that are new, dropped, of another type, or of another value, at any
- * depth. Each change and each set of changes gets a number, because most records of a topic have the same changes.
+ * Finds the changes that a stage made to a record: fields that are new, have been dropped, or have a different type or
+ * value, at any depth. Each change and each set of changes gets a number, because most records of a topic have the same
+ * changes.
  */
 final class Ledger {
     private static final int MOST = 5000;
@@ -32,7 +33,10 @@ final class Ledger {
     private final List<List<Integer>> numberedSets = new ArrayList<>();
     private int[] current = new int[16];
     private int count;
-    /** The changes of the record before and their number. Most records repeat them. */
+    /**
+     * The changes of the previous record, and the number of this set of changes. Most records have the same changes as
+     * the previous record.
+     */
     private int[] last = {};
     private int lastNumber;
     private boolean repeats;
@@ -130,7 +134,10 @@ final class Ledger {
         });
     }
 
-    /** Writes the changes and sets that got a number after the last answer, in the order of their numbers. */
+    /**
+     * Writes the changes and the sets of changes that got a number after the last answer, in the order of their
+     * numbers.
+     */
     void writeFresh(Pack out) {
         out.array(fresh.size());
         for (Object one : fresh) {
@@ -153,8 +160,8 @@ final class Ledger {
     }
 
     /**
-     * Returns the changes of a set to which {@code end} has given a number. Each change consists of stage, action, side
-     * and path.
+     * Returns the changes of the set with a number that {@code end} has returned. Each change consists of a stage, an
+     * action, a side (key or value) and a path.
      */
     List<Object[]> changesOf(int set) {
         List<Object[]> parts = new ArrayList<>();
@@ -212,9 +219,9 @@ final class Ledger {
     }
 
     /**
-     * Adds what a stage changed.
+     * Adds the changes that a stage made.
      *
-     * @param fields what the stage can touch at the top of a value; null for any field
+     * @param fields the fields at the top of a value that the stage can touch; null if it can touch any field
      */
     void compare(int of, TouchedFields fields, Before before, ConnectRecord<?> after) {
         stage = of;
@@ -287,7 +294,10 @@ final class Ledger {
         }
     }
 
-    /** Compares the fields that the stage can touch. Returns false if the numbers of fields tell of other changes. */
+    /**
+     * Compares the fields that the stage can touch. Returns false if the number of fields shows that there are further
+     * changes.
+     */
     private boolean touches(Map<?, ?> old, Map<?, ?> now) {
         int more = 0;
         for (int n = 0; n < touched.names.length; n++) {
@@ -330,7 +340,7 @@ final class Ledger {
     }
 
     /**
-     * Returns true if the type of a field changed. Differences in optional, defaults and documentation do not count.
+     * Returns true if the type of a field changed. Differences in optionality, defaults and documentation are ignored.
      */
     private static boolean types(String path, Schema old, Schema now) {
         if (old == now || old == null || now == null) {
@@ -376,7 +386,8 @@ final class Ledger {
     private void maps(String path, Map<?, ?> old, Map<?, ?> now, Schema oldSchema, Schema newSchema) {
         Schema before = oldSchema == null ? null : oldSchema.valueSchema();
         Schema after = newSchema == null ? null : newSchema.valueSchema();
-        // most stages copy a map, and a copy has its entries in nearly the same order: so little is looked up
+        // most stages copy a map, and the entries of a copy are in nearly the same order, so few entries have to be
+        // looked up
         Iterator<? extends Map.Entry<?, ?>> others = old.entrySet().iterator();
         Map.Entry<?, ?> other = next(others);
         int same = 0;

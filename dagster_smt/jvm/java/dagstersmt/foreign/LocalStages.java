@@ -16,8 +16,8 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
- * Stages in the JVM of the caller, one record at a time. Use it only for classes that are known to return, because
- * nothing can stop a stage here. Classes of jars that may end the JVM are not loaded.
+ * Runs stages in the JVM of the caller, one record at a time. Use this class only for classes that are known to return,
+ * because nothing can stop a stage here. Classes from jars that may end the JVM are not loaded.
  */
 public final class LocalStages implements ConnectRow.Stages {
     private final String keyFormat;
@@ -25,18 +25,18 @@ public final class LocalStages implements ConnectRow.Stages {
     private final Segment segment;
     private final Sides sides = new Sides();
     private final SimpleHeaderConverter headers = new SimpleHeaderConverter();
-    /** The changes of each set by its number, and a place for a result of the caller. */
+    /** For each set of changes, by its number: the changes, and a result that the caller may store. */
     private final List<Object[]> changes = new ArrayList<>();
 
     /**
-     * Class loaders by their jars and the times of the jars' last changes. A loader is kept, so that Java compiles the
-     * classes only once.
+     * The class loaders by their jars and the times of the jars' last changes. Loaders are kept, so that Java compiles
+     * the classes only once.
      */
     private static final Map<List<String>, ClassLoader> LOADERS = new ConcurrentHashMap<>();
 
     /**
-     * Opens the stages of a setup in base64. It is MessagePack of both formats, the jars of each plug-in, the time for
-     * retries, the longest delay, and the stages.
+     * Opens the stages of a setup. A setup is MessagePack in base64. It contains both formats, the jars of each
+     * plug-in, the time for retries, the longest delay, and the stages.
      */
     public LocalStages(String setup) {
         Unpack in = new Unpack(Base64.getDecoder().decode(setup));
@@ -84,7 +84,7 @@ public final class LocalStages implements ConnectRow.Stages {
         try {
             return runs(row);
         } catch (RuntimeException | StackOverflowError | LinkageError e) {
-            return false; // the host runs the record again, and says what is wrong with it
+            return false; // the host runs the record again, and reports the problem
         } finally {
             Thread.currentThread().setContextClassLoader(outer);
         }
@@ -120,7 +120,7 @@ public final class LocalStages implements ConnectRow.Stages {
         return true;
     }
 
-    /** Returns true if an exception is about the record, and not about this JVM. */
+    /** Returns true if an exception concerns the record, and not this JVM. */
     private static boolean isPlain(Throwable error) {
         if (error instanceof InterruptedException) {
             Thread.currentThread().interrupt(); // Spark ends the task
@@ -179,7 +179,7 @@ public final class LocalStages implements ConnectRow.Stages {
         return changes.get(set);
     }
 
-    /** Returns all headers if a stage changed any, else null. Headers as read keep their bytes. */
+    /** Returns all headers if a stage has changed any of them, else null. Unchanged headers keep their bytes. */
     private Object[] headers(Object[] bytes, List<Header> read, SinkRecord after) {
         if (!Segment.changes(read, after.headers())) {
             return null;

@@ -7,23 +7,25 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
-/** One stage: a transform or a predicate of a jar, or both. A stage without a transform only tests records. */
+/**
+ * One stage: a transform from a jar, a predicate from a jar, or both. A stage without a transform only tests records.
+ */
 final class Operation {
     final int stage;
     final boolean negate;
     final Part<Transformation<SinkRecord>> transform;
     final Part<Predicate<SinkRecord>> predicate;
-    /** What the transform can touch; null for any field. */
+    /** The fields that the transform can touch. Null if it can touch any field. */
     final TouchedFields touched;
     private TopicPattern ofTransform;
     private TopicPattern ofPredicate;
 
-    /** Thrown if it is unknown whether the matching of a pattern to a topic ends. */
+    /** Thrown if it is unknown whether the matching of a topic with a pattern ever ends. */
     static final class EndlessPattern extends RuntimeException {
         private static final long serialVersionUID = 1L;
     }
 
-    /** An object of a plug-in, with the class loader of the plug-in. */
+    /** An object from a plug-in, with the class loader of the plug-in. */
     static final class Part<T> {
         final String name;
         final Map<String, String> config;
@@ -35,7 +37,8 @@ final class Operation {
             this.name = name;
             this.config = config;
             this.loader = loader;
-            boolean connects = loader == Operation.class.getClassLoader(); // a jar may have a class of this name
+            // a jar may contain a different class with this name
+            boolean connects = loader == Operation.class.getClassLoader();
             kafkas = connects && name.startsWith("org.apache.kafka.connect.transforms.");
         }
 
@@ -80,7 +83,10 @@ final class Operation {
         return new Part<>(name, config, plugin < 0 ? Operation.class.getClassLoader() : plugins.get(plugin));
     }
 
-    /** Tries each topic with the patterns of Kafka's own classes first. This is needed where no clock stops a class. */
+    /**
+     * Prepares a test of each new topic with the patterns of Kafka's own classes. This is needed if no clock stops a
+     * class.
+     */
     void tryTopics() {
         ofTransform = pattern(transform, "RegexRouter", "regex");
         ofPredicate = pattern(predicate, "predicates.TopicNameMatches", "pattern");
@@ -122,7 +128,7 @@ final class Operation {
             Thread.currentThread().setContextClassLoader(part.loader);
             try {
                 closeObject(part.object);
-            } catch (Throwable e) { // a stage that cannot close is no reason to fail a task that is done
+            } catch (Throwable e) { // a task that has finished must not fail because a stage cannot be closed
                 part.object = null;
             }
         }

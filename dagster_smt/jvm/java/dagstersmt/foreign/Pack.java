@@ -93,7 +93,7 @@ final class Pack {
         }
     }
 
-    /** Writes a value of one of our own extension types (``Free``). */
+    /** Writes a value with one of this package's extension types ({@link Free}). */
     void extension(int type, byte[] value) {
         one(0xc9);
         number(value.length, 4);

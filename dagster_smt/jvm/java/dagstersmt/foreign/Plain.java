@@ -12,8 +12,8 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
- * Runs whole batches on bytes: this process reads and writes keys and values, and Python handles no record. This class
- * serves chains whose stages are all foreign, on JSON without a schema or on envelopes.
+ * Runs whole batches of bytes. This process reads and writes the keys and values, so Python reads no record. The class
+ * is used for chains whose stages are all foreign, on JSON without a schema or on envelopes.
  */
 final class Plain {
     private static final long NONE = Long.MIN_VALUE;

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads plain JSON in less than half of the time that Jackson takes. It leaves everything else to Jackson: errors,
- * large numbers, deep nesting, and what only Jackson supports. Not safe for several threads.
+ * Reads plain JSON in less than half of the time that Jackson takes. Errors, large numbers, deep nesting, and features
+ * that only Jackson supports are left to Jackson. Not safe for several threads.
  */
 final class PlainReader {
     private static final int MOST_DEPTH = 100;
@@ -20,8 +20,8 @@ final class PlainReader {
     private static final int LONGEST_TEXT = 1 << 20;
     private static final int LONGEST_NAME = 100;
     /**
-     * The powers of ten that a double represents exactly. A quotient of two exact numbers is rounded as the decimal
-     * number is.
+     * The powers of ten that a double represents exactly. The quotient of two exact numbers is rounded in the same way
+     * as the decimal number.
      */
     private static final double[] POWERS = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
         1e14, 1e15};
@@ -56,7 +56,7 @@ final class PlainReader {
         return value;
     }
 
-    /** Returns the next byte; 0 at the end, because 0 is plain nowhere. */
+    /** Returns the next byte. Returns 0 at the end, because 0 never occurs in plain JSON. */
     private int peek() {
         return at < end ? text[at] : 0;
     }
@@ -153,7 +153,10 @@ final class PlainReader {
         }
     }
 
-    /** Returns a name. Records have few different names, so each name is one object, and comparisons are fast. */
+    /**
+     * Returns a name. Equal names are the same object, so that comparisons are fast. This is possible because records
+     * have few different names.
+     */
     private String name() throws NotPlain {
         int start = at;
         int stop = Words.afterPlain(text, start, end);
@@ -191,7 +194,7 @@ final class PlainReader {
             return new String(text, start, stop - start, StandardCharsets.ISO_8859_1);
         }
         String string = new String(text, start, stop - start, StandardCharsets.UTF_8);
-        check(string.indexOf('\uFFFD') < 0); // Jackson says what is wrong with its bytes
+        check(string.indexOf('\uFFFD') < 0); // Jackson reports the problem of the bytes
         return escapes ? withoutEscapes(string) : string;
     }
 
@@ -239,7 +242,10 @@ final class PlainReader {
         return negative ? -digits : digits;
     }
 
-    /** Reads digits after others. If there are more than {@code MOST_DIGITS}, the result has no meaning. */
+    /**
+     * Reads digits that follow the number {@code before}. If there are more than {@code MOST_DIGITS}, the result has no
+     * meaning.
+     */
     private long digits(long before) {
         long number = before;
         for (int c = peek(); c >= '0' && c <= '9'; c = peek()) {

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Writes plain values as Connect's {@code JsonConverter} does: values of JSON's types, with strings whose characters
- * Jackson does not escape by number. Not safe for several threads.
+ * Writes plain values as Connect's {@code JsonConverter} does. Plain values have JSON's types, and Jackson escapes no
+ * character of their strings by number. Not safe for several threads.
  */
 final class PlainWriter {
     private static final int MOST_DEPTH = 100;
@@ -78,7 +78,7 @@ final class PlainWriter {
 
     private boolean isTextWritten(String text) {
         int length = text.length();
-        reserve(3 * length + 2); // no character takes more bytes, and here each takes its own
+        reserve(3 * length + 2); // no character needs more than three bytes in UTF-8
         byte[] out = bytes;
         int to = size;
         out[to++] = '"';

@@ -13,9 +13,10 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * Loads the classes of one plug-in, its own before those of its parent, by the rules of Kafka Connect's
- * {@code PluginClassLoader} and {@code PluginUtils.shouldLoadInIsolation}: Java's own packages, SLF4J and Kafka's
- * interfaces always come from the parent; Kafka's transforms and converters may come from the plug-in.
+ * Loads the classes of one plug-in. Classes in the plug-in take precedence over those of the parent. The rules are
+ * those of Kafka Connect's {@code PluginClassLoader} and {@code PluginUtils.shouldLoadInIsolation}: Java's own
+ * packages, SLF4J and Kafka's interfaces always come from the parent, but Kafka's transforms and converters may come
+ * from the plug-in.
  */
 final class PluginLoader extends URLClassLoader {
     private static final Pattern PARENT = Pattern.compile("^(?:java"
@@ -46,7 +47,8 @@ final class PluginLoader extends URLClassLoader {
     }
 
     /**
-     * Returns a class loader for some jars. A guarded loader rejects classes that call a method which ends this JVM.
+     * Returns a class loader for {@code jars}. If it is guarded, it rejects classes that call a method that ends this
+     * JVM.
      */
     static PluginLoader of(List<String> jars, ClassLoader parent, boolean guarded) {
         URL[] urls = new URL[jars.size()];
@@ -76,7 +78,7 @@ final class PluginLoader extends URLClassLoader {
         try (InputStream in = file.openStream()) {
             return EndsJvm.isCalled(in.readAllBytes());
         } catch (IOException e) {
-            return true; // nobody knows
+            return true; // it is unknown whether the class ends the JVM
         }
     }
 
@@ -92,7 +94,7 @@ final class PluginLoader extends URLClassLoader {
                 try {
                     loaded = findClass(name);
                 } catch (ClassNotFoundException e) {
-                    loaded = null; // the parent may have it
+                    loaded = null; // the parent may have the class
                 }
             }
             if (loaded == null) {

@@ -11,8 +11,8 @@ import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaBuilder;
 
 /**
- * Schemas by number, so that each schema is sent only once. Python numbers its schemas from 0 upwards, this process
- * from -1 downwards.
+ * The schemas by number, so that each schema is sent only once. Python numbers its schemas from 0 upwards, and this
+ * process numbers its schemas from -1 downwards.
  */
 final class Schemas {
     private static final int MOST = 2000;
@@ -50,7 +50,8 @@ final class Schemas {
         Schema built = built(schema);
         known = equal.get(built);
         if (numbers.size() > MOST) {
-            // a stage may make a schema for each record; those of Python stay, because it names them by number
+            // A stage may create a new schema for each record, so the numbers are cleared. Python's schemas stay,
+            // because Python refers to them by number.
             numbers.clear();
             byNumber.forEach((number, of) -> numbers.put(of, number));
         }

@@ -8,7 +8,7 @@ import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.header.Headers;
 import org.apache.kafka.connect.sink.SinkRecord;
 
-/** Adjacent stages of jars. Runs records through the stages, and reports the outcome of each record. */
+/** Adjacent stages from jars. The segment runs records through the stages, and reports the outcome of each record. */
 final class Segment {
     static final int KEPT = 0;
     static final int DROPPED = 1;
@@ -26,8 +26,8 @@ final class Segment {
     private Throwable error;
 
     /**
-     * Creates a segment. With {@code messages} the caller gets the messages of all exceptions, which may quote the
-     * record.
+     * Creates a segment. With {@code messages}, the caller gets the messages of all exceptions, although these messages
+     * may quote the record.
      */
     Segment(List<Operation> operations, Watch watch, long retryTimeout, long retryDelay, boolean messages) {
         this.operations = operations;
@@ -38,8 +38,8 @@ final class Segment {
     }
 
     /**
-     * Returns the message of an exception; null if the message may quote the record. The message of a linkage error
-     * names a class.
+     * Returns the message of an exception. Returns null if the message may quote the record. The message of a linkage
+     * error names only a class.
      */
     String message(Throwable error) {
         return messages || error instanceof LinkageError ? error.getMessage() : null;
@@ -57,7 +57,10 @@ final class Segment {
         return error;
     }
 
-    /** Runs a record through the stages; the result is in {@code stage}, {@code result} and {@code error}. */
+    /**
+     * Runs a record through the stages, and returns its outcome. Details are in {@code stage}, {@code result} and
+     * {@code error}.
+     */
     int run(SinkRecord record) {
         ledger.begin();
         result = record;
@@ -95,9 +98,12 @@ final class Segment {
         return true;
     }
 
-    /** Applies a stage, and repeats it while it throws RetriableException, as Connect's errors.retry.* allow. */
+    /**
+     * Applies a stage. If the stage throws a RetriableException, it is applied again, within the limits of Connect's
+     * options errors.retry.*.
+     */
     private SinkRecord applied(Operation operation) throws InterruptedException {
-        // without a retry nobody needs the time, which takes longer to read than some stages take
+        // the time is read only if retries are permitted, because reading it takes longer than some stages
         long began = retryTimeout > 0 ? System.currentTimeMillis() : 0;
         for (int attempt = 0;; attempt++) {
             try {
@@ -118,8 +124,8 @@ final class Segment {
     }
 
     /**
-     * Returns the delay before the next attempt, as {@code RetryWithToleranceOperator.backoff} does. It is doubled each
-     * time, and random above the maximum.
+     * Returns the delay before the next attempt, as {@code RetryWithToleranceOperator.backoff} does. The delay is
+     * doubled each time. Above the maximum, it is a random number.
      */
     private long delay(int attempt) {
         long delay = FIRST_DELAY << Math.min(attempt, 20);
@@ -129,7 +135,7 @@ final class Segment {
         return delay;
     }
 
-    /** Returns the present headers of a record. */
+    /** Returns the current headers of a record as a list. */
     static List<Header> list(Headers headers) {
         if (headers.size() == 0) {
             return List.of();
@@ -140,8 +146,8 @@ final class Segment {
     }
 
     /**
-     * Returns true if the headers differ from {@code before}. A header object never changes; another object takes its
-     * place.
+     * Returns true if the headers differ from {@code before}. Only objects are compared, because a header object is
+     * never changed but replaced.
      */
     static boolean changes(List<Header> before, Headers after) {
         if (before.size() != after.size()) {
@@ -156,7 +162,7 @@ final class Segment {
         return false;
     }
 
-    /** Returns the position of a header among others; -1 if it is none of them. */
+    /** Returns the position of a header in {@code others}. Returns -1 if the header is not in the list. */
     static int number(Header header, List<Header> others) {
         for (int n = others.size() - 1; n >= 0; n--) {
             if (others.get(n) == header) {

@@ -13,7 +13,7 @@ import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.storage.Converter;
 
 /**
- * Converts keys and values from bytes and to bytes, in the formats that need no Python:
+ * Converts keys and values from bytes and to bytes, in the formats that do not require Python:
  * {@code json, envelope, string, bytes}.
  */
 final class Sides {
@@ -44,7 +44,7 @@ final class Sides {
         }
     }
 
-    /** Returns the schema and the value in a range of bytes. A length below 0 stands for null. */
+    /** Returns the schema and the value in a range of bytes. A negative length stands for null. */
     SchemaAndValue read(String format, String topic, byte[] data, int start, int length) {
         if (length < 0) {
             return new SchemaAndValue(null, null);
@@ -66,7 +66,8 @@ final class Sides {
         if (text.indexOf('\uFFFD') < 0) {
             return text;
         }
-        try { // Java has put that character in place of bytes, unless the bytes are its own
+        // Java replaces invalid bytes with this character, but the bytes may also be the valid bytes of the character
+        try {
             return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(data, start, length)).toString();
         } catch (java.nio.charset.CharacterCodingException e) {
             throw new DataException("not UTF-8");
@@ -91,8 +92,8 @@ final class Sides {
     }
 
     /**
-     * Returns true if reading an envelope may have replaced a null with a default. Such a key or value is always
-     * written.
+     * Returns true if reading an envelope may have replaced a null with a default. In that case, the key or value is
+     * always written.
      */
     boolean hasDefaults(String format, Schema schema) {
         if (schema == null || !format.equals("envelope")) {

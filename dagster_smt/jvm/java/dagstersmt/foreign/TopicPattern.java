@@ -7,14 +7,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The pattern that a class matches with topics. The matching of some patterns never ends, and nothing could stop the
- * class. Each new topic is therefore tried first, in a thread for which nothing waits longer than a fixed time.
+ * The pattern with which a class matches topics. The matching of some patterns never ends, and nothing could then stop
+ * the class. So each new topic is first matched in a separate thread, and nothing waits for this thread longer than a
+ * fixed time.
  */
 final class TopicPattern {
     private static final long PATIENCE = 2000;
     private static final int MOST = 10_000;
     private final Pattern pattern;
-    /** For each topic, true if the matching of the pattern ends. */
+    /** For each topic, true if matching the topic with the pattern ends. */
     private final Map<String, Boolean> tried = new HashMap<>();
     private boolean endless;
 
@@ -22,7 +23,7 @@ final class TopicPattern {
         this.pattern = Pattern.compile(pattern);
     }
 
-    /** Returns true if the matching of the pattern to a topic ends. */
+    /** Returns true if matching a topic with the pattern ends. */
     boolean ends(String topic) {
         if (topic == null) {
             return true;
@@ -49,17 +50,20 @@ final class TopicPattern {
             Thread.currentThread().interrupt();
             return false;
         }
-        endless = thread.isAlive(); // it has the thread for good, so it gets no other
+        endless = thread.isAlive(); // the matching never releases the thread, so no further thread is started
         return !endless && done[0];
     }
 
-    /** Does the same as {@code RegexRouter}, which searches for the pattern again in a topic that matches. */
+    /**
+     * Matches a topic as {@code RegexRouter} does. If the topic matches, {@code RegexRouter} searches for the pattern
+     * again to replace it.
+     */
     private boolean isDone(String topic) {
         try {
             Matcher matcher = pattern.matcher(new Bounded(topic));
             return !matcher.matches() || matcher.replaceFirst("") != null;
         } catch (RuntimeException | StackOverflowError e) {
-            return false; // it looks too often, or too deep
+            return false; // the matching has read too many characters, or has recursed too deeply
         }
     }
 }

@@ -9,12 +9,12 @@ import java.util.Set;
 
 /**
  * The fields at the top of a value that one of Kafka's own transforms can add, drop or change. The options of such a
- * transform name all of them, so the ledger need not look at the other fields.
+ * transform name all of these fields, so the ledger need not compare the other fields.
  */
 final class TouchedFields {
     private static final String KAFKA = "org.apache.kafka.connect.transforms.";
     final String[] names;
-    /** How reports show each name. */
+    /** The form in which reports show each name. */
     final String[] shown;
 
     private TouchedFields(Collection<String> names) {
@@ -22,7 +22,10 @@ final class TouchedFields {
         shown = names.stream().map(FieldName::shown).toArray(String[]::new);
     }
 
-    /** Returns the fields of a transform; null if it may touch any field, or has an option that is not known here. */
+    /**
+     * Returns the fields that a transform can touch. Returns null if it may touch any field, or has an option that this
+     * class does not know.
+     */
     static TouchedFields of(String type, Map<String, String> config) {
         if (!type.startsWith(KAFKA)) {
             return null;
@@ -60,8 +63,8 @@ final class TouchedFields {
                 return null;
         }
         Set<String> both = new LinkedHashSet<>(names);
-        names.forEach(name -> both.add(name.trim())); // some of these transforms cut the blanks around a name
-        // without a name, some of them change the whole value
+        names.forEach(name -> both.add(name.trim())); // some of these transforms remove the spaces around a name
+        // without a field name, some of these transforms change the whole value
         return unknown.isEmpty() && !both.contains("") ? new TouchedFields(both) : null;
     }
 
@@ -71,7 +74,10 @@ final class TouchedFields {
         return text.isEmpty() ? List.of() : List.of(text.split("\\s*,\\s*", -1));
     }
 
-    /** Returns the field of a pair of {@code Cast}; empty for a type that stands alone, which casts the whole value. */
+    /**
+     * Returns the field in a pair of {@code Cast}'s option. Returns an empty string for a type without a field, which
+     * casts the whole value.
+     */
     private static String beforeColon(String pair) {
         int colon = pair.indexOf(':');
         return colon < 0 ? "" : pair.substring(0, colon);

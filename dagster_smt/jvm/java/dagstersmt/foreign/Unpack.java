@@ -2,7 +2,7 @@ package dagstersmt.foreign;
 
 import java.nio.charset.StandardCharsets;
 
-/** Reads MessagePack. The sender is our own Python code, so invalid MessagePack is a mistake in this package. */
+/** Reads MessagePack. The sender is this package's own Python code, so invalid MessagePack is a bug in this package. */
 final class Unpack {
     private final byte[] bytes;
     private int at;
@@ -11,7 +11,7 @@ final class Unpack {
         this.bytes = bytes;
     }
 
-    /** Returns true if nil comes next, and skips the nil. */
+    /** Returns true if the next value is nil. In that case, nil is skipped. */
     boolean nil() {
         if ((bytes[at] & 0xff) != 0xc0) {
             return false;
@@ -124,7 +124,10 @@ final class Unpack {
         return (int) number(head == 0xde ? 2 : 4);
     }
 
-    /** Returns the length of a value of one of our own extension types. Its type comes next (``type``). */
+    /**
+     * Returns the length of a value with one of this package's extension types. The type follows, and is read with
+     * {@code type}.
+     */
     int extension() {
         int head = bytes[at++] & 0xff;
         if (head >= 0xd4 && head <= 0xd8) {

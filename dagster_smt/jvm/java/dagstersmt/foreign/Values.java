@@ -14,9 +14,9 @@ import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.errors.DataException;
 
 /**
- * Values with a schema. The schema determines their Java types, so they are sent as plain MessagePack: a struct as a
- * map of its fields, a map with string keys as a map, another map as a list of pairs, a date as milliseconds, a decimal
- * as a string.
+ * Values with a schema. The schema determines their Java types, so they are sent as plain MessagePack. A struct is sent
+ * as a map of its fields, a map with string keys as a map, any other map as a list of pairs, a date as milliseconds,
+ * and a decimal as a string.
  */
 final class Values {
     private static final String DATA = "org.apache.kafka.connect.data.";
@@ -202,7 +202,7 @@ final class Values {
 
     private static void writeStruct(Pack out, Schema schema, Struct struct) {
         if (!hasSchema(struct, schema)) {
-            // a schema with fewer fields, or with none, would lose values without a word
+            // with a schema that lacks fields, values would be lost silently
             throw new DataException("a struct has another schema than its place");
         }
         List<Field> fields = schema.fields();
@@ -210,14 +210,17 @@ final class Values {
         for (Field field : fields) {
             Object value = struct.getWithoutDefault(field.name());
             if (value == null && !field.schema().isOptional()) {
-                value = field.schema().defaultValue(); // as Struct.get: a required field that was never set
+                value = field.schema().defaultValue(); // as in Struct.get, for a required field that has never been set
             }
             out.text(field.name());
             write(out, field.schema(), value);
         }
     }
 
-    /** Returns true if a struct has this schema. A schema that is still a builder equals no other object. */
+    /**
+     * Returns true if {@code struct} has the schema {@code schema}. The schemas may have to be compared part by part,
+     * because a schema that is still a builder does not equal any other object.
+     */
     static boolean hasSchema(Struct struct, Schema schema) {
         return struct.schema() == schema
                 || schema != null && Schemas.built(struct.schema()).equals(Schemas.built(schema));

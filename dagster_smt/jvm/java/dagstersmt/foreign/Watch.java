@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * Remembers which record is in which stage. If a stage takes too long, or ends this process, Python learns which stage
- * it was before the process is gone.
+ * Remembers the record and the stage that are being processed. If a stage takes too long or ends this process, Python
+ * is informed about the stage before the process ends.
  */
 final class Watch {
     private static final long STEP = 50;
@@ -40,8 +40,8 @@ final class Watch {
     }
 
     /**
-     * Notes that a record begins. The clock is read once for each record, because a system call for each stage would
-     * cost more than the stage.
+     * Notes that a record begins. The clock is read only once for each record, because a system call for each stage
+     * would take longer than the stage.
      */
     void record(int number) {
         record = number;
@@ -51,7 +51,7 @@ final class Watch {
 
     void stage(int number) {
         if (out == null) {
-            return; // writing what other threads can see takes its time
+            return; // writing to a variable that other threads read takes time
         }
         stage = number;
         if (paused) {
@@ -60,12 +60,12 @@ final class Watch {
         }
     }
 
-    /** Notes that nothing runs that could take too long. */
+    /** Notes that no stage is running, so nothing can take too long. */
     void pause() {
         paused = true;
     }
 
-    /** Notes that Python already knows that this process ends. */
+    /** Notes that Python has already been informed about the end of this process. */
     void told() {
         told = true;
     }
@@ -78,7 +78,7 @@ final class Watch {
             try {
                 Thread.sleep(STEP);
             } catch (InterruptedException e) {
-                continue; // a stage that interrupts all threads does not stop the clock
+                continue; // a stage may interrupt all threads, but it must not stop the clock
             }
             if (!paused && System.currentTimeMillis() - since > limit) {
                 tell("timeout");
@@ -105,7 +105,7 @@ final class Watch {
         try {
             Host.send(out, frame);
         } catch (IOException e) {
-            return; // Python is gone
+            return; // the Python process has ended
         }
     }
 }

@@ -14,8 +14,8 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
- * Reads and writes records as Python's evaluator sends them between two stages: with schemas, values and headers, and
- * without loss.
+ * Reads and writes records in the form in which the Python evaluator sends them between two stages: with schemas,
+ * values and headers, and without loss.
  */
 final class Wire {
     private static final int KEY = 1;
@@ -107,8 +107,9 @@ final class Wire {
     }
 
     /**
-     * Reads a header. It consists of its name and the bytes as read, or of the name, schema and value that a stage
-     * created. A struct whose schema differs from its header's schema is sent with its own schema.
+     * Reads a header. An unchanged header consists of its name and its original bytes. A header that a stage created
+     * consists of its name, schema and value. If the schema of a struct differs from the schema of its header, the
+     * struct is sent with its own schema.
      */
     private void header(Unpack in, String topic, Headers headers) {
         int length = in.array();
@@ -177,8 +178,8 @@ final class Wire {
     }
 
     /**
-     * Writes the headers of a record. A header that was there before is written as its number, any other as its name,
-     * schema and value.
+     * Writes the headers of a record. A header that existed before the stages is written as its number. Any other
+     * header is written as its name, schema and value.
      */
     private void headers(Pack out, List<Header> given, SinkRecord after) {
         out.array(after.headers().size());
@@ -193,8 +194,8 @@ final class Wire {
     }
 
     /**
-     * Writes a header. Connect writes a header's value even if it does not fit its schema, so no header may lose a
-     * value or fail here.
+     * Writes a header. Connect writes the value of a header even if the value does not fit the schema, so no value may
+     * be lost or fail here.
      */
     private void header(Pack out, String topic, Header header) {
         Schema schema = header.schema();
@@ -212,7 +213,7 @@ final class Wire {
                 datum(out, schema, value);
             }
         } catch (DataException e) {
-            // somewhere inside, a value does not fit its schema: as the bytes that Connect would write
+            // an inner value does not fit its schema, so the header is written as the bytes that Connect would write
             out.cut(place);
             out.array(2);
             out.text(header.key());

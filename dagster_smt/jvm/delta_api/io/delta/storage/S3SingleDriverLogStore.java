@@ -5,7 +5,7 @@ import java.util.Iterator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
-/** Stands for Delta's class of this name while the sources are compiled; see README.md of this folder. */
+/** Stands for Delta's class of the same name while the sources are compiled; see README.md in this folder. */
 public class S3SingleDriverLogStore {
     public S3SingleDriverLogStore(Configuration hadoopConf) {}
 
