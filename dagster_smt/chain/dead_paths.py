@@ -58,7 +58,7 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
     """Returns the problems of masks, drops and renames in ``plan`` that can touch nothing.
 
-    The arguments are those of ``refuse_dead_paths``.
+    The arguments have the same meaning as in ``refuse_dead_paths``.
     """
     stages = plan.chain.stages
     if plan.typed:

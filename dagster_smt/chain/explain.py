@@ -41,7 +41,7 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the text about the predicate of ``stage``. The text ends the line about the stage."""
+    """Returns the text about the predicate of ``stage``, with which the line about the stage ends."""
     if stage.predicate is None:
         return ""
     if stage.negate:

@@ -12,13 +12,13 @@ from dagster_smt.model.paths.connect import V1, V2, seems_pattern
 
 
 def config_problem(code: str, place: str, statement: str, hint: str = "") -> Problem:
-    """Returns a problem with ``code``, of the kind that Kafka reports as a ConfigException."""
+    """Returns a problem that Kafka would report as a ConfigException. ``code`` is the code of the problem."""
     return Problem(code, place, statement, hint, CONFIG_EXCEPTION)
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Returns the hint ``did you mean 'x'?`` with the name in ``known`` that is most similar to ``name``. If no name is
-    similar, returns ``otherwise``; if ``otherwise`` is empty, returns a hint with all known names.
+    similar, returns ``otherwise``. If ``otherwise`` is empty, returns a hint with all known names.
     """
     names = list(known)
     lower = {}

@@ -88,8 +88,8 @@ def _no_list(properties: Mapping[str, Any]) -> Problem:
 def _predicate_problems(
     properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[StageDraft]
 ) -> list[Problem]:
-    """Returns two kinds of problems in the predicates of ``properties``: problems of predicates that no draft uses,
-    which Kafka also reads, and problems of versions.
+    """Returns the problems of the predicates in ``properties``: the problems of versions, and the problems of
+    predicates that no draft uses. Kafka also reads such predicates.
     """
     problems = []
     used = set()
@@ -120,8 +120,8 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
 
 
 def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the options of the alias ``name`` in ``properties``: the keys that begin with ``root`` and the alias,
-    without this beginning.
+    """Returns the options of the alias ``name``. In ``properties``, their keys begin with ``root`` and the alias. The
+    keys in the result do not have this beginning.
 
     The result for the alias ``a`` does not include the options of a longer alias that begins with it, such as ``a.b``.
     """

@@ -70,6 +70,8 @@ def by_vendor(connect_classes: Iterable[str]) -> dict[str, list[str]]:
 def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
     """Returns a hint for a user of the class ``name``, which this package does not have.
 
+    The hint is empty if the class belongs to Kafka, or if ``name`` contains no package.
+
     Args:
         name: The class with its package, without ``$Key`` or ``$Value``.
         known: The classes that chains can use.

@@ -20,6 +20,9 @@ def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
     """Returns the connectors in ``documents``, the documents of a YAML file. Each document is a Strimzi or Confluent
     resource, or a connector in the same form as in JSON.
 
+    A Strimzi connector names a ``KafkaConnect`` resource. If the file contains this resource, the connector gets the
+    converters of the resource.
+
     Raises:
         ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.
     """

@@ -106,7 +106,7 @@ class FieldPasses:
         missing: With a schema, the problem if the schema does not have the field, or if the path is the whole key or
             value. None: the condition is false.
         no_object: The problem of a key or value without fields. None: the same as ``missing``.
-        strict: True if a name step into a map matches nothing.
+        strict: True if a path that selects the key of a map by a plain name matches nothing.
     """
 
     path: FieldPath
@@ -120,7 +120,7 @@ class FieldPasses:
 
 @dataclass(frozen=True)
 class PathFinds:
-    """A condition that is true if a JSONPath gives one of the listed answers (``values.json_path.answer``).
+    """A condition that is true if the result of a JSONPath is one of the listed answers (``values.json_path.answer``).
 
     Attributes:
         path: The path.

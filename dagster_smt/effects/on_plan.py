@@ -55,7 +55,7 @@ class Settings:
     Attributes:
         purpose: The purpose of the transform, as in messages.
         replace_nulls: True if a copied null becomes the default of its field (KIP-1040).
-        strict: True to reject a name step into a map, as Kafka does.
+        strict: True to reject a path that selects the key of a map by a plain name, as Kafka does.
     """
 
     purpose: str

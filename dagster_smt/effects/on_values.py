@@ -185,7 +185,7 @@ def _change_whole(rule: FieldRule, bit: int) -> SideFunction:
 
 
 def _restructure(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns a function that applies ``effects`` which drop, keep and rename fields, in this order."""
+    """Returns a function that applies ``effects``, which drop, keep and rename fields, in this order."""
     drops = []
     for n, effect in numbered(effects):
         if isinstance(effect, Drop):

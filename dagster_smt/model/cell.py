@@ -1,5 +1,10 @@
 """Symbolic records, which describe what a chain does to a record. A symbolic record consists of nodes, and each value
 in it is described by an expression.
+
+A node describes a value after a stage. A ``Cell`` is a value of any type; its expression computes the value from the
+input of the stage. A ``Group`` is a struct that is split into its fields, because a stage addresses one of them.
+Expressions are plain data that can be printed and pickled. Both evaluators are built from the expressions; this module
+knows neither evaluator.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -69,8 +69,8 @@ def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) ->
 
 
 def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
-    """Returns a record class whose defaults are the key and value in ``sides``. ``replace`` relies on these
-    defaults.
+    """Returns a class of records whose ``__init__`` has the key and value in ``sides`` as defaults. ``replace`` relies
+    on these defaults.
     """
 
     class Guarded(GuardedRecord):

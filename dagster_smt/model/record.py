@@ -21,8 +21,8 @@ class Header:
 
     Attributes:
         key: The name of the header.
-        schema, value: Set if a stage has set the header.
-        raw: The bytes of a header as it was read.
+        schema, value: The schema and the value, if a stage has set the header.
+        raw: The bytes of the header, if it was read from Kafka.
         from_stage: True if a stage has set the header.
     """
 
@@ -40,11 +40,11 @@ class Record:
     A key or value whose schema is ``None`` is schemaless.
 
     Attributes:
-        timestamp: In milliseconds.
-        kind: ``sink`` (read from Kafka) or ``source``.
+        timestamp: The timestamp, in milliseconds.
+        kind: ``sink`` for a record that was read from Kafka, or ``source``.
         touched: A number with one bit per ledger entry of the chain. The bit is set if the entry's stage touched the
             record.
-        dirty: Whether a stage has changed the key or value (``KEY_DIRTY``, ``VALUE_DIRTY``).
+        dirty: A number that states whether a stage has changed the key or value (``KEY_DIRTY``, ``VALUE_DIRTY``).
         number: The position of the record in its batch.
         headers_read: The headers before the first stage.
         target_partition: The partition that a stage has chosen in the topic to which the record is written.
@@ -79,8 +79,8 @@ NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A ledger entry that a stage touches, and the records in which it does. These are the records in which ``when`` is
-    not null; if ``when`` is None, all records.
+    """A ledger entry that a stage touches, and the records in which it is touched. These are the records in which
+    ``when`` is not null; if ``when`` is None, all records.
     """
 
     entry: int

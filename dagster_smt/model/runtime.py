@@ -1,5 +1,8 @@
 """Defines Java's run-time types for values without a schema. With these types, stages and converters distinguish values
 as Connect does.
+
+JSON contains ``int`` (Long), ``float`` (Double), ``str``, ``bool``, ``None``, lists and objects. A stage can also
+produce the narrower number types below, and ``JavaDate``.
 """
 
 import math

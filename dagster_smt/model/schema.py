@@ -180,6 +180,8 @@ class Schema:
     def internal_names(self) -> tuple[str, ...]:
         """The names of the fields (STRUCT only) in Spark. These are the original names, or numbered names if Spark
         would confuse the original names.
+
+        Spark confuses names that differ only in case, and reads ``${`` as the beginning of a session variable.
         """
         names = self.field_names
         if len(set(map(caseless, names))) == len(names) and not any("${" in n for n in names):

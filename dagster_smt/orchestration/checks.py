@@ -477,7 +477,7 @@ def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = Fal
     Args:
         sizes: The files.
         checks: The limits of the table.
-        compacted: True if a compaction has just ended.
+        compacted: True if the files have just been compacted.
     """
     share = sizes.small / sizes.files if sizes.files else 0.0
     metadata = {"files": sizes.files, "small_files": sizes.small, "bytes": sizes.bytes, "share": round(share, 3)}

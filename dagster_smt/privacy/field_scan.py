@@ -80,8 +80,8 @@ def scan(
 ) -> list[FieldScan]:
     """Scans ``samples``, and returns their fields in the order of their first appearance.
 
-    A name that itself looks personal becomes ``[*]``, and so does each name of an object with more than ``MOST_NAMES``
-    names: such an object is a map, and its keys are data. The kinds of personal names are counted for the map.
+    A name that looks personal becomes ``[*]``. An object with more than ``MOST_NAMES`` names is treated as a map whose
+    keys are data, so all its names also become ``[*]``. The kinds of personal names are counted for the map.
 
     Args:
         samples: The records.

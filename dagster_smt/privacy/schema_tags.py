@@ -1,5 +1,5 @@
-"""Reads tags from schemas. They are ``confluent:tags`` in Avro and JSON Schema, and Confluent's field option in
-Protobuf.
+"""Reads tags from schemas. In Avro and JSON Schema, the key ``confluent:tags`` contains the tags; in Protobuf,
+Confluent's field option contains them.
 """
 
 import json

@@ -194,7 +194,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _texts(scope: ast.AST) -> dict[str, ast.expr]:
-    """Maps each name to which ``scope`` assigns an expression to this expression."""
+    """Returns the assignments in ``scope``: maps each name to the expression that is assigned to it."""
     assigned = (node for node in _own(scope) if isinstance(node, ast.Assign))
     results = {}
     for node in assigned:

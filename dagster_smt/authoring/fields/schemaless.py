@@ -156,7 +156,9 @@ def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, onc
 
 
 Collect = Callable[[Any], Iterable[tuple[int, Any, Any]]]
-"""A function that returns (number of the path, container, key or index) for each match."""
+"""A function that returns a triple for each match: the number of the path, the container, and the key or index in the
+container.
+"""
 
 
 def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
@@ -219,8 +221,8 @@ def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
     """Returns a function that drops all fields of an object except the matches of ``paths`` and the objects around the
     matches.
 
-    The function returns True if it dropped a field. Arrays around matches keep their nulls, objects and arrays; an
-    object or array without a match becomes empty.
+    The function returns True if it dropped a field. An array around a match keeps its nulls, objects and arrays, and
+    loses all other elements. An object or array in it without a match becomes empty.
     """
     names = frozenset(path.leaf for path in paths if path.flat)
     finders = tuple(map(finder, paths))

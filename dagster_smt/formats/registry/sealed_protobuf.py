@@ -71,7 +71,11 @@ def protobuf_sealer(
     tags: Tags,
     keys: Callable[[RegistryRule], DataKeys],
 ) -> Callable[[bytes], bytes]:
-    """The other arguments are those of ``protobuf_opener``."""
+    """Returns a function that encrypts fields in the bytes of a Protobuf message, and returns the changed bytes.
+
+    ``rules`` are in the order in which producers apply them. The other arguments have the same meaning as in
+    ``protobuf_opener``.
+    """
     pool, file = pool_of(files, "protobuf")
     parse = message_factory.GetMessageClass(message_of(pool, file, message, "protobuf")).FromString
     steps = []

@@ -45,7 +45,9 @@ def no_header() -> DataError:
 
 @dataclass(frozen=True)
 class _TopicSchema:
-    """A schema with its version in the subject of one topic, and the reader for values of this topic."""
+    """A schema with its version in the subject of one topic. It also contains the reader for the values of this
+    topic.
+    """
 
     schema: Schema | None
     read: Callable[[bytes], Any]

@@ -269,17 +269,17 @@ class TopicCounts:
     row for each element.
 
     Attributes:
-        records: Records of the window.
-        converters: Rows that a converter rejected.
-        dropped, failed: Rows, per stage.
-        touched: Rows, per ledger entry.
-        further: Rows beyond the first row of each record.
-        empty: Records without a row: empty arrays, and messages that contain no row. Each is counted as one row that is
-            dropped, by no stage.
-        refused: Records with a failed row, if records may have several rows; else 0.
+        records: The number of records in the window.
+        converters: The number of rows that a converter rejected.
+        dropped, failed: The numbers of dropped and of failed rows, by stage.
+        touched: The number of touched rows, by ledger entry.
+        further: The number of rows beyond the first row of each record.
+        empty: The number of records without a row: empty arrays, and messages that contain no row. Each is counted as
+            one dropped row, although no stage drops it.
+        refused: The number of records with a failed row, if records may have several rows; else 0.
         changes: The changes that foreign stages made.
-        erased: Records of erased people. The run does not evaluate them. Each is counted as one row that is dropped, by
-            no stage.
+        erased: The number of records of erased people. The run does not evaluate them. Each is counted as one dropped
+            row, although no stage drops it.
     """
 
     records: int = 0
@@ -320,8 +320,8 @@ class Part:
 
     Attributes:
         window: The part of the run's window.
-        topics: Counts per topic.
-        unread: Records of the part that were not read.
+        topics: The counts of each topic.
+        unread: The records of the part that were not read.
     """
 
     window: Window
@@ -336,18 +336,19 @@ class RunReport:
     Attributes:
         name: Name of the run's asset or op.
         window: The offsets of the run.
-        records_in: Records of the window.
-        records_out, dropped, failed: Rows by result; they add up to ``rows_in``. A
-            record is one row, unless the topic table turns arrays into rows. With ``errors.tolerance=all`` failed
-            records become dead letters.
+        records_in: The number of records in the window.
+        records_out, dropped, failed: The number of rows with each result. They add up to ``rows_in``. A record is one
+            row, unless the topic table turns arrays into rows. With ``errors.tolerance=all`` failed records become dead
+            letters.
         stages: Counts of rows per stage, in order.
         ledger: Counts of rows per (stage, path).
         before, after: Input and output schema of the value; ``None`` if schemaless.
         previous: Output schema of the value in the table's previous commit; ``None`` if that commit had none.
-        lineage: Path of each output column to the input fields that the column depends on; empty if schemaless.
+        lineage: Maps the path of each output column to the input fields on which the column depends; empty if
+            schemaless.
         masked: Output columns whose value was replaced by a MaskField stage.
         rejects: The first rejects of each topic.
-        topics: Counts per topic; their sums are the counts above.
+        topics: The counts of each topic. Their sums are the counts above.
         failures: The problems of topics of which the run committed nothing.
         files, bytes: Data files that the commit
             added, and their size.
@@ -356,7 +357,7 @@ class RunReport:
         schemas: The number of records of each schema, for records that carry their schema into columns and for records
             whose schemas are in a registry.
         warnings: Problems that did not stop the run, such as a mask that touched no record.
-        unread: Records of the window that were not read. They are in the counts, but not in the ledger.
+        unread: The records of the window that were not read. The counts include them, but the ledger does not.
         chain: Hash of the chain; empty in reports of older versions.
         rows_written: Rows that the commit added, as counted by the table format; None if it does not count them.
         parts: The parts of the window, if it was read for several time partitions. The table does not store them.

@@ -128,7 +128,8 @@ class CommittedRun:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Additions to the state besides the window of a commit; see the attributes of ``TableState``.
+    """The additions of a commit to the state of a table, apart from the window. See ``TableState`` for the meaning of
+    the attributes.
 
     Attributes:
         gaps, begins, absent, epochs: The entries to add to these attributes of the state.

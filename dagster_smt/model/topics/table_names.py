@@ -13,8 +13,8 @@ from dagster_smt.model.caseless import caseless
 TOPIC = "{topic}"
 """The placeholder for the topic in a sink's path or table name."""
 PROGRESS = "_smt_progress"
-"""The name of the progress table of a sink with ``{topic}``. The progress table has the same path as the table for a
-topic with this name would have.
+"""The name of the progress table of a sink with ``{topic}``. The location of the progress table is derived from this
+name in the same way as the location of a topic's table is derived from the topic.
 """
 DELETIONS = "__deleted"
 """The suffix in the name of a second table next to a table with keys. It remembers which keys were deleted."""

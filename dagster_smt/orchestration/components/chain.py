@@ -90,7 +90,8 @@ class SparkModel(dg.Model):
 def _session(text: str) -> SparkSessionResource:
     """Returns the session resource that ``text`` describes, a ``SparkModel`` as JSON.
 
-    Equal models result in the same object, because Dagster only merges a resource with itself.
+    For equal models, the function returns the same object, so that Dagster can merge the resources of several
+    components.
     """
     model = SparkModel.model_validate_json(text)
     return SparkSessionResource(conf=model.conf, remote=model.remote)

@@ -366,8 +366,8 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     """Returns the format that ``data``, a ``FormatModel``, describes.
 
     Raises:
-        ConfigError: SMT041, a ``json_schema`` has no schema, or a format of a different kind has one; or all problems
-            of the schema.
+        ConfigError: SMT041, a format ``json_schema`` has no schema, or another format has one. Also all problems of the
+            schema.
     """
     text = data["schema_"]
     if (text is None) is (data["kind"] == "json_schema"):

@@ -80,6 +80,10 @@ def build_erasure_asset(
     """Builds an asset that erases people from the tables of ``assets``, from the dead letters of these tables, and from
     their topics.
 
+    Each launch materializes the asset with a record of the erasure. The record states what has been done in each table
+    and topic, and what the residue scan has read and proven. The check ``no_residue`` passes if no value is left.
+    Neither the record nor a log names a person.
+
     Example:
         .. code-block:: python
 

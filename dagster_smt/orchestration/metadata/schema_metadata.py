@@ -230,7 +230,7 @@ def _schema_column(path: str, schema: Schema, masked: Collection[str], role: str
 
 
 def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | None:
-    """Returns the value of the tag ``MASKED_TAG`` for the column ``path``.
+    """Returns the value of the tag ``MASKED_TAG``, which marks masked columns, for the column ``path``.
 
     The value is an empty string if the whole column is masked, and ``partly`` if a part of it is masked. Returns None
     if nothing is masked.

@@ -24,6 +24,9 @@ SCRIPT = Path(__file__).parent / "submit" / "script.py"
 class PipesSpark:
     """The resource ``spark`` for runs whose Spark work is done in another process, which a Dagster Pipes client starts.
 
+    The client starts a process that calls ``run_external``, for example with ``spark-submit``, on Databricks, on EMR or
+    in a container. The process loads the same definitions, does the Spark work and returns the report.
+
     Example:
         .. code-block:: python
 

@@ -140,9 +140,7 @@ def _run(data: dict[str, Any], interpreter: Interpreter, converter: Converter) -
 
 
 def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, converter: Converter) -> dict[str, Any]:
-    """Runs ``record``, which has been read from ``data``, through the chain. Returns the result in the format of the
-    cases.
-    """
+    """Runs ``record``, which has been read from ``data``, through the chain. The result has the format of the cases."""
     outcome: Outcome = interpreter.run(record)
     if outcome.status == FAILED and outcome.problem is not None:
         return failure(outcome.problem, interpreter.chain.stages[outcome.stage].alias)

@@ -1,4 +1,13 @@
-"""Judges differences from Kafka Connect. A difference is intended if one of the rules D1 to D12 explains it."""
+"""Judges differences from Kafka Connect. A difference is intended if one of the rules D1 to D12 explains it.
+
+A rule explains a difference if it accounts for the part of the record that differs, and if nothing else differs. There
+are two kinds of rules:
+
+- Rules on one result (``bridges``). They apply if Kafka crashes, if JSON cannot express a value, or if Spark's columns
+  cannot distinguish two values. Such a rule defines the only accepted result.
+- A second run of the case with the difference switched off (``as_kafka``). The result of this run must equal Kafka's,
+  and the first result must equal the result of the Python evaluator.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -34,7 +34,7 @@ class JacksonReader:
     coerced: bool = field(default=False)
     by_name: bool = False
     clean: str = ""
-    """The JSON that has been read, without the parts that Jackson skips. A strict parser accepts it."""
+    """The JSON that has been read, without the parts that Jackson skips. A strict parser accepts this JSON."""
 
     def parse(self, data: str) -> Any:
         """Parses the JSON in ``data``, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""

@@ -39,7 +39,7 @@ class ParityReport:
         return sum(v.verdict == verdict for v in self.verdicts)
 
     def by_transform(self) -> dict[str, dict[str, dict[str, int]]]:
-        """Counts per transform and mode (``schema``, ``schemaless``, ``mixed``, ``config``)."""
+        """The counts of each verdict, by transform and by mode (``schema``, ``schemaless``, ``mixed``, ``config``)."""
         counts_by_transform: dict[str, dict[str, dict[str, int]]] = {}
         for verdict in self.verdicts:
             for name in verdict.transforms or ("(none)",):

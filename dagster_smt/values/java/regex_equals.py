@@ -58,8 +58,8 @@ def expected(text: str) -> Any:
 
 
 def _boxed(schema: Schema | None, value: Any) -> Any:
-    """Returns ``value``, a literal, in which each number has the class that represents its Java class. This includes
-    the numbers in arrays and maps whose elements have no common type.
+    """Returns ``value``, a literal, with numbers whose Python class stands for their class in Java. This includes the
+    numbers in arrays and maps whose elements have no common type.
     """
     inner = schema.values if schema else None
     if isinstance(value, list):

@@ -21,8 +21,8 @@ class PartMask(TextRule):
     """A rule that masks a string except for one part.
 
     Attributes:
-        shows: ``last`` or ``first``: the last or first characters; ``domain``: everything from the last ``@`` on, and
-            the first ``count`` characters; ``groups``: the groups of the pattern.
+        shows: The part that stays. ``last`` or ``first``: the last or first characters. ``domain``: everything from the
+            last ``@`` on, and the first ``count`` characters. ``groups``: the groups of the pattern.
         count: The number of characters that stay.
         pattern: A Java regular expression, for ``groups``.
         character: The mask character.

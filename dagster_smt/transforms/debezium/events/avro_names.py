@@ -27,9 +27,9 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
-    """Returns ``name`` after replacing each character that does not match its pattern with the result of ``replaced``.
-    The pattern is ``first`` for the first character and ``other`` for the rest. As in Java, a character is a UTF-16
-    unit.
+    """Returns ``name`` with the result of ``replaced`` in place of each character that does not match its pattern. The
+    pattern of the first character is ``first``, and the pattern of all others is ``other``. As in Java, a character is
+    a UTF-16 unit.
     """
     data = name.encode("utf-16-be", "surrogatepass")
     units = []

@@ -115,7 +115,7 @@ def placement(item: str) -> Placement:
 
 
 def column(row: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
-    """Returns the column ``name`` of the row, as Connect's ``Struct.get`` reads it."""
+    """Returns the column ``name`` of the outbox row ``row``, as Connect's ``Struct.get`` reads it."""
     return with_default(field_of(row, name, missing_class), row)
 
 
