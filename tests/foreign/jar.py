@@ -66,16 +66,26 @@ def chain_of(jar: Path | str, *stages: str | tuple[str, dict], **more):
 
 def ran(chain, values, key="string", value="json", *, topic="orders", headers=()):
     """Returns outcome, key, value and record of each value that goes through a chain."""
+    interpreter = interpreter_of(chain, key, value)
+    try:
+        return outcomes(interpreter, values, topic=topic, headers=headers)
+    finally:
+        interpreter.close()
+
+
+def interpreter_of(chain, key="string", value="json"):
+    """Returns an evaluator of the chain, whose stages stay open until it is closed."""
+    forms = [form if isinstance(form, Format) else Format(form) for form in (key, value)]
+    return Interpreter(chain, *forms)
+
+
+def outcomes(interpreter, values, *, topic="orders", headers=()):
+    """Returns outcome, key, value and record of each value."""
     from dagster_smt.values.headers.fields import header_as_read
 
-    forms = [form if isinstance(form, Format) else Format(form) for form in (key, value)]
-    interpreter = Interpreter(chain, *forms)
     records = []
     for n in range(len(values)):
         read = [header_as_read(*header) for header in headers]
         records.append(Record(topic, 0, n, 1556204536123, "CreateTime", headers=read, number=n))
-    try:
-        done = interpreter.run_all(records, [b"k"] * len(values), list(values))
-    finally:
-        interpreter.close()
+    done = interpreter.run_all(records, [b"k"] * len(values), list(values))
     return [(done.lost.get(n), done.keys[n], done.values[n], records[n]) for n in range(len(values))]

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
 from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.patterns import is_personal
-from tests.foreign.jar import KAFKA, chain_of, ran
+from tests.foreign.jar import KAFKA, chain_of, interpreter_of, outcomes, ran
 
 PLAIN, MARKED = b'{"id":1,"name":"ada"}', b'{"id":2,"name":"bob","marked":true,"secret":"s-4711"}'
 IS_MARKED = {"predicate": {"name": "is", "type": "acme.IsMarked"}}
@@ -91,6 +92,17 @@ def test_a_class_that_never_returns_fails_its_record_alone(jar):
     results = ran(chain_of(jar, "Hangs", stage_timeout_ms=500), [PLAIN, MARKED, PLAIN])
     assert [r[0] is None for r in results] == [True, False, True]
     assert problem(results[1]).code == "SMT491" and time.monotonic() - began < 20
+
+
+def test_each_chain_of_a_process_has_its_own_limit(jar):
+    """The chains share a host, and the chain with the longer limit opens last."""
+    hangs = interpreter_of(chain_of(jar, "Hangs", stage_timeout_ms=500))
+    with closing(hangs), closing(interpreter_of(chain_of(jar, "Same", stage_timeout_ms=60_000))) as patient:
+        for interpreter in (hangs, patient):
+            assert outcomes(interpreter, [PLAIN])[0][0] is None
+        began = time.monotonic()
+        (result,) = outcomes(hangs, [MARKED])
+    assert problem(result).code == "SMT491" and time.monotonic() - began < 20
 
 
 @pytest.mark.long

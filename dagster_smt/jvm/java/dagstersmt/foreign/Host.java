@@ -33,6 +33,8 @@ public final class Host {
     private final Map<Long, Segment> segments = new HashMap<>();
     private final Map<Long, Wire> wires = new HashMap<>();
     private final Map<Long, Plain> plains = new HashMap<>();
+    /** The limit of each segment in milliseconds, because the chains of one process may have different limits. */
+    private final Map<Long, Long> limits = new HashMap<>();
 
     private Host(DataInputStream in, OutputStream out, long parent) {
         this.in = in;
@@ -95,15 +97,18 @@ public final class Host {
                 open(number, request, answer);
                 break;
             case "run":
+                watch.limit(limits.get(number));
                 wires.get(number).run(request, answer);
                 break;
             case "plain":
+                watch.limit(limits.get(number));
                 plains.get(number).run(request, answer);
                 break;
             case "close":
                 segments.remove(number).close();
                 wires.remove(number);
                 plains.remove(number);
+                limits.remove(number);
                 answer.array(1);
                 answer.text("closed");
                 break;
@@ -129,7 +134,7 @@ public final class Host {
             operations.add(operation);
         }
         watch.pause();
-        watch.limit(limit);
+        limits.put(number, limit);
         boolean messages = in.bool();
         Segment segment = new Segment(operations, watch, retryTimeout, retryDelay, messages);
         segments.put(number, segment);
