@@ -213,9 +213,7 @@ class Attempt:
             yield result
 
     def left_records(self, frame: DataFrame) -> DataFrame:
-        """Processes those rows of ``frame`` that the JVM lane has left to Python, and returns them as the Python
-        evaluator evaluated them.
-        """
+        """Evaluates in Python those rows of ``frame`` that the JVM lane has left, and returns the results."""
         spec = self.spec
         rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
         if self.keyed is not None:

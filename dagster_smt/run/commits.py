@@ -166,7 +166,7 @@ class Draft:
         spec: The request of the run.
         attempt: The random name of this attempt.
         window: The window that the run has read.
-        notes: Additions to the state: skipped offsets, the beginnings of partitions, and others.
+        notes: Additions to the state, such as skipped offsets and the beginnings of partitions.
         identities: The identity of each topic.
         replaced: The rows that the commit removes.
         before: The state before the commit.

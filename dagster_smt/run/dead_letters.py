@@ -1,7 +1,7 @@
 """Writes dead letters to a separate topic or table. A dead letter is an original record with Connect's context headers.
 
 A run publishes dead letters before it commits the window. If an earlier attempt crashed, or if a window is read again,
-some letters exist already. The run finds them by connector and record, and does not write them again.
+some dead letters exist already. The run finds these letters by connector and record, and does not write them again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,8 +37,8 @@ class Published:
     """The outcome of publishing the dead letters of a window.
 
     Attributes:
-        ends: The offsets at which the next run starts to search for letters, per partition of their topic. The next
-            state stores them.
+        ends: For each partition of the dead-letter topic, the offset at which the next run starts to search for dead
+            letters. The next state stores these offsets.
         unwritten: The records whose dead letters the topic rejects in every form.
         problems: The warnings about these records.
     """
@@ -49,7 +49,9 @@ class Published:
 
 
 def _not_published(topic: str, records: Sequence[Range]) -> Problem:
-    """Returns the problem of letters that ``topic`` rejects in every form. Their records stay listed as failed."""
+    """Returns the problem of dead letters that ``topic`` rejects in every form. The original records, which are in
+    ``records``, stay listed as failed.
+    """
     count = number_of_records(records)
     statement = f"{count} dead letters were not written: the topic rejects them, even without key and value"
     hint = (
@@ -62,14 +64,14 @@ def _not_published(topic: str, records: Sequence[Range]) -> Problem:
 def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say: Progress) -> Published:
     """Publishes those dead letters of a window that do not exist yet.
 
-    The search for existing letters starts at the offsets in the previous state. If the window has been read before, the
-    search includes earlier letters.
+    The search for existing dead letters starts at the offsets in the previous state. If the window has been read
+    before, the search also covers earlier dead letters.
 
     Args:
         draft: The commit that the run is preparing.
         rows: The failed records, from ``rejected_rows``.
         originals: The records of the window before the chain.
-        count: The expected number of letters.
+        count: The expected number of dead letters.
         say: Receives lines about the progress.
 
     Raises:

@@ -295,7 +295,7 @@ def keyed_window(
 
 @dataclass(frozen=True)
 class _Actions:
-    """A computation of the action of each change in a window.
+    """The inputs from which the action of each change in a window is determined.
 
     Attributes:
         keyed: The table.

@@ -39,7 +39,7 @@ def run_batches(
         session: The Spark session.
         batches: The limits of the series.
         progress: Receives lines about the progress of the run.
-        evaluate, begun: As in ``run``.
+        evaluate, begun: See ``run``.
         clock: Returns the time in seconds.
 
     Returns:

@@ -128,8 +128,8 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
     Args:
         evaluated: The evaluator's columns.
         plan: The plan of the chain.
-        left: Processes the cached rows that the JVM lane could not handle.
-        division: The parts to count.
+        left: A function that processes the cached rows that the JVM lane could not handle.
+        division: The division of the window into parts, which are counted separately.
     """
     chain, entries = plan.chain, plan.entries
     frames = [evaluated.persist(StorageLevel.MEMORY_AND_DISK)]

@@ -22,10 +22,10 @@ def with_columns(
     """Commits a window. If its columns do not fit the table and the run requests a rebuild, the table starts over.
 
     Args:
-        commit: Reads, evaluates and commits. It fails before the evaluation if columns do not fit.
+        commit: A function that reads, evaluates and commits. It fails before the evaluation if columns do not fit.
         draft: The commit.
         failures: Topics of the run that cannot be read.
-        say: Receives a line.
+        say: Receives a line about the progress.
 
     Raises:
         TableError: The columns do not fit. The hint names a remedy for this run.

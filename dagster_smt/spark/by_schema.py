@@ -257,6 +257,6 @@ def _unversioned(schema: Schema | None) -> Schema | None:
 def _sees_null(stage: Stage) -> bool:
     """Returns True if ``stage`` converts a null key or value into something else.
 
-    Spark gives a null key or value a schema, and Connect gives it none (D6).
+    In Spark, a null key or value has a schema. In Connect, it has none (difference D6).
     """
     return bool(stage.acts_on) and stage.transform.on_null() in ("apply", "wrap")

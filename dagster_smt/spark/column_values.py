@@ -74,8 +74,8 @@ def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
 
     Args:
         schema: The schema of the value.
-        column: The schema of the column: the same schema, or a schema with more fields.
-        where: Path of the field, for problems.
+        column: The schema of the column, which equals ``schema`` or has more fields.
+        where: The path of the field in problems.
 
     Returns:
         The function. It raises ``DataError``: SMT426, the column's type cannot hold the value; SMT427, a map's key is

@@ -67,9 +67,8 @@ class WindowForms:
 def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
     """Returns the forms of the records in ``frame``, by topic and first appearance. Payloads are not decoded.
 
-    Records without a schema, or with an unreadable one, have no form. If there are more than ``MAX_SCHEMAS`` schemas,
-    the least frequent ones are left out. Their records become dead letters if they do not fit the columns of the other
-    schemas.
+    Records without a readable schema have no form. If there are more than ``MAX_SCHEMAS`` schemas, the least frequent
+    ones are left out. Their records become dead letters if they do not fit the columns of the other schemas.
 
     Args:
         frame: Kafka's columns.

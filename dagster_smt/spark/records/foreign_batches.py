@@ -34,7 +34,7 @@ class ForeignBatch:
     """The host's result for a batch.
 
     Attributes:
-        status, stage: As in ``spark.outcome_columns``.
+        status, stage: The columns ``__status`` and ``__stage``; see ``spark.outcome_columns``.
         sets: For each record, the number of the set of changes that the stages made to it.
         key, value, topic: The columns of the records.
         timestamp: The timestamps in milliseconds; null if a record has none.

@@ -82,7 +82,7 @@ class EarlyCalls:
         fields: Maps a column of a state to its origin: the column of the key or value, and the name of the field in
             that column.
         calls: The calls by column of the key or value, in the order in which stages requested them.
-        settled: True after the reader has been built. It declines all later requests.
+        settled: True after the reader has been built. The reader declines all later requests.
         in_lane: True if the JVM lane reads keys and values. The lane runs some rules faster than Catalyst.
     """
 

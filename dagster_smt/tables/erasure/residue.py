@@ -225,8 +225,8 @@ def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
 
 
 def _in_avro(data: bytes, needles: Needles) -> int:
-    """Counts ``needles`` in the rows of ``data``, the content of an Avro file. In manifests, the bounds of a column are
-    bytes under the number of the column.
+    """Counts ``needles`` in the rows of ``data``, the content of an Avro file. A manifest stores the bounds of a column
+    as bytes, under the number of the column.
     """
     import fastavro  # part of the extra that reads Avro
 

@@ -85,8 +85,8 @@ class DeltaMaintenance:
         """Removes files as ``clean_up`` does, with a chosen minimum age for unreferenced files.
 
         Args:
-            safe_hours: With a short retention, the age in hours from which on files that no version references are
-                removed.
+            safe_hours: The age in hours that a file without references must have before it is removed. The age applies
+                only with a short retention.
 
         Raises:
             TableError: See ``clean_up``.

@@ -27,7 +27,7 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
 
     Args:
         chain: The chain.
-        samples, with_key: As in ``propose``.
+        samples, with_key: See ``propose``.
     """
     first = propose(samples, {EVERYTHING}, with_key=with_key)
     table = table_of(first)

@@ -1,5 +1,5 @@
-"""The last stage of a chain over a topic table with columns, for sinks of records. The stage converts a row into a
-record.
+"""The last stage of a chain over a topic table with columns, for sinks that hold records. The stage converts a row into
+a record.
 """
 
 from dataclasses import replace

@@ -211,8 +211,8 @@ def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> l
 
 
 def different_properties(layout: Layout, properties: Mapping[str, str]) -> list[str]:
-    """Returns the names of those properties whose values in ``properties``, those of a table, differ from ``layout``.
-    The values themselves are not returned.
+    """Compares ``properties``, the properties of a table, with those in ``layout``. Returns the names of the properties
+    whose values differ. The values themselves are not returned.
     """
     names = []
     for name, value in layout.properties.items():

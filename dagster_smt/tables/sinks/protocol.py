@@ -36,9 +36,8 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class NewCommit:
-    """The facts about a commit that the table format reports.
-
-    These facts are the number of added rows (None if unknown), the number of added files, and the bytes in these files.
+    """The numbers that a table format reports about a commit: the number of added rows (None if unknown), the number of
+    added files, and the number of bytes in these files.
     """
 
     rows: int | None

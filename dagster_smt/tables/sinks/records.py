@@ -62,8 +62,8 @@ class RecordTable:
         raise NotImplementedError
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the state after ``before``, as ``Table`` describes. A group without a state has no
-        commits.
+        """Returns the number of the state after ``before``, as ``Table`` describes. A consumer group without a state
+        has no commits.
         """
         if before is not None:
             return before.number + 1

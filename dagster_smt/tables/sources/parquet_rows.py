@@ -17,8 +17,8 @@ _COORDINATES = ("topic", "partition", "offset")
 
 
 def open_parquet(path: Any) -> pq.ParquetFile:
-    """Opens the Parquet file ``path``. Timestamps are read in microseconds. Spark writes timestamps of 96 bits, which
-    may not fit into nanoseconds.
+    """Opens the Parquet file ``path``. Timestamps are read in microseconds, because Spark writes timestamps of 96 bits,
+    which may be outside the range of nanoseconds.
     """
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
