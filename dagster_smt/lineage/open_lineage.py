@@ -7,6 +7,7 @@ value.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, Literal
 
 from dagster_smt.errors import ConfigError, Problem, needs_extras
@@ -31,7 +32,7 @@ class OpenLineage:
 
     Attributes:
         url: The address of a server, such as ``http://marquez:5000``; events go to ``api/v1/lineage``.
-        file: A file that receives a line of JSON for each event, instead of a server.
+        file: A file that receives a line of JSON for each event, instead of a server. Its folder is created.
         api_key: The key of the server, as ``${env:NAME}``.
         namespace: The namespace of jobs.
         catalogs: The namespaces of Spark's catalogs, if they differ from the catalogs' names: ``{"lake":
@@ -228,6 +229,8 @@ class Emitter:
 
 def _transport(settings: OpenLineage) -> dict[str, Any]:
     if settings.file:
+        if "://" not in settings.file:
+            Path(settings.file).parent.mkdir(parents=True, exist_ok=True)
         return {"type": "file", "log_file_path": settings.file, "append": True}
     transport: dict[str, Any] = {
         "type": "http",

@@ -112,10 +112,12 @@ def test_events_go_to_a_server(server, monkeypatch):
 
 
 def test_events_go_into_a_file(tmp_path):
-    emitter = Emitter(OpenLineage(file=str(tmp_path / "events.jsonl")), RUN)
+    """The folder of the file does not have to exist."""
+    file = tmp_path / "lineage" / "events.jsonl"
+    emitter = Emitter(OpenLineage(file=str(file)), RUN)
     emitter.start()
     emitter.fail(["SMT530"])
-    start, fail = map(json.loads, (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines())
+    start, fail = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     assert (start["eventType"], fail["eventType"]) == ("START", "FAIL")
     assert fail["run"]["facets"]["errorMessage"]["message"] == "SMT530"
 

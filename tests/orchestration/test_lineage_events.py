@@ -82,7 +82,7 @@ def test_a_run_that_fails_sends_its_code(tmp_path, kind):
     assert fail["run"]["facets"]["errorMessage"]["message"] == "AssertionError"
 
 
-REFUSED = [pytest.param(name, marks=pytest.mark.long) for name in ("the server refuses", "no such folder")]
+REFUSED = [pytest.param(name, marks=pytest.mark.long) for name in ("the server refuses", "no folder can be made")]
 
 
 @pytest.mark.parametrize("broken", ["nobody listens", "no key", *REFUSED])
@@ -91,7 +91,8 @@ def test_a_transport_that_fails_does_not_change_how_a_run_ends(tmp_path, broken)
     server = Server(status=500)
     url = "http://127.0.0.1:1" if broken == "nobody listens" else server.url
     settings = {"url": url, "timeout": 1.0}
-    if broken == "no such folder":
+    if broken == "no folder can be made":
+        (tmp_path / "none").write_text("a file")
         settings = {"file": str(tmp_path / "none" / "events.jsonl")}
     if broken == "no key":
         settings["api_key"] = "${env:NO_SUCH_KEY}"

@@ -156,6 +156,20 @@ def test_counts_stay_right_and_no_replay_brings_a_person_back(spark, tmp_path, s
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("sink", [DeltaSink, IcebergSink])
+def test_a_second_person_is_erased_later(spark, tmp_path, sink):
+    """The first erasure has removed the beginning of Delta's log, which ``VACUUM … LITE`` looks for."""
+    lake = Lake(tmp_path, spark, sink(tmp_path / "table", "columns"))
+    lake.add(record(0, PERSON), record(1))
+    lake.run()
+    assert lake.erase(OTHER).proven
+    lake.add(record(2, PERSON))
+    lake.run()
+    report = lake.erase()
+    assert report.proven and lake.mails() == [] and not lake.bytes_left("table"), report.to_markdown()
+
+
+@pytest.mark.long
 def test_a_register_that_lost_entries_or_a_key_stops_every_run(spark, tmp_path, monkeypatch):
     lake = Lake(tmp_path, spark, DeltaSink(tmp_path / "table", "columns"))
     lake.add(record(0, PERSON), record(1))

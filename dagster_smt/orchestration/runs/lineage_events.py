@@ -79,7 +79,7 @@ class LineageEvents:
             send()
         except Exception as error:  # noqa: BLE001 - whatever a transport raises, the run goes on
             statement = f"an event could not be sent: {type(error).__name__}"
-            hint = "check the server of OpenLineage; the run is not affected"
+            hint = "check the server or the file of OpenLineage; the run is not affected"
             self.context.log.warning(str(Problem("SMT773", f"lineage of {self.table.name}", statement, hint)))
 
     def _written(self) -> RunOutput:

@@ -82,7 +82,8 @@ def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
     """Notes the version at which the log of ``table`` begins. An earlier erasure may have removed the beginning of the
     log, and then Delta could not remove files without this note.
 
-    That erasure has also removed the files of the versions that are no longer in the log.
+    That erasure has also removed the files that this version and the versions before it do not need. Delta rejects a
+    note of an earlier version.
     """
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)
@@ -92,7 +93,7 @@ def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
         if match is not None and file.inside.endswith(".json"):
             versions.append(int(match[1]))
     if versions and min(versions) > 0:
-        note_vacuum(session, str(table.spec.path), table.spec.table, min(versions) - 1)
+        note_vacuum(session, str(table.spec.path), table.spec.table, min(versions))
 
 
 def _location(session: SparkSession, table: DeltaTable) -> str:

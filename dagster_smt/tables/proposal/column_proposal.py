@@ -249,4 +249,4 @@ def _is_key(value: Any, key: bytes) -> bool:
         return False
     if isinstance(value, int) and len(key) in (2, 4, 8) and int.from_bytes(key, "big", signed=True) == value:
         return True
-    return str(value).encode() == key
+    return str(value).encode("utf-8", "surrogatepass") == key

@@ -86,8 +86,9 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
     """Adds a record to Delta's log that ``VACUUM`` has removed the files of all versions up to ``version``. The record
     has Delta's own form.
 
-    Without this record, ``VACUUM … LITE`` rejects a table if its log begins after the version that follows ``version``.
-    If the session cannot add the record, the function does nothing. For the other arguments, see ``last_commit``.
+    Without this record, ``VACUUM … LITE`` rejects a table whose log has lost its first version. The record must name
+    the first version that the log still has, or a later version. If the session cannot add the record, the function
+    does nothing. For the other arguments, see ``last_commit``.
     """
     try:
         jvm = session._jvm

@@ -209,3 +209,9 @@ def test_a_value_that_nests_too_deeply_is_broken_and_hides_no_other(levels):
     values = [b'{"a":1}', deep, deep, b'{"a":2}', b'{"a":3}']
     statement = propose(samples(values)).statement("t", {"topic": "t"})
     assert "a BIGINT" in statement and "b ROW" not in statement
+
+
+def test_a_value_with_half_a_character_is_compared_with_the_key():
+    """JSON may have the half as an escape; it has no bytes in UTF-8, so no key equals it."""
+    proposal = propose(samples([b'{"name": "ada \\ud800", "id": "k"}'], [b"k"]))
+    assert (proposal.records, proposal.notes) == (1, [])
