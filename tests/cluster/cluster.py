@@ -105,8 +105,8 @@ def connect_server(folder: Path, conf: Mapping[str, str], **changes: str) -> Ite
     started: list[subprocess.Popen] = []
     with ended(started):
         started.append(start(folder, "spark-submit", arguments, **changes))
-        result = said(started[0], folder, r"Connect server started at: (127\.0\.0\.1:\d+)")
-        yield f"sc://{result[1]}"
+        result = said(started[0], folder, r"Connect server started at: \S+:(\d+)")
+        yield f"sc://127.0.0.1:{result[1]}"
 
 
 def python(folder: Path, script: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess:
