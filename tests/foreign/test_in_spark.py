@@ -21,9 +21,9 @@ from tests.foreign.jar import KAFKA, chain_of
 from tests.foreign.test_batches import ENVELOPES, ODD, spelled
 from tests.foreign.test_random import CONNECT, RECORDS, engine_of_connect
 from tests.jvm.random_records import chains
-from tests.spark.test_jvm_records import frame_of, physical_plan
+from tests.spark.test_jvm_records import frame_of, lane_calls, physical_plan
 
-CALL, FOREIGN_CALL = "dagstersmt.ConnectRecords.invoke(", "dagstersmt.ForeignRecords.invoke("
+CALL, FOREIGN_CALL = "ConnectRecords", "ForeignRecords"
 
 
 def chain_of_kafka(*stages, **more):
@@ -61,12 +61,12 @@ def check_ways(spark, chain, values, monkeypatch, form="json", key_form="string"
     """Compares both ways; returns the rows of Spark's JVM."""
     frame = frame_of(spark, values, **{"headers": None, **others})
     there, way = evaluated(frame, chain, form, key_form)
-    assert way is RECORDS_IN_KAFKAS_CLASSES and call in physical_plan(there)
+    assert way is RECORDS_IN_KAFKAS_CLASSES and lane_calls(physical_plan(there), call)
     rows = rows_of(there)
     with monkeypatch.context() as patch:
         patch.setenv(VARIABLE, "off")
         here, way = evaluated(frame, chain, form, key_form)
-        assert way is RECORDS_IN_PYTHON and call not in physical_plan(here)
+        assert way is RECORDS_IN_PYTHON and not lane_calls(physical_plan(here), call)
         assert rows == rows_of(here)
     return rows
 
