@@ -90,13 +90,17 @@ pip_install() {
   fail "pip could not install the packages (details: $log)."
 }
 
+jar_facts() { # the sources and the jar itself: all environments share one jar, and another one may have built it since
+  cat dagster_smt/jvm/java/*/*.java dagster_smt/jvm/java/*/*/*.java dagster_smt/jvm/build.py | cksum
+  cat dagster_smt/jvm/dagster_smt.jar 2>/dev/null | cksum
+}
+
 # The Java part of the package; without it everything works, and records take several times as long.
 build_jar() {
-  sources=$(cat dagster_smt/jvm/java/*/*.java dagster_smt/jvm/java/*/*/*.java dagster_smt/jvm/build.py | cksum)
-  [ "$(cat $venv/jar.stamp 2>/dev/null)" = "$sources" ] && return
+  [ "$(cat $venv/jar.stamp 2>/dev/null)" = "$(jar_facts)" ] && return
   echo "setup: compiling the JVM lane"
   if "$venv/bin/python" -m dagster_smt.jvm.build >>$log 2>&1; then
-    printf '%s\n' "$sources" >$venv/jar.stamp
+    jar_facts >$venv/jar.stamp
   else
     echo "setup: the JVM lane was not built: install a JDK (javac) and call this again (details: $log)"
   fi
