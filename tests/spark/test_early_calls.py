@@ -65,6 +65,7 @@ def test_the_result_is_the_same_and_python_is_asked_once(spark, name):
     plan = plan_chain(chain, None, schema, topics=topics, typed=True)
     table = TopicTable(FileTopics("unused"), topics, key=Format("bytes"), value=Format("json_schema", schema))
     text = evaluate(frame_of(spark, rows), plan, table, "columns")._jdf.queryExecution().executedPlan().toString()
-    assert text.count("MapInArrow") == 1
+    # only ours: on Spark 3.5 the rows of the test come through Python, too
+    assert text.count("MapInArrow _InWorker(") == 1
     assert text.count("EvalPython") == later
     compare(spark, Example(schema, stages, rows), topics)
