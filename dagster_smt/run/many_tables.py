@@ -16,7 +16,6 @@ from functools import cached_property, partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.util import inheritable_thread_target
 
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import FormsPlan
@@ -45,6 +44,7 @@ from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.run.staging import EvaluatedWindow, ranges_of_records
 from dagster_smt.run.table_schema import checked_schema
+from dagster_smt.spark.versions import inheriting
 from dagster_smt.tables.keyed.key_events import Keyed, key_failures
 from dagster_smt.tables.keyed.remembered_deletions import deletions_table
 from dagster_smt.tables.sink_options import TableSink
@@ -223,7 +223,7 @@ class _Writing:
         with ThreadPoolExecutor(PARALLEL, "smt-table") as pool:
             tasks = []
             for bound in targets.values():
-                tasks.append(pool.submit(_inheriting(session, one.outcome), bound))
+                tasks.append(pool.submit(inheriting(session, one.outcome), bound))
             try:
                 return [task.result() for task in tasks]
             except BaseException:
@@ -539,10 +539,3 @@ def _conflict(keys: int, sink: TableSink) -> Problem:
     statement = f"{keys} keys are met in two partitions, and nothing orders their events"
     hint = "name a column of the source that does with sequence_by, such as a log position or source.ts_ms"
     return Problem("SMT734", sink.place, statement, hint)
-
-
-def _inheriting(session: SparkSession, work: Callable[[Bound], TableOutcome]) -> Callable[[Bound], TableOutcome]:
-    """Returns a function that calls ``work`` in another thread. The Spark jobs of that thread get the tags of this
-    thread, so that they can be cancelled.
-    """
-    return inheritable_thread_target(session)(work)

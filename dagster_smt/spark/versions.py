@@ -4,6 +4,7 @@ them.
 All other code of this package works with all of these versions.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -49,6 +50,7 @@ SINCE_4 = {
     "from_avro in SQL": "``by_schema`` leaves Avro to Python, which is slower",
     "ancient moments in Parquet": "Spark 3.5 writes none by default: ``check_settings`` sets what Spark 4 does",
     "wide types in Delta": "Delta of Spark 3.5 widens to `int` at most: ``evolved_schema`` refuses other types",
+    "inheritable_thread_target of a session": "``inheriting``: in Spark 3.5 the argument is the function",
     "expressions in CALL": "the arguments of procedures are literals: ``procedure_argument`` of sinks",
 }
 """Maps features of Spark 4 that this package uses to their equivalents in Spark 3.5."""
@@ -171,3 +173,14 @@ def frame_of_arrow(session: Any, table: Any) -> Any:
     batches = table.to_batches()
     # one task sends all batches; the row of `range` only starts the task
     return session.range(0, 1, 1, 1).mapInArrow(lambda _: iter(batches), from_arrow_schema(table.schema))
+
+
+def inheriting(session: Any, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Returns a function that calls ``work`` in another thread. The Spark jobs of that thread get the tags of this
+    thread, so that they can be cancelled.
+    """
+    from pyspark.util import inheritable_thread_target
+
+    if "inheritable_thread_target of a session" in missing():
+        return inheritable_thread_target(work)
+    return inheritable_thread_target(session)(work)
