@@ -65,8 +65,8 @@ class ProjectSession:
 
 def session_for(parts: Iterable[tuple[Connector, ConnectorComponent]]) -> ProjectSession:
     """Returns the session for the components of Iceberg sinks. Adds the name of the sink's catalog to the table name of
-    each component, because the catalog cannot be the session's default catalog: Spark would then not find a Delta table
-    by its path.
+    each component. The catalog does not become the session's default catalog, so that the names of other tables in the
+    project keep their meaning.
     """
     session = ProjectSession()
     catalogs: dict[str, dict[str, str]] = {}

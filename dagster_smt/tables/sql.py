@@ -1,8 +1,33 @@
-"""Writes string literals for SQL clauses that do not permit expressions. For all other literals, use
-``spark.sql.text``.
+"""Parts of SQL statements on tables: the name of a Delta table that has only a path, and string literals for clauses in
+which SQL permits no expression. Everywhere else, use ``spark.sql.text`` for strings.
 """
 
 import re
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.spark.packages import SETTINGS
+from dagster_smt.spark.sql import quoted
+
+SESSION_CATALOG = "spark_catalog"
+_CATALOG_SETTING = f"spark.sql.catalog.{SESSION_CATALOG}"
+
+
+def name_of_folder(session: SparkSession, path: str) -> str:
+    """Returns the name with which SQL addresses the Delta table in the folder ``path``.
+
+    Spark looks for ``delta.`/lake/orders` `` in the session's current catalog. Only Delta's own catalog reads the
+    second part as a path, so the name begins with that catalog if another one is current. Platforms with a catalog of
+    their own in its place, such as Databricks, resolve the short name.
+    """
+    name = f"delta.{quoted(path)}"
+    return f"{SESSION_CATALOG}.{name}" if hides_paths(session) else name
+
+
+def hides_paths(session: SparkSession) -> bool:
+    """Returns True if Delta's own catalog is in the session, but another catalog is current."""
+    has_delta = session.conf.get(_CATALOG_SETTING, "") == SETTINGS["delta"][_CATALOG_SETTING]
+    return has_delta and session.catalog.currentCatalog() != SESSION_CATALOG
 
 
 def literal(text: str) -> str:

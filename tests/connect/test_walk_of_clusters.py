@@ -1,16 +1,19 @@
 """A real Connect cluster becomes a project that runs, by the lines of docs/how-to/import-connectors.md."""
 
 import json
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.testing.broker import KafkaBroker, fetch_from_maven
+from dagster_smt.testing.broker import KafkaBroker, fetch_from_maven, java
 from tests.connect.takeover.workers import Worker, iceberg_config
 from tests.kafka import Topics
-from tests.stores.servers import H2
+from tests.stores.servers import postgres
 from tests.test_tutorial import Shell, check_shown, make_project, part
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -26,19 +29,19 @@ MASK = {"transforms": "hide", "transforms.hide.type": f"{KAFKA}transforms.MaskFi
 FOREIGN = "com.github.jcustenborder.kafka.connect.transform.common.PatternRename$Value"
 FIELDS = [{"field": "id", "type": "int32", "optional": False}, {"field": "name", "type": "string", "optional": True}]
 MINUTES = 5
+DEBEZIUM = ("io.debezium", ("debezium-connector-jdbc",), "3.0.0.Final")
+ROWS = Path(__file__).parents[1] / "stores" / "java" / "Rows.java"
 
 
-def connectors(folder, servers):
-    """An Iceberg sink, a JDBC sink with keys (whose task ends, since Debezium upserts into no H2), and a sink with a
-    transform of another vendor.
-    """
+def connectors(folder, servers, database):
+    """An Iceberg sink, a JDBC sink with keys, and a sink with a transform of another vendor."""
     return {
         "lake": {**iceberg_config(folder / "lake", servers, "orders", "shop.orders", "control-lake"), **JSON,
                  **MASK, "transforms.hide.fields": "email"},
         "customers": {
             "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
             "topics": "customers",
-            "connection.url": f"jdbc:h2:file:{folder}/h2;MODE=PostgreSQL",
+            "connection.url": database,
             "connection.username": "sa",
             "connection.password": "x",
             "insert.mode": "upsert",
@@ -80,24 +83,38 @@ def fill(servers):
     topics.add(records)
 
 
+def rows_of(database, query):
+    """The rows of a query, each as the texts of its columns."""
+    (jar,) = fetch_from_maven(*DEBEZIUM).glob("postgresql-*.jar")
+    command = [java(), "-cp", str(jar), str(ROWS), database, "sa", query]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+CUSTOMERS = [["1", "Anna"], ["2", "Bob"]]
+
+
 @pytest.fixture
 def cluster(tmp_path):
-    """The address of a distributed worker whose three connectors run, and of its broker."""
-    group, artifact, version = H2.split(":")
+    """A distributed worker whose three connectors have written, and the address of its broker."""
     common = ("com.github.jcustenborder.kafka.connect", ("kafka-connect-transform-common",), "0.1.0.14")
-    debezium = ("io.debezium", ("debezium-connector-jdbc",), "3.0.0.Final")
-    jars = []
-    for artifacts in (common, debezium, (group, (artifact,), version)):
-        jars.append(f"{fetch_from_maven(*artifacts)}/*")
-    with KafkaBroker(tmp_path / "kafka", {"auto.create.topics.enable": "false"}) as broker:
+    jars = tuple(f"{fetch_from_maven(*artifacts)}/*" for artifacts in (common, DEBEZIUM))
+    with KafkaBroker(tmp_path / "kafka", {"auto.create.topics.enable": "false"}) as broker, postgres() as database:
         fill(broker.servers)
-        with Worker(tmp_path / "worker", broker.servers, jars=tuple(jars)) as worker:
-            for name, config in connectors(tmp_path, broker.servers).items():
+        with Worker(tmp_path / "worker", broker.servers, jars=jars) as worker:
+            configs = connectors(tmp_path, broker.servers, database)
+            for name, config in configs.items():
                 worker.create(name, config)
-            for name in connectors(tmp_path, broker.servers):
-                worker.until(lambda name=name: worker.status(name)[0] == "RUNNING")
+            for name in configs:
+                worker.until(lambda name=name: works(worker, name))
+            worker.until(lambda: rows_of(database, "SELECT id, name FROM customers ORDER BY id") == CUSTOMERS, 300)
             worker.until(lambda: (tmp_path / "lines").exists() and (tmp_path / "lake/shop/orders/data").exists())
             yield worker, broker.servers
+
+
+def works(worker, name):
+    state, tasks = worker.status(name)
+    return state == "RUNNING" and set(tasks) == {"RUNNING"}
 
 
 def test_a_cluster_becomes_a_project_that_runs(cluster, tmp_path):
@@ -115,6 +132,8 @@ def test_a_cluster_becomes_a_project_that_runs(cluster, tmp_path):
             check_shown(block, printed)
     seconds = time.monotonic() - begin
     assert ids(tmp_path / "lake" / "shop" / "orders") == [*range(40)]
+    customers = DeltaTable(tmp_path / "shop" / "lake" / "customers").to_pyarrow_table(columns=["id", "name"])
+    assert sorted([str(row["id"]), row["name"]] for row in customers.to_pylist()) == CUSTOMERS
     print(f"the walk: {seconds:.0f} s", flush=True)
     assert seconds < MINUTES * 60
 

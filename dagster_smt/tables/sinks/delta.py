@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
@@ -50,7 +50,7 @@ from dagster_smt.tables.sinks.protocol import (
     rows_changed_by_others,
 )
 from dagster_smt.tables.sinks.replaced_rows import packed, replaced_rows, unpacked
-from dagster_smt.tables.sql import literal
+from dagster_smt.tables.sql import literal, name_of_folder
 
 PROPERTY = "dagster_smt.state"
 _CLEAN_UP = "delta.enableExpiredLogCleanup"
@@ -110,7 +110,11 @@ class DeltaTable:
         if spec.folder is not None:  # Delta accepts a relative path for writing, but not for reading
             spec = replace(spec, path=spec.folder.absolute())
         self.session, self.spec = session, spec
-        self.name = spec.table or f"delta.{quoted(str(spec.path))}"
+
+    @cached_property
+    def name(self) -> str:
+        """The name with which SQL addresses the table."""
+        return self.spec.table or name_of_folder(self.session, str(self.spec.path))
 
     # --- reading ---
 
@@ -505,8 +509,7 @@ class DeltaTable:
         return True
 
     def _make_generated(self, columns: StructType, properties: Mapping[str, str]) -> None:
-        layout = self.spec.layout
-        place = (self.spec.table, "" if self.spec.table else str(self.spec.path))
+        layout, place = self.spec.layout, (self.spec.table, "" if self.spec.table else str(self.spec.path))
         with session_with(self.session, delta_layout.ANY_PROPERTY) as session:
             properties = {**properties, **delta_layout.layout_properties(layout)}
             delta_layout.create_generated(session, place, columns, layout, properties)

@@ -22,7 +22,7 @@ from dagster_smt.spark.types import nullable
 from dagster_smt.tables.layout_problems import added_name
 from dagster_smt.tables.schemas import all_structs
 from dagster_smt.tables.sinks.replaced_rows import packed, unpacked
-from dagster_smt.tables.sql import literal
+from dagster_smt.tables.sql import SESSION_CATALOG, hides_paths, literal
 
 ANY_PROPERTY = {"spark.databricks.delta.allowArbitraryProperties.enabled": "true"}
 """A session setting that permits a table to set ``delta.targetFileSize``. Delta on Spark does not know this property,
@@ -106,7 +106,7 @@ def create_generated(
     such a table.
 
     Args:
-        session: A classic session.
+        session: A classic session that nothing else uses, because the function may change its current catalog.
         place: The name of the table and its path, one of which is empty.
         columns: The columns that are not generated.
         layout: The layout.
@@ -123,6 +123,8 @@ def create_generated(
         hint = "use a classic session, or leave the transform out of partition_by"
         statement = "a session of Spark Connect cannot make generated columns"
         raise UnsupportedError(Problem("SMT569", "partition_by", statement, hint)) from None
+    if path and hides_paths(session):  # the builder takes no name of three parts
+        session.catalog.setCurrentCatalog(SESSION_CATALOG)
     delta = jvm.io.delta.tables.DeltaTable
     builder = delta.create(session._jsparkSession)
     builder = builder.tableName(table) if table else builder.location(path)

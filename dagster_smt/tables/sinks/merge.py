@@ -190,7 +190,9 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
     for name, value in settings_of(session).items():
         if own.conf.isModifiable(name):
             own.conf.set(name, value)
-    own.catalog.setCurrentDatabase(session.catalog.currentDatabase())
+    own.catalog.setCurrentCatalog(session.catalog.currentCatalog())
+    if database := session.catalog.currentDatabase():  # a catalog of Iceberg may have none
+        own.catalog.setCurrentDatabase(database)
     for name, value in settings.items():
         own.conf.set(name, value)
     yield own

@@ -20,6 +20,7 @@ from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.kafka_columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.window_rows import within
+from dagster_smt.tables.sql import name_of_folder
 from dagster_smt.tables.topic_table import TableSource
 from dagster_smt.values.headers.fields import no_headers
 
@@ -246,9 +247,9 @@ class TableReader(BaseSource):
         return column.alias(name)
 
     def _delta_id(self) -> str:
-        table = self.spec.name or f"delta.{quoted(self.spec.path)}"
         if not self.spec.name and self.spec.format != "delta":
             return ""
+        table = self.spec.name or name_of_folder(self.session, self.spec.path)
         return self._first(lambda: self.session.sql(f"DESCRIBE DETAIL {table}").select("id"))
 
     def _iceberg_id(self) -> str:

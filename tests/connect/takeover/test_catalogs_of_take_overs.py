@@ -73,4 +73,4 @@ def test_a_table_of_another_catalog(broker, tmp_path, catalog):
         assert command("takeover", "--back") == "DONE 0"
         world.produce(10)
         world.wait_for_rows(worker, 60)
-        assert sorted(ids_of(world)) == list(range(60))
+        assert sorted(ids_of(world, name)) == list(range(60))
