@@ -66,7 +66,7 @@ KINDS = {
     "ignore": Kind({"deletes": "ignore"}, STEPS, {"deletes": "ignore"}),
     "sequence": Kind(
         {"sequence_by": "seq"},
-        ("next", "windows", "windows", "windows", "die", "rebuild", "compact"),
+        ("next", "some", "windows", "windows", "windows", "die", "rebuild", "compact"),
         {"sequenced": True},
         {"shards": TOPICS, "unchanged": False},
     ),
@@ -118,16 +118,7 @@ class Plot:
             last = rng.randrange(first, end) + 1
         else:
             return None
-        return first, self._whole(topic, partition, last)
-
-    def _whole(self, topic: str, partition: int, end: int) -> int:
-        """A tombstone has the sequence of the deletion before it, so a window does not part them."""
-        if not self.kind.fold.get("sequenced"):
-            return end
-        for event in self.history.events:
-            if place_of(event) == (topic, partition, end) and event.row is None:
-                return end + 1
-        return end
+        return first, last
 
     def places(self) -> set[Place]:
         return set(map(place_of, self.history.events))

@@ -206,7 +206,8 @@ def start(jars: str, cores: int = 1) -> SparkSession:
         "spark.driver.memory": f"{cores}g",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # One compiler alone reserves 48 MB for its code. Several runs beside each other fill them, and the JVM exits.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
         "spark.executor.heartbeatInterval": "300s",  # a machine with other work may stop for a minute
         "spark.network.timeout": "3000s",
         "spark.ui.enabled": "false",

@@ -271,6 +271,55 @@ def test_a_tombstone_that_is_read_again_alone_is_still_remembered(spark, tmp_pat
     assert keys.by_key() == {}
 
 
+def marked(key, offset, seq, **place):
+    """A deletion as Debezium marks it; its tombstone follows."""
+    return Event(key, {"name": None, "note": None, "seq": seq, "__deleted": "true"}, offset=offset, **place)
+
+
+CUT_OFF = {
+    "the row came back in a later window": ([upsert(1, 0, "a", seq=1), marked(1, 1, 2)], [upsert(1, 0, "b", seq=3)]),
+    "the row came back in the deletion's window": ([upsert(1, 0, "a", seq=1), marked(1, 1, 2)], []),
+    "the table begins with the deletion": ([marked(1, 0, 2)], [upsert(1, 0, "b", seq=3)]),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("name", CUT_OFF)
+def test_a_tombstone_that_a_window_cuts_off_from_its_deletion_does_nothing(name, kind, spark, tmp_path):
+    """The row is of another shard by then, and younger than the deletion."""
+    keys = Keys(tmp_path, spark, kind, sequence_by="seq")
+    first, later = CUT_OFF[name]
+    shard = "people2"
+    keys.add([upsert(9, 0, "other", seq=1, topic=shard)])
+    keys.run()  # there is a table
+    keys.add(first)
+    if not later:
+        keys.add([upsert(1, 1, "b", seq=3, topic=shard)])
+    keys.run()
+    keys.add([Event(e.key, e.row, shard, 0, 1) for e in later])
+    keys.run()
+    keys.add([Event(1, None)])
+    counts = keys.run().keyed["people"]
+    assert (counts.superseded, keys.by_key()[1]["name"]) == (1, "b")
+    keys.run(window=window_of(("people", 0, len(first), len(first) + 1)))
+    assert keys.by_key()[1]["name"] == "b"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_soft_deletion_by_a_tombstone_alone_keeps_the_sequence_of_the_row(kind, spark, tmp_path):
+    """An older event of another shard, which comes late, does not bring the row back."""
+    keys = Keys(tmp_path, spark, kind, sequence_by="seq", deletes="soft")
+    for event in (upsert(1, 0, "a", seq=5), Event(1, None)):
+        keys.add([event])
+        keys.run()
+    assert [(row["seq"], row["_is_deleted"]) for row in keys.read()] == [(5, True)]
+    keys.add([upsert(1, 0, "late", seq=4, topic="people2")])
+    assert keys.run().keyed["people2"].superseded == 1
+    assert [(row["name"], row["_is_deleted"]) for row in keys.read()] == [("a", True)]
+
+
 @pytest.mark.parametrize("track", [("name",), pytest.param(("name", "note"), marks=pytest.mark.long)])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_versions_of_keys(seed, track, spark, tmp_path):

@@ -8,6 +8,7 @@ in the window.
 | ``incomplete`` | array<string> | columns without any value: the row began in the window, and no event has them |
 | ``crosses`` | boolean | true if the events are from several partitions |
 | ``events`` | bigint | the number of events |
+| ``deletions`` | array<struct> | with ``sequence_by``: the ``order`` of every deletion in the window |
 
 The row of a soft deletion keeps the values from before the deletion.
 """
@@ -35,7 +36,7 @@ def last_events(events: DataFrame) -> DataFrame:
     record = []
     for name in _RECORD:
         record.append(F.col("last").getField(name).alias(name))
-    by_key = events.groupBy("key").agg(last, _crosses(), _number())
+    by_key = events.groupBy("key").agg(last, *_facts(events))
     return by_key.select(
         "key",
         "last.row",
@@ -43,8 +44,7 @@ def last_events(events: DataFrame) -> DataFrame:
         *record,
         "last.unchanged",
         no_names().alias("incomplete"),
-        "crosses",
-        "events",
+        *_names_of_facts(events),
     )
 
 
@@ -59,9 +59,10 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     assert isinstance(row, StructType)
     fold = _EventFold(row, soft=keyed.rows.deletes == "soft")
     in_order = F.array_sort(F.collect_list(F.struct("order", *_fields(events))), _by_order).alias("in_order")
-    by_key = events.groupBy("key").agg(in_order, _crosses(), _number())
+    by_key = events.groupBy("key").agg(in_order, *_facts(events))
     last, state = F.element_at("in_order", -1).alias("last"), fold.result().alias("state")
-    by_key = by_key.select("key", "crosses", "events", last, state)
+    facts = _names_of_facts(events)
+    by_key = by_key.select("key", *facts, last, state)
     record = []
     for name in _RECORD:
         record.append(F.col("last").getField(name).alias(name))
@@ -69,13 +70,34 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
         shown = _soft_row(row, keyed)
     else:
         shown = F.coalesce(F.col("state.row"), F.col("last.row"))
-    return by_key.select(
-        "key", shown.alias("row"), "last.op", *record, "state.unchanged", "state.incomplete", "crosses", "events"
-    )
+    return by_key.select("key", shown.alias("row"), "last.op", *record, "state.unchanged", "state.incomplete", *facts)
 
 
 def _fields(events: DataFrame) -> Sequence[str]:
     return [name for name in events.columns if name not in ("key", "order")]
+
+
+def _facts(events: DataFrame) -> Sequence[Column]:
+    """Returns aggregates over all events of a key."""
+    facts = [_crosses(), _number()]
+    if _has_sequence(events):
+        facts.append(_deletions())
+    return facts
+
+
+def _names_of_facts(events: DataFrame) -> Sequence[str]:
+    if _has_sequence(events):
+        return ["crosses", "events", "deletions"]
+    return ["crosses", "events"]
+
+
+def _has_sequence(events: DataFrame) -> bool:
+    return "sequence" in events.columns
+
+
+def _deletions() -> Column:
+    order = F.when((F.col("op") == DELETE) & F.col("order.sequence").isNotNull(), F.col("order"))
+    return F.collect_list(order).alias("deletions")  # without nulls
 
 
 def _crosses() -> Column:

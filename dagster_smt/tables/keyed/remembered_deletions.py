@@ -4,6 +4,10 @@ After a deletion, an event with a smaller sequence may still arrive, from anothe
 has no row with a sequence to compare. So the second table remembers the key of the deleted row as JSON, and the
 sequence of the deletion. A deletion is written before the commit that removes the row. If that commit fails, the next
 run reads the deletion again and writes the same line once more, which changes nothing.
+
+A deletion is remembered even if a later event creates the row again, because the next window may begin with the
+tombstone of the deletion. The tombstone has no sequence. The remembered deletion shows that the tombstone is older than
+the row.
 """
 
 from dataclasses import replace
@@ -44,11 +48,11 @@ def deletions_table(session: SparkSession, sink: TableSink) -> Table:
 
 
 def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> DataFrame | None:
-    """Returns the last remembered deletion of each key. Returns None if the table of deletions does not exist.
+    """Returns the remembered deletions of each key. Returns None if the table of deletions does not exist.
 
-    The columns are ``deleted_key``, and ``deletion`` with the sequence of the deletion. If the window reads a record
-    again, only the current effect of the record matters. If the record no longer deletes a row, because the chain has
-    changed, its earlier deletion is ignored.
+    The columns are ``deleted_key``, ``deletion`` with the order of the last deletion, and ``deleted_in`` with the
+    partitions that contain a deletion. If the window reads a record again, only the current effect of the record
+    matters. If the record no longer deletes a row, because the chain has changed, its earlier deletion is ignored.
 
     Args:
         table: The table of deletions.
@@ -65,26 +69,29 @@ def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> Data
         again = lines.where(of_window).join(still, names, "left_semi").select(*lines.columns)
         lines = lines.where(f"NOT ({of_window})").unionByName(again)
     place = F.max(F.struct(*_ORDER)).alias("deletion")
-    return lines.groupBy(F.col("key").alias("deleted_key")).agg(place)
+    partitions = F.collect_set(F.struct("topic", "partition")).alias("deleted_in")
+    return lines.groupBy(F.col("key").alias("deleted_key")).agg(place, partitions)
 
 
 def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame:
-    """Returns ``changes`` with the column ``deletion``, which contains the sequence of the last remembered deletion of
-    the key.
-    """
+    """Returns ``changes`` with the columns ``deletion`` and ``deleted_in`` of the key (see ``remembered``)."""
     if deletions is None:
-        return changes.withColumn("deletion", F.lit(None).cast(changes.schema["order"].dataType))
+        nothing = F.lit(None).cast("array<struct<topic: string, partition: int>>")
+        order = changes.schema["order"].dataType
+        return changes.withColumns({"deletion": F.lit(None).cast(order), "deleted_in": nothing})
     joined = changes.join(deletions, _key_text() == F.col("deleted_key"), "left").drop("deleted_key")
     return joined.withColumn("deletion", F.col("deletion").cast(changes.schema["order"].dataType))
 
 
 def remember(changes: DataFrame, table: Table) -> None:
-    """Writes the deletions among ``changes`` that have a sequence to ``table``."""
-    deleted = changes.where((F.col("op") == DELETE) & F.col("order.sequence").isNotNull())
-    order_columns = []
-    for name in _ORDER:
-        order_columns.append(F.col(f"order.{name}").alias(name))
-    rows = deleted.select(_key_text().alias("key"), *order_columns)
+    """Writes the deletions of ``changes`` that have a sequence to ``table``: the last one of each key and partition."""
+    # A tombstone that deletes the row of the table has the sequence of the row, and no event of the window has it.
+    last = F.when((F.col("op") == DELETE) & F.col("order.sequence").isNotNull(), F.array("order"))
+    deletions = F.concat("deletions", F.coalesce(last, F.expr("array()")))
+    each = changes.select(_key_text().alias("key"), F.explode(deletions).alias("order"))
+    by_partition = each.groupBy("key", "order.topic", "order.partition").agg(F.max("order").alias("order"))
+    order_columns = [F.col(f"order.{name}").alias(name) for name in _ORDER]
+    rows = by_partition.select("key", *order_columns)
     if not rows.isEmpty():
         table.append(rows)
 

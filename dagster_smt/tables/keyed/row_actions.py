@@ -62,6 +62,8 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
         joined = changes.join(current, "key", "left")
         if keyed.rows.sequence_by:
             joined = joined.withColumn("order", _order_after_row(changes.schema["order"].dataType))
+            if keyed.rows.deletes == "soft":
+                joined = joined.withColumn("row", _row_with_sequence(keyed))
         is_there = F.col("now_exists").isNotNull()
     is_delete = F.col("op") == DELETE
     is_soft = keyed.rows.deletes == "soft"
@@ -76,7 +78,7 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
         action = F.when(~is_there, new).when(_is_older(keyed), SUPERSEDED).otherwise(there)
     conflict = F.col("crosses") & F.lit(not keyed.rows.sequence_by)
     if current is not None:
-        conflict = conflict | (is_there & _conflicts(keyed))
+        conflict = conflict | (is_there & _conflicts(keyed, changes))
     return joined.withColumn("action", F.when(F.coalesce(conflict, F.lit(False)), CONFLICT).otherwise(action))
 
 
@@ -127,6 +129,17 @@ def _order_after_row(kind: DataType) -> Column:
     return F.when(follows, place).otherwise(F.col("order"))
 
 
+def _row_with_sequence(keyed: Keyed) -> Column:
+    """Returns a column with the row of a change in a table with soft deletions.
+
+    A tombstone that follows the row's event keeps the row's sequence. A row without a sequence would be older than
+    every late event.
+    """
+    sequence = F.coalesce(F.col("row").getField(keyed.rows.sequence_by), F.col("order.sequence"))
+    with_sequence = F.col("row").withField(quoted(keyed.rows.sequence_by), sequence)
+    return F.when(F.col("op") == DELETE, with_sequence).otherwise(F.col("row"))
+
+
 def _is_older(keyed: Keyed) -> Column:
     """Returns a condition that is true if an event is older than the event that produced the current row in the table
     ``keyed``.
@@ -143,19 +156,24 @@ def _is_older(keyed: Keyed) -> Column:
         F.col("now_offset").alias("offset"),
     )
     # A tombstone has no sequence if its window contains no other event of its key. Then the offsets of its partition
-    # determine the order.
-    by_offset = F.col("offset") < F.col("now_offset")
+    # determine the order. If the row comes from another partition, the tombstone is older than the row, or a conflict.
+    by_offset = ~_same_partition() | (F.col("offset") < F.col("now_offset"))
     has_sequence = F.col("order.sequence").isNotNull()
     return F.when(has_sequence, F.col("order") < now).otherwise(by_offset)
 
 
-def _conflicts(keyed: Keyed) -> Column:
+def _conflicts(keyed: Keyed, changes: DataFrame) -> Column:
     """Returns a condition that is true if nothing in ``keyed`` determines the order of two events: a new event, and the
     event that produced the current row.
     """
     if not keyed.rows.sequence_by:
         return ~_same_partition()
-    return F.col("order.sequence").isNull() & ~_same_partition()
+    conflicts = F.col("order.sequence").isNull() & ~_same_partition()
+    if "deleted_in" not in changes.columns:
+        return conflicts
+    # A row is later than all remembered deletions. So it is also later than a tombstone that follows such a deletion.
+    follows = F.array_contains("deleted_in", F.struct("topic", "partition"))
+    return conflicts & ~F.coalesce(follows, F.lit(False))
 
 
 @dataclass(frozen=True)
