@@ -87,7 +87,7 @@ def remember(changes: DataFrame, table: Table) -> None:
     """Writes the deletions of ``changes`` that have a sequence to ``table``: the last one of each key and partition."""
     # A tombstone that deletes the row of the table has the sequence of the row, and no event of the window has it.
     last = F.when((F.col("op") == DELETE) & F.col("order.sequence").isNotNull(), F.array("order"))
-    deletions = F.concat("deletions", F.coalesce(last, F.expr("array()")))
+    deletions = F.concat("deletions", F.coalesce(last, F.array()))
     each = changes.select(_key_text().alias("key"), F.explode(deletions).alias("order"))
     by_partition = each.groupBy("key", "order.topic", "order.partition").agg(F.max("order").alias("order"))
     order_columns = [F.col(f"order.{name}").alias(name) for name in _ORDER]
