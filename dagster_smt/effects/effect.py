@@ -311,7 +311,7 @@ class ByFieldTime:
     are rejected.
 
     Attributes:
-        topic_format, timestamp_format: As in ``ByTime``.
+        topic_format, timestamp_format: The template for the topic and the format of the timestamp, as in ``ByTime``.
         names: Top-level fields. The first field that is present and not null applies.
         field_format: The date pattern of the field.
     """

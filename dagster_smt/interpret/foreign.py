@@ -27,7 +27,7 @@ class ForeignRun:
 
     Attributes:
         chain: The chain.
-        indexes: The stages.
+        indexes: The indexes of the stages.
         classes: The locations of their classes; None to use the settings of the chain.
         test: The predicate of the only stage, if Python tests it.
         apply: The transform of the only stage, if it is one of ours.

@@ -205,8 +205,8 @@ class Schema:
         """Returns a struct schema with the fields ``fields``. The name, version, doc and parameters are those of this
         schema.
 
-        Whether the schema is optional, and its default, are not copied, as in ``SchemaUtil.copySchemaBasics`` of
-        Connect's transforms.
+        As in ``SchemaUtil.copySchemaBasics`` of Connect's transforms, the result is required and has no default,
+        whatever this schema has.
         """
         return Schema(
             Type.STRUCT, name=self.name, version=self.version, doc=self.doc, parameters=self.parameters, fields=fields

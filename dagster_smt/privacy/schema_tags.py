@@ -65,7 +65,7 @@ def json_fields(text: str, place: str = "json") -> list[SchemaField]:
 def protobuf_fields(files: Sequence[bytes], message: str | Sequence[int], place: str) -> list[SchemaField]:
     """Returns the fields of a Protobuf message as Connect sees them. For example, a oneof is a struct.
 
-    The arguments are those of ``protobuf_of``.
+    The arguments have the same meaning as in ``protobuf_of``.
 
     Raises:
         ConfigError: SMT273 if the files are not a Protobuf schema.

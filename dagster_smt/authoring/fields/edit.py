@@ -285,8 +285,8 @@ def all_sources(node: Node) -> frozenset[str]:
 
 
 def field_of(group: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
-    """Returns the field ``name`` of ``group``. If there is no such field, raises the error ``missing_class`` of
-    Connect.
+    """Returns the field ``name`` of ``group``. If there is no such field, raises an error. ``missing_class`` is the
+    exception class that Connect raises in this case.
     """
     if name not in group.by_name:
         hint = f"the fields are: {', '.join(group.by_name)}"
@@ -316,8 +316,8 @@ def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schem
 
 
 def under(group: Group, rebuilt: Group) -> Group:
-    """Returns ``rebuilt``, the changed struct, so that it is null wherever the original struct ``group`` is null. The
-    result is null there even if its schema has become required.
+    """Returns ``rebuilt``, a changed struct, in a form that is null wherever the original struct ``group`` is null.
+    That is so even if the schema of the struct has become required.
     """
     if "" in rebuilt.by_name and "" not in group.by_name:
         raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)

@@ -472,7 +472,9 @@ def _parameters(avro: dict[str, Any]) -> dict[str, str]:
 
 
 def _whole(value: Any) -> int | None:
-    """Returns the number ``value`` without its fraction (``Number.intValue``). If it is not a number, returns None."""
+    """Returns the number ``value`` without its fraction (``Number.intValue``). Returns None if ``value`` is not a
+    number.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value)
@@ -550,8 +552,8 @@ def _nullable(convert: Convert) -> Convert:
 
 
 def entry_of(array: dict[str, Any], names: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the items' record type in ``array`` if the array represents a map whose keys are not strings. Otherwise
-    returns None.
+    """Returns the record type of the items if ``array`` represents a map whose keys are not strings. Otherwise returns
+    None.
     """
     items = array["items"]
     record = names.get(items) if isinstance(items, str) else items

@@ -43,7 +43,7 @@ def name_in_catalog(topic: str) -> str:
 def name_in_path(topic: str) -> str:
     """Returns the name of the table for ``topic`` as a folder.
 
-    Dots and hyphens are also permitted, but no dot at the beginning.
+    Unlike the name in a catalog, this name may contain dots and hyphens. It never begins with a dot.
 
     Example:
         >>> name_in_path("../shop.orders")

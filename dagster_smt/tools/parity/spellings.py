@@ -130,8 +130,8 @@ def _round_up(digits: list[int]) -> int:
 
 
 def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
-    """Returns the digits of ``value``, a whole number with at most 63 bits. Digits that are less exact than the bits of
-    the number are rounded off.
+    """Returns the digits of ``value``, a whole number with at most 63 bits. Digits that the bits of the number do not
+    determine are rounded off.
     """
     if beyond > 1:
         drop = max(0, math.floor((beyond - 1) * math.log10(2)))

@@ -182,7 +182,7 @@ class FloatMultiple(PythonRule):
         step: The step, if it is at least 1.
         parts: The number of steps in 1, if the step is smaller.
         type: FLOAT32 or FLOAT64.
-        boxes: As in ``WholeMultiple``.
+        boxes: True if the result must have the class of its Java type, as in ``WholeMultiple``.
     """
 
     step: float
