@@ -40,13 +40,13 @@ class TableSettings:
 
     Attributes:
         sink: The options of the component's sink, without the location and the kind of the table.
-        table: The name of the table in its folder; empty for the connector's name.
+        table: The name of the table in its folder. If empty, the connector's name is used.
         stages: The stages after the connector's transforms.
         attributes: Attributes of the component: ``schedule``, ``lag_sensor``.
         record_time: The unit of a partitioning by the records' time, such as ``day``; empty if there is no such
             partitioning.
-        of_columns: Maps options of the sink that need a table of columns to the options of the connector from which
-            they come.
+        of_columns: The sink options that are valid only for a table of columns, each with the connector's option from
+            which it comes.
         key_fields: True if the key columns are the fields of the record's key.
         options: A verdict on each option that these settings cover.
     """

@@ -36,7 +36,7 @@ class _Effect:
 
     @property
     def reads(self) -> Parts:
-        """The parts of a record that the effect reads, besides the key or value of the stage and the topic.
+        """The parts of a record that the effect reads, in addition to the topic and the stage's part, key or value.
 
         An effect that adds headers also reads the existing headers.
         """

@@ -126,7 +126,8 @@ def _seals(stage: Stage) -> bool:
 
 
 def _is_after_foreign(edge: Edge) -> bool:
-    """Returns True if a stage from a jar filled the column of ``edge``, possibly from any part of the value."""
+    """Returns True if a stage from a jar filled the column of ``edge``. Such a column may depend on any part of the
+    value."""
     return edge.kind == "unknown" and edge.field == WHOLE_VALUE and bool(edge.stages)
 
 

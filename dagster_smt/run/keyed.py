@@ -63,7 +63,7 @@ def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
 
 
 def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataFrame:
-    """Returns ``evaluated`` with those records marked as failed that have no key, or no order."""
+    """Returns ``evaluated``, in which records without a key or a value of ``sequence_by`` are marked as failed."""
     for condition, problem in key_failures(evaluated, keyed):
         evaluated = with_failed(evaluated, condition, last_stage(chain), problem, F.lit(problem.statement))
     return evaluated

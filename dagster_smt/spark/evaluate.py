@@ -87,8 +87,8 @@ def evaluate(
         ledger: True to fill ``__touched``.
         beat: Is called now and then while the columns are built, which takes seconds for wide schemas. To stop the
             work, ``beat`` may raise an exception.
-        whole: True to evaluate immediately in Python the records that the JVM lane leaves. The frame is then read
-            twice. A caller that caches the rows passes False, and calls ``left_records`` later.
+        whole: If True, the records that the JVM lane cannot evaluate are evaluated in Python immediately, so the frame
+            is read twice. A caller that caches the rows passes False, and calls ``left_records`` later.
         note: Receives the path on which the records are evaluated.
 
     Returns:

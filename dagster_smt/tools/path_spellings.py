@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spelling:
-    """A spelling of a path, with the result of ``MaskField`` and the replacement ``*``.
+    """A spelling of a path, and the result of ``MaskField`` if the replacement is ``*``.
 
     Attributes:
         path: The path.
-        reaches: The matches, in words.
-        before, after: The value, as JSON.
+        reaches: A description of what the path matches.
+        before, after: The value before and after masking, as JSON.
         version: The syntax of the path.
     """
 

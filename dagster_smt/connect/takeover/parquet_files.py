@@ -104,7 +104,8 @@ class ParquetFolder:
         """Returns the files at ``paths`` with the information in their names.
 
         Raises:
-            TableError: SMT797, the connector does not use such a name, or the file belongs to another topic.
+            TableError: SMT797, a file does not have a name as the connector writes it, or the file belongs to a
+                different topic.
         """
         known, files, problems = {*topics}, [], []
         for path, rows in sorted(paths.items()):

@@ -47,8 +47,8 @@ class Widened(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NarrowedNumber(ValueRule):
-    """A rule that converts an integer into one of 8 or 16 bits, because Avro and Protobuf have no such types. A number
-    that is out of range is an error.
+    """A rule that narrows an integer to 8 or 16 bits. Avro and Protobuf have no such types, so their integers are
+    wider. A number that is out of range is an error.
     """
 
     schema: Schema

@@ -258,7 +258,8 @@ class Chunk:
         start: The offset of the first record.
         end: The offset after the last record.
         first: For JSON lines, the first byte of the chunk. For Parquet, the number of the first row.
-        last: For JSON lines, the position after the last byte of the chunk.
+        last: For JSON lines, the position after the last byte of the chunk. Not used for Parquet, where the offsets
+            determine the number of rows.
     """
 
     path: str

@@ -244,8 +244,8 @@ def caret(many: bool, unix: bool) -> Node:
 
 
 def dollar(many: bool, unix: bool) -> Node:
-    r"""Returns a part for ``$`` or ``\Z``. The part matches at the end of the text, and before a line end there. With
-    the flag m (``many``), it also matches before every other line end.
+    r"""Returns a part for ``$`` or ``\Z``. The part matches at the end of the text, and before a line terminator that
+    ends the text. With the flag m (``many``), it also matches before every other line terminator.
     """
     if unix:
         return Node(r"(?=\n|\Z)" if many else r"(?=\n?\Z)")
