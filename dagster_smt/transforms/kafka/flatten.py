@@ -18,8 +18,7 @@ from dagster_smt.values.json.lazy import is_object, is_raw, look
 
 
 class Flatten(CodeTransform):
-    """Move the fields of nested structs to the top level. Without a schema, the transform moves the fields of nested
-    objects.
+    """Move the fields of nested structs, or of nested objects without a schema, to the top level.
 
     The new name of a field consists of the names on its path, joined with the delimiter. Arrays stay as they are, even
     with structs inside. Empty structs vanish. The result is a required struct. A null key or value passes through
