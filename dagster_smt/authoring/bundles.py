@@ -27,10 +27,10 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Returns a validator that splits the value of an option, a list of paths, at ``marks``. The options for the path
-    syntax determine how: under V2, a mark inside backticks does not split the list.
+    """Returns a validator that splits an option with a list of paths. The list is split at the characters ``marks``.
+    Under V2 and ``extended``, a mark inside backticks does not split the list.
 
-    Use the validator on the type of an option in a subclass of ``NestedPaths``.
+    Use the validator on the type of an option in a subclass of ``NestedPaths``, which has the version of the syntax.
     """
 
     def split(value: Any, info: ValidationInfo) -> Any:

@@ -17,8 +17,8 @@ def copied_fields(
 
 
 def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> Node:
-    """Returns a copy of the field ``name``. If ``parent``, the struct around the field, is null, a null field neither
-    gets its default nor makes the record fail.
+    """Returns a copy of the field ``name``. A null field is treated as in ``copied_fields``: it becomes the default, or
+    makes the record fail. If ``parent``, the struct around the field, is null, the field simply stays null.
     """
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):
@@ -52,8 +52,8 @@ def _validated(name: str, child: Node, present: Expr) -> Node:
 
 
 def filled(cell: Cell, parent: Expr | None) -> Cell:
-    """Returns ``cell`` with the schema's default in place of null. The result is null only if ``parent``, the struct
-    around the cell, is null.
+    """Returns ``cell`` with the default of its schema in place of null. Only if ``parent``, the struct around the cell,
+    is null, does the cell stay null.
     """
     default = Const(cell.schema.default, cell.schema)
     if parent is None:
@@ -83,8 +83,8 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """Returns ``node``, a field of ``struct``, with a value for records in which the struct is null: the value of the
-    field in ``default``, the default of the struct.
+    """Returns ``node``, a field of ``struct``, with the value ``default`` for records in which the struct is null.
+    ``default`` is the field's value in the default of the struct.
     """
     if isinstance(node, Group) or default is None or struct.present is None:
         return node

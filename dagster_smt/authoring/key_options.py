@@ -74,7 +74,7 @@ class Keys(BaseModel):
 
     @property
     def use(self) -> str:
-        """The purpose of the keys, which may depend on these options."""
+        """The purpose of the keys. In a subclass, it may depend on the options."""
         return self.key_use
 
     @property
@@ -97,8 +97,8 @@ class Keys(BaseModel):
 
 
 def domain_of(domain: str, path: FieldPath) -> str:
-    """Returns the domain of the values at ``path``. That is the option ``domain``; if the option is ``field``, it is a
-    domain that belongs to this path alone.
+    """Returns the domain of the values at ``path``, given the option ``domain``. If the option is ``field``, the path
+    has a domain of its own. Otherwise, the value of the option is the domain.
     """
     if domain == "field":
         return f"field {path.text}"

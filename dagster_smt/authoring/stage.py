@@ -64,8 +64,8 @@ class Stage:
 
     @property
     def acts_on(self) -> str:
-        """The side (key or value) whose null the transform treats by its rule for nulls. Empty for a transform that
-        reads neither side.
+        """The side (key or value) to which the transform's rule for nulls applies. Empty for a transform that reads
+        neither side.
         """
         if self.side:
             return self.side

@@ -20,9 +20,12 @@ class CertifiedStage:
     """A stage of the chain.
 
     Attributes:
-        alias, label, class_name: The alias and the type of the stage as its user writes them, and Connect's class.
+        alias: The alias of the stage.
+        label: The type of the stage as the user writes it.
+        class_name: The class of the stage in Connect.
         records: The number of records that reached the stage in Connect.
-        same: The reason why the stage is the same on both sides, and therefore not compared; empty if it is compared.
+        same: The reason why both chains run the same class for the stage, so that there is nothing to compare. Empty
+            if the stage is compared.
     """
 
     alias: str

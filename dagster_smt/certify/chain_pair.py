@@ -37,8 +37,8 @@ class ChainPair:
         classes: The locations of the jars with Connect's and vendors' classes.
         same: By index, the reason why a stage cannot be compared. Such a stage is the same in both chains.
         warnings: Warnings about options that a class of Connect does not know.
-        without: Our chain without the options in these warnings; None if there are none, or if our classes need one of
-            them.
+        without: Our chain without the options in ``warnings``. None if there are no warnings, or if our classes need
+            one of these options.
     """
 
     ours: Chain

@@ -23,8 +23,8 @@ class ComparedWay:
     Attributes:
         name: The name of the path in reports.
         after: Returns the results after a number of stages.
-        stepwise: True if the path provides the results after each stage. If False, these are computed only when the
-            results after the last stage differ.
+        stepwise: True if the path provides the results after each stage. If False, the results after the earlier stages
+            are computed only if the results after the last stage differ.
     """
 
     name: str

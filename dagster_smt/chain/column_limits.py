@@ -16,8 +16,8 @@ def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Prob
     """Yields a warning for each cell of ``nodes`` that has a different value in a column than in Connect after
     ``stage``.
 
-    Difference D7: all decimals of a column have the column's scale. A string that is made from such a decimal therefore
-    has that number of decimal places, but Connect writes 0 as ``0``.
+    Difference D7: all decimals of a column have the column's scale. In a column with scale 2, a cast of the decimal 0
+    to a string therefore results in ``0.00``, but Connect writes ``0``.
     """
     for node in nodes:
         for path, cell in _cells(node, ""):

@@ -42,7 +42,7 @@ def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Proble
 def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
     """Yields the location and the options of each exception in ``source``.
 
-    The options are None if the exception is not in the list.
+    The options are None if properties define an exception that the list ``mask.exceptions`` does not name.
     """
     if not isinstance(source, Mapping):
         return

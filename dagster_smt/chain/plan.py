@@ -42,8 +42,8 @@ class StagePlan:
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
-        guarded: True if the stage skips records whose key or value (the stage's side) is null, and changes more than
-            that side of other records.
+        guarded: True if the stage skips records in which the key or value that it reads is null, and in other records
+            changes something else, such as the topic.
         undecided: True if the predicate itself fails. Records whose key or value is null then also fail.
     """
 
@@ -60,9 +60,11 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """The records that get through a stage that rejects all other records; None if there are no such records.
+        """The records that pass a stage which rejects all other records. None if no record passes, or if the stage does
+        not reject records in this way.
 
-        In these records, the key or value on which the stage acts is null, so the transform leaves them unchanged.
+        In the records that pass, the key or value on which the stage acts is null. The transform then leaves the record
+        unchanged.
         """
         side = self.stage.acts_on
         if (
@@ -365,8 +367,8 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if ``stage`` skips records whose key or value (the stage's side) is null, but changes more than its
-    side in all other records.
+    """Returns True if ``stage`` skips records in which the key or value that it reads is null, and in other records
+    changes something else, such as the topic.
     """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
@@ -494,9 +496,9 @@ class _Fold:
 
     The difficult question is whether any record can pass the whole chain. If a stage acts on all records of a variant
     and always fails, no row of the variant remains, except rows whose key or value is null (``StagePlan.spares``).
-    These rows are no reason to accept the chain: a chain that works only on tombstones is a mistake. The fold therefore
-    continues planning with these rows, and remembers in ``spared`` the variants that contain no other rows. The chain
-    is rejected if a stage failed and all remaining variants are spared.
+    The fold continues planning with these rows, and adds the variant to ``spared``. Spared variants are no reason to
+    accept the chain, because a chain that works only on tombstones is a mistake. The chain is therefore rejected if a
+    stage failed and all remaining variants are spared.
 
     Attributes:
         records: The variants that can contain rows before the next stage, by number.

@@ -1,5 +1,5 @@
-"""Compares the masks and drops of chains. The module gives each of them an identity that later runs recognize, and
-finds those that one chain has and another chain lacks.
+"""Compares the masks and drops of chains. The module gives each mask and drop an identity that later runs recognize.
+It also finds the masks and drops that one of two chains lacks.
 """
 
 import hashlib
@@ -49,10 +49,11 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
 
 
 def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
-    """Returns the masks and drops of the chain ``defined`` that ``chain``, the other chain, lacks.
+    """Returns the masks and drops that the chain ``defined`` has and ``chain`` lacks.
 
-    Two differences are ignored. ``chain`` may have the mask without its predicate, because the mask then hides at least
-    as much as before. It may also have a drop or a constant in place of a mask that leaves a part of the value.
+    Two differences are ignored, because ``chain`` then hides at least as much as ``defined``. First, ``chain`` may have
+    the same mask without a predicate. Second, ``chain`` may drop a field, or replace it with a constant, if the mask in
+    ``defined`` leaves a part of the value.
 
     Paths are compared as strings: if ``chain`` hides the same fields under different paths, the result contains the
     masks of ``defined``. If only ``chain`` decrypts values or turns tokens back into values, the result contains all
@@ -109,8 +110,8 @@ def _has_rule(stage: Stage, protection: Protection) -> bool:
 
 
 def _form_of(stage: Stage) -> str:
-    """Describes how ``stage`` masks values. Returns ``WHOLLY``, or the class of the stage. If the stage writes strings,
-    the description also contains its options.
+    """Returns a description of the masks of ``stage``, for comparisons. It is ``WHOLLY`` if every mask writes a
+    constant. Otherwise it contains the class of the stage, and for a ``TextTransform`` also its options.
     """
     masks = []
     for e in stage.transform.effects():

@@ -1,5 +1,5 @@
-"""Merges schemas by field name for a table. They are the schemas of a plan's variants, or the schemas that records
-carry.
+"""Merges schemas by field name, so that one table can contain rows of all of them. The schemas belong to the variants
+of a plan, or come with the records.
 """
 
 from collections.abc import Sequence

@@ -120,10 +120,10 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
 
 
 def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the options of the alias ``name``. In ``properties``, their keys begin with ``root`` and the alias. The
-    keys in the result do not have this beginning.
+    """Returns the options of the alias ``name``, without the beginning of their keys. With the root ``transforms.`` and
+    the alias ``a``, the property ``transforms.a.type`` becomes ``type``.
 
-    The result for the alias ``a`` does not include the options of a longer alias that begins with it, such as ``a.b``.
+    ``names`` are all aliases. If one of them is ``a.b``, its options are not included in the options of ``a``.
     """
     prefix = f"{root}{name}."
     prefixes = []

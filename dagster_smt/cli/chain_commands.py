@@ -150,8 +150,8 @@ def _decisions(policy: AppliedPolicy) -> None:
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
-    """Returns lines about the evaluators and lanes that run ``plan``, one line for each kind of sink. The lines only
-    state what does not depend on a session or on the records.
+    """Returns lines about the evaluators and lanes that run ``plan``, one line for each kind of sink. The lines contain
+    only facts that are known without a Spark session and without records.
     """
     value, key = Format(), "json"
     if table is not None:

@@ -175,8 +175,13 @@ def _with_stages(connector: Connector, extra: Sequence[ExtraStage]) -> Connector
 
 
 def _free(name: str, kind: str, others: Sequence[str], config: Mapping[str, str]) -> str:
-    """Returns ``name``, or ``name`` with enough underscores appended that no transform or predicate of the connector
-    has the same name. ``kind`` says which of the two are compared.
+    """Returns a name that the connector does not use yet: ``name``, with underscores appended if necessary.
+
+    Args:
+        name: The preferred name.
+        kind: ``transforms`` for an alias of a transform, ``predicates`` for a name of a predicate.
+        others: The names of this kind that the connector lists.
+        config: The properties of the connector. They may also contain options of unlisted names.
     """
     while name in others or any(key.startswith(f"{kind}.{name}.") for key in config):
         name += "_"

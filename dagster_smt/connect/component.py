@@ -196,8 +196,8 @@ def folder_name(name: str) -> str:
 
 
 def _untouched(name: str, connector: Connector) -> ConnectorComponent:
-    """Returns an empty component for ``connector``, which has no transforms and keeps its store. Such a connector needs
-    no component.
+    """Returns an empty component for ``connector``. The connector has no transforms and continues to write to its
+    store, so it needs no component.
     """
     text = "the connector has no transforms: it stays as it is (--into table writes a table)"
     decided = [*of_options_that_stay(connector)]

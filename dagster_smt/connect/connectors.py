@@ -18,8 +18,8 @@ class Connector:
         name: The name of the connector.
         config: The properties.
         state: The state from ``GET /connectors?expand=status``; empty if unknown.
-        table: The name of a table, if the connector writes several tables and this object describes only the part for
-            this one. Empty if the object describes the whole connector.
+        table: If the connector writes several tables, the name of the one table that this object describes. Empty if
+            the object describes the whole connector.
     """
 
     name: str

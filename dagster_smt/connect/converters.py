@@ -175,8 +175,8 @@ def _of_cloud(value: str, option: str, side: str, encoding: Encoding | None, ass
 
 
 def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
-    """Returns the format ``kind``, which the last records have, for a ``side`` (key or value) whose format the
-    connector does not name.
+    """Returns the format ``kind`` for keys or values (``side``) if the connector names no format for them. ``kind`` is
+    the encoding of the last records, and ``text`` is a note about it.
     """
     result = ConverterFormat({"kind": kind}, notes=[TransformVerdict(f"{side}.converter", kind, "differs", text)])
     if kind in REGISTERED:
@@ -201,8 +201,8 @@ def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
 
 
 def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: str) -> None:
-    """Adds the options of Connect's JSON converter to ``result``. If schemas are enabled, which ``default`` says if the
-    option is missing, records are envelopes.
+    """Adds the options of Connect's JSON converter to ``result``. If ``schemas.enable`` is true, records are envelopes;
+    ``default`` is the value of this option if it is missing.
     """
     if own.get("schemas.enable", default).strip().lower() != "false":
         result.format["kind"] = "envelope"
@@ -308,8 +308,8 @@ def _strategy(result: ConverterFormat, settings: dict[str, str], name: str, valu
 
 
 def _of_others(result: ConverterFormat, own: dict[str, str], head: str) -> None:
-    """Adds verdicts on the options of a converter that has no options of its own, except the encoding of strings, to
-    ``result``.
+    """Adds a verdict on each option in ``own`` to ``result``. The converter has no options of its own, except the
+    encoding of strings.
     """
     for option, value in own.items():
         if option == "schemas.enable":

@@ -152,8 +152,8 @@ def every(option: str, seconds: float, settings: TableSettings) -> None:
 
 
 def cron_of(seconds: float) -> str:
-    """Returns the cron schedule for an interval of ``seconds``. If a day is not a multiple of the interval, the next
-    shorter interval of which it is a multiple is used.
+    """Returns the cron schedule for an interval of ``seconds``. An interval that does not divide the hour or the day
+    evenly is shortened: 25 minutes become 20 minutes, and 7 hours become 6 hours.
     """
     minutes = int(seconds // _MINUTE)
     if seconds < _HOUR:

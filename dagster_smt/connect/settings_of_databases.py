@@ -196,8 +196,10 @@ def _fields(connector: Connector, settings: TableSettings) -> None:
 
 
 def _keys_of_values(connector: Connector, fields: Sequence[str]) -> list[str]:
-    """Returns the key columns that are not in ``fields``. The list ``fields`` is the option ``fields.whitelist``, which
-    lists only the columns that are not part of the key.
+    """Returns the key columns that ``fields``, the fields in ``fields.whitelist``, lacks. The option need not list the
+    key columns, because the connector writes them in any case.
+
+    The list is empty unless the key columns come from the value.
     """
     if _first(connector, _KEY_MODES)[1].lower() != "record_value":
         return []

@@ -122,11 +122,11 @@ def iceberg_settings(connector: Connector) -> TableSettings:
 
 
 def _route(connector: Connector, settings: TableSettings, option: str) -> None:
-    """Adds the stages to ``settings`` that drop the records of other tables. The route in the sink's ``option``
-    determines these records.
+    """Adds stages to ``settings`` that keep only the records of this table. A record belongs to the table if the
+    regular expression in ``option``, such as ``route-regex``, matches the whole text of the route field.
 
-    The sink compares the route with the whole text of the field. It does not write records in which the field or the
-    value is missing (``SinkWriter.routeRecordStatically``).
+    As in the sink, records without a value or without the field belong to no table
+    (``SinkWriter.routeRecordStatically``).
     """
     config = connector.config
     field, pattern = config.get(_ROUTE_FIELD, "").strip(), config.get(option, "").strip()

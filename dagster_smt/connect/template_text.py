@@ -1,8 +1,8 @@
 """Writes strings from elsewhere into ``defs.yaml``, which Dagster renders with Jinja before it reads them.
 
 Jinja's native templates do two things to a string: they evaluate the expressions in braces, and they read the result as
-a Python literal (``123`` becomes a number). If one of these steps would change a string, it is written as a template
-that returns the original string.
+a Python literal (``123`` becomes a number). If one of these steps would change a string, the string is written as a
+template whose result is the original string.
 """
 
 import ast

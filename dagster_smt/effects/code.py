@@ -14,8 +14,8 @@ from dagster_smt.model.record import PlanRecord, Record
 
 @dataclass(frozen=True)
 class Code:
-    """The effect of a transform that is implemented in Python code. It states what is known about the code without
-    running it.
+    """The effect of a transform that is implemented in Python code. The effect declares the properties of the code that
+    planning and reports need without running the code.
 
     Attributes:
         entries: The ledger entries that the code may write.
@@ -71,8 +71,8 @@ class CodeTransform(Transform):
         raise NotImplementedError
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the property of ``record``, besides its schemas, on which the plan depends, such as a field name in a
-        header.
+        """Returns a property of ``record`` on which the plan depends in addition to the schemas. An example is a header
+        that contains a field name.
 
         The Python evaluator makes a plan for each different result. ``plan_record`` reads the result from
         ``Planning.variant``. In a plan of columns, only schemas are known, and ``Planning.variant`` is None. Only

@@ -53,7 +53,7 @@ class ValuePasses:
 
 @dataclass(frozen=True)
 class NoTest:
-    """A test that rejects every field."""
+    """A test that cannot be applied to any field: the record is rejected with the problem ``refusal``."""
 
     refusal: Refusal
 
@@ -102,7 +102,7 @@ class FieldPasses:
     Attributes:
         path: The path of the field, to at most one field. A path without steps is the whole key or value.
         test: The test. A field that is null or missing passes only a value rule that is true for null.
-        null: The problem if the test is a literal and the field is null. None: a null passes no test.
+        null: Only for a test that is a literal: the problem of a null field. None: the condition is then false.
         missing: With a schema, the problem if the schema does not have the field, or if the path is the whole key or
             value. None: the condition is false.
         no_object: The problem of a key or value without fields. None: the same as ``missing``.

@@ -104,8 +104,8 @@ def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
 def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
     """Returns an expression for the test of ``field``.
 
-    ``around`` is an expression for the key or value that contains the field. If it is null, the field is also null, but
-    the record must not be rejected for that reason.
+    ``around`` is an expression for the key or value that contains the field. If the key or value is null, the field is
+    also null. The record must not be rejected for this null.
     """
     test = condition.test
     if isinstance(test, NoTest):

@@ -4,8 +4,15 @@ A transform lists its effects in only one method, ``Transform.effects``. Four pa
 plans for records with a schema (``on_plan_record``), the Python functions for records without a schema
 (``on_values_record``), the ledger, and the JVM lane.
 
-The effects of one transform belong to one family: changes; drops, keeps and renames; inserts; copies to headers with
-drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` may accompany any family.
+All effects of one transform belong to one of these families:
+
+- changes
+- drops, keeps and renames
+- inserts
+- copies to headers, with drops
+- a single effect of another kind
+
+``Rebuild`` and ``NeedsSchema`` may accompany any family.
 """
 
 from collections.abc import Iterable
@@ -36,7 +43,7 @@ class _Effect:
 
     @property
     def reads(self) -> Parts:
-        """The parts of a record that the effect reads, in addition to the topic and the stage's part, key or value.
+        """The parts of a record that the effect reads, in addition to the topic and the stage's side (key or value).
 
         An effect that adds headers also reads the existing headers.
         """

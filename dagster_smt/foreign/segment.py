@@ -223,7 +223,9 @@ class ForeignSegment:
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Stores the changes in ``fresh``, and the sets of changes, to which the host has given numbers."""
+        """Stores the changes and the sets of changes in ``fresh``. The host has given a number to each of them, and its
+        answers refer to a set by this number.
+        """
         for kind, *rest in fresh:
             if kind == _CHANGE:
                 stage, action, side, path = rest

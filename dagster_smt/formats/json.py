@@ -163,7 +163,7 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
 
 
 class Inexact(Exception):
-    """Raised if a number in JSON is not determined by the double to which it was parsed. The JSON must then be parsed
+    """Raised if the double of a parsed number is not exact enough to determine the result. The JSON must then be parsed
     again with exact numbers.
     """
 

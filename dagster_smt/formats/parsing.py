@@ -33,8 +33,8 @@ def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
     """Parses the JSON ``data``, and returns the result of ``convert``. If ``convert`` needs exact fractions, parses the
     JSON a second time.
 
-    The second parse also follows if no double can hold one of the numbers. That number may be in a field that the
-    schema does not have, so it is not yet an error.
+    The JSON is also parsed a second time if one of its numbers is too large for a double. Such a number is no error if
+    it is in a field that the schema does not have.
     """
     room.reset()
     try:

@@ -29,8 +29,8 @@ class ForeignRun:
         chain: The chain.
         indexes: The indexes of the stages.
         classes: The locations of their classes; None to use the settings of the chain.
-        test: The predicate of the only stage, if Python tests it.
-        apply: The transform of the only stage, if it is one of ours.
+        test: The test of the predicate, if Python runs it. There is then only one stage.
+        apply: The function of the transform, if the transform is one of ours. There is then only one stage.
     """
 
     chain: Chain

@@ -75,11 +75,11 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """Returns the sides (key or value) whose schemas in ``written`` are registered in subjects that depend on the
-    target topic.
+    """Returns the sides (key or value) that must be encoded again if a record moves to another topic, even if no stage
+    has changed them.
 
-    If a record moves to another topic, these sides are encoded again even if no stage has changed them, as in Connect's
-    converters. Readers of the new topic look for the schemas in that topic's subjects.
+    These are the sides whose format in ``written`` registers schemas in a subject of the target topic. Readers of that
+    topic look for the schemas in its subjects. Connect's converters also encode such records again.
     """
     forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
     bits = 0

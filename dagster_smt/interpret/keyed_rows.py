@@ -329,8 +329,8 @@ def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _T
 
 
 def _set_sequences(events: Iterable[_Event]) -> None:
-    """Sets the sequence of each tombstone in ``events``, because a tombstone has no value. It gets the sequence of the
-    previous event with the same key in the same topic-partition.
+    """Sets the sequence of each tombstone in ``events``, because a tombstone has no value from which it could come. A
+    tombstone gets the sequence of the previous event with the same key in the same topic-partition.
     """
     last: dict[tuple[Key, tuple[str, int]], Any] = {}
     for event in sorted(events, key=lambda event: (event.partition, event.sample.offset)):

@@ -76,8 +76,8 @@ def _last(steps: list[StageResult]) -> RecordSnapshot | None:
 
 
 def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
-    """Returns the values that the stages in ``masks`` have removed, as a mapping from the path of each value before its
-    stage to the value as a word.
+    """Returns the values that the stages in ``masks`` have removed. The keys are the paths of the values before the
+    stage, and the values are words to search for.
     """
     removed: dict[str, str] = {}
     before: dict[str, Any] = {}

@@ -297,9 +297,9 @@ class _StageFunction:
         return plan_of_form[0]
 
     def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
-        """Returns a function for records whose plan has failed. It plans a record again if the transform has a narrower
-        variant for it, which needs fewer fields than the variant ``known``. Otherwise it calls ``refuse``, which
-        rejects the record.
+        """Returns a function for records whose plan for the variant ``known`` has failed. If the transform has a
+        narrower variant for a record, which needs fewer fields, the function plans and runs this variant. Otherwise,
+        the function calls ``refuse``, which rejects the record.
         """
         narrower = self.narrower
         if narrower is None:

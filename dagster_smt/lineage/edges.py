@@ -29,8 +29,8 @@ class Edge:
         kind: ``identity``: the value is the same; ``transformation``: the value depends on the field; ``masking``: a
             stage hides the value; ``partly masked``: a stage hides the value in some records, or a part of it;
             ``opened``: a stage decrypts the value, or turns a token back into the value, and no later stage hides it;
-            ``unknown``: the schema came with the records, or a stage from a jar created the column. In the last case
-            ``field`` is ``value``, the whole value.
+            ``unknown``: the schema came with the records, or a stage from a jar may have created the column. After a
+            stage from a jar, ``field`` is ``value``, the whole value.
         stages: The aliases of the stages that changed the value, in order.
     """
 

@@ -22,10 +22,8 @@ def _folded(letter: str) -> str:
 
 
 def _single(changed: str, letter: str) -> str:
-    """Returns ``changed``, the letter ``letter`` in a different case, if it is a single letter. Otherwise returns
-    ``letter``.
-
-    Java's ``Character`` never changes one letter into several letters.
+    """Returns ``changed``, which is ``letter`` in a different case. If ``changed`` has several letters, returns
+    ``letter``, because Java's ``Character`` never changes one letter into several.
     """
     if len(changed) == 1:
         return changed

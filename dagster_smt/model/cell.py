@@ -60,7 +60,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Selects the value of one key of a map, for ``Each``."""
+    """The selection of the value under one key of a map (see ``Each``)."""
 
     name: str
 

@@ -5,12 +5,15 @@ The plan has no node for a side that the transform does not declare. ``None`` in
 is null in every record. A transform that reads such a side would then be planned wrongly, without an error.
 
 How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` with properties. A
-property reads the slot behind it (``_STORED``) and raises an error if the slot contains a ``_Hidden``. Transforms
-change records with ``dataclasses.replace``, which copies every field in ``__dataclass_fields__`` and would therefore
-also read hidden sides. For this reason ``__dataclass_fields__`` does not contain the two sides, and each record has its
-own class, whose ``__init__`` has the sides of this record as defaults. If ``replace`` is called without a side, the new
-record keeps the side, although nothing has read it. If ``replace`` sets a new side, the new record gets a new class,
-whose defaults include the new side.
+property reads the slot behind it (``_STORED``) and raises an error if the slot contains a ``_Hidden``.
+
+Transforms change records with ``dataclasses.replace``. This function copies every field in ``__dataclass_fields__``, so
+it would also read hidden sides. A ``GuardedRecord`` prevents this in two steps:
+
+- Its ``__dataclass_fields__`` does not contain the two sides, so ``replace`` does not read them.
+- Each record has its own class, whose ``__init__`` has the sides of this record as defaults. If ``replace`` is called
+  without a side, the new record gets the side from these defaults. If ``replace`` sets a new side, the new record gets
+  a new class, whose defaults include the new side.
 """
 
 from collections.abc import Iterable, Mapping

@@ -79,8 +79,8 @@ NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A ledger entry that a stage touches, and the records in which it is touched. These are the records in which
-    ``when`` is not null; if ``when`` is None, all records.
+    """The statement that a stage touches a record for the ledger entry with the number ``entry``. It holds for records
+    in which the expression ``when`` is not null. If ``when`` is None, it holds for all records.
     """
 
     entry: int
@@ -98,9 +98,8 @@ class PlanRecord:
         dropped: True or False if the current stage drops all records or none. Otherwise an expression, which is true
             for a dropped record, and false or null for other records. If a record is dropped, the stage touches none of
             its fields, and cannot fail for it.
-        null_key, null_value: The schema of keys and values
-            that are null after the stage (None: no schema), if it differs from the schema of the other records; else
-            False.
+        null_key, null_value: The schema of a key or value that is null after the stage; None if it has no schema. False
+            if the schema is the same as for other keys or values.
         target_partition: The partition that a stage has chosen in the topic of the record.
     """
 

@@ -31,7 +31,13 @@ def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Gro
 
 
 def changed_items_default(before: Cell, after: Cell, item: str, body: Node) -> Cell:
-    """Returns the changed array or map ``after`` with a default that fits its new elements."""
+    """Returns the changed array or map ``after`` with a default that fits its new elements.
+
+    Args:
+        before, after: The array or map before and after the change.
+        item: The name by which ``body`` refers to an old element.
+        body: The new element.
+    """
     default = before.schema.default
     if default is None:
         return after
@@ -52,7 +58,7 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 
 
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """Returns the value of ``node``, given that the reference ``base`` has the value ``value``."""
+    """Computes the value of ``node`` during planning. References to the path ``base`` have the value ``value``."""
     if isinstance(node, Group):
         members = {}
         for name, child in node.fields:

@@ -131,8 +131,9 @@ def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> G
 class _Editor:
     """An editor that rebuilds one struct with the edited or remaining fields.
 
-    ``level`` is the number of arrays and maps around the struct; the items of each array or map get a name of their
-    own. With ``dropped``, fields without routes are dropped, and fields at the ends of routes stay as they are.
+    ``level`` is the number of arrays and maps around the struct. In expressions, the element of an array has the name
+    ``item0``, and the element of an array inside that array the name ``item1``. With ``dropped``, fields without routes
+    are dropped, and fields at the ends of routes stay as they are.
     """
 
     change: Edit
@@ -317,7 +318,7 @@ def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schem
 
 def under(group: Group, rebuilt: Group) -> Group:
     """Returns ``rebuilt``, a changed struct, in a form that is null wherever the original struct ``group`` is null.
-    That is so even if the schema of the struct has become required.
+    If the schema of the struct has become required, the result is marked as nullable.
     """
     if "" in rebuilt.by_name and "" not in group.by_name:
         raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)

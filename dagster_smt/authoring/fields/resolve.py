@@ -157,8 +157,8 @@ def _is_of(schema: Schema, step: Step) -> bool:
 
 
 def _known(schema: Schema, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], str]:
-    """Follows the path ``steps`` in ``schema`` up to the step that has no unique match. Returns the names that the
-    schema has at that point, and the name that the path expects there.
+    """Follows the path ``steps`` in ``schema`` up to the first step that does not match exactly one value. Returns the
+    names that the schema has at that point, and the next name in the path. A message can thus suggest a name.
     """
     for number, step in enumerate(steps):
         following = [] if isinstance(step, Deep) else list(matching(schema, step))

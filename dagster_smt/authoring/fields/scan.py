@@ -119,9 +119,10 @@ def _deep(rest: tuple[Step, ...]) -> _Walk:
 
 
 def escape_of(name: str) -> bytes:
-    """Returns the bytes that every escaped spelling of ``name`` in JSON contains.
+    """Returns the bytes that every spelling of ``name`` with escapes contains in JSON: ``\\`` or ``\\u``.
 
-    Any character can be spelled by its number (``\\u``). Only some have an escape of their own, such as the line break.
+    JSON can spell any character by its number, such as ``\\u0061`` for ``a``. Only quotes, slashes, backslashes and
+    control characters also have shorter escapes, such as ``\\n``. A name without these characters needs ``\\u``.
     """
     if name and (min(name) < " " or set(name) & set('"\\/')):
         return b"\\"

@@ -123,8 +123,8 @@ class _Values:
     """The regular expressions that find some keys and their values in JSON.
 
     ``texts`` matches keys with string values; there is one expression for each spelling of the colon. ``all`` matches
-    either (key with colon) (value) or (key with colon) () (opening bracket). A quote after a backslash belongs to
-    another key.
+    either (key with colon) (value) or (key with colon) () (opening bracket). An expression does not begin at a quote
+    after a backslash, because that quote is a character inside a different string.
     """
 
     def __init__(self, names: Iterable[bytes]):

@@ -39,8 +39,13 @@ def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
 
 
 def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
-    """Returns a window with the last records of each partition before its offset in ``ends``. If there are no such
-    records, the window contains the first records after these offsets.
+    """Returns a window with the last records of each partition before its offset in ``ends``. If a partition has no
+    record before this offset, the window contains its first records.
+
+    Args:
+        ranges: The offsets that the partitions contain.
+        ends: The end of the window in each partition.
+        most: The largest number of records, distributed evenly over the partitions.
     """
     each = max(1, most // max(1, len(ranges)))
     results = []

@@ -48,7 +48,9 @@ class ConnectorFile:
 
     @property
     def end(self) -> int:
-        """The offset after the last record, if no offset of the file lacks a row."""
+        """The offset after the last record. If the file's name does not contain this offset, it is computed from the
+        number of rows. The result is then correct only if each offset has a row.
+        """
         return self.name.start + self.rows if self.name.end is None else self.name.end
 
 

@@ -16,8 +16,8 @@ A reader therefore creates at most this many values per byte of a record.
 
 @dataclass
 class Empty:
-    """A counter of the values in a type that take up no bytes. The types have a Connect schema, so no type contains
-    itself.
+    """A counter of values that take up no bytes, such as nulls and empty records, inside values of Avro types. The
+    recursion ends, because types with a Connect schema never contain themselves.
 
     Attributes:
         names: The named types.
@@ -37,8 +37,8 @@ class Empty:
         return (whole and not keyed) or count > _MOST
 
     def of(self, avro: Any) -> tuple[int, bool]:
-        """Returns the number of values without bytes inside a value of the type ``avro``. The second item is True if
-        the value itself takes up no bytes.
+        """Returns the largest number of values without bytes that a value of the type ``avro`` can contain, including
+        itself. The second item is True if the whole value takes up no bytes.
         """
         if isinstance(avro, list):  # a union takes up at least one byte, for the number of its member
             return max((self.of(member)[0] for member in avro), default=0), False

@@ -97,8 +97,7 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
     Args:
         text: The schema as JSON.
-        references: The schemas to which ``text`` refers, in an order in which each schema comes after those to which it
-            refers.
+        references: The schemas to which ``text`` refers. Each schema comes after the schemas to which it refers itself.
         place: The schema's name in messages.
         declared: True if the schema comes from declared columns. Decimals are then limited to their precision, which
             Connect does not check.
@@ -156,8 +155,8 @@ def with_version(avro: Avro, version: int) -> Schema | None:
     """Returns the Connect schema of ``avro`` with ``version``, its version in a registry. Returns None for a logical
     type with a different version.
 
-    The version in ``connect.version`` takes precedence. A union of null and one type, or of only one type, does not
-    pass the version to this type.
+    The version in ``connect.version`` takes precedence. If the schema is a union of null and one type, or of only one
+    type, this type does not get the version.
     """
     top = avro.top
     if isinstance(top, list):
@@ -598,8 +597,8 @@ def _test(member: Any) -> Callable[[Any], bool]:
 
 
 def _default(schema: Schema, convert: Convert, default: Any) -> Any:
-    """Returns the default of a field, converted from ``default``. This is JSON, with bytes as ISO 8859-1. As in
-    Connect, a default that does not fit ``schema`` becomes None.
+    """Returns the default of a field, converted from the JSON ``default``. In this JSON, bytes are strings in ISO
+    8859-1. As in Connect, a default that does not fit ``schema`` becomes None.
     """
     try:
         if schema.type is Type.BYTES and isinstance(default, str):

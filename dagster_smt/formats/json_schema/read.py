@@ -303,7 +303,9 @@ def _of_fields(prepares: Mapping[str, Prepare]) -> Prepare | None:
 
 
 def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare | None]]) -> Any:
-    """Returns ``data`` as the struct of a union. Of the ``choices``, the first type that fits the value gets it."""
+    """Returns ``data`` as the struct of a union. The struct has one field: the first of ``choices`` whose type fits the
+    value. If no type fits, returns ``data`` unchanged.
+    """
     for name, schema, prepare in choices:
         kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
         fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)

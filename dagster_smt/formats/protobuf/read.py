@@ -1,10 +1,15 @@
 """Reads and writes Protobuf as Confluent's ``ProtobufConverter`` does (``ProtobufData``).
 
 The Protobuf runtime reads the bytes; this module converts names, oneofs, maps and logical types into those of Connect.
-The converter's defaults apply (``ProtobufDataConfig``): every field is optional and has its number as the parameter
-``Tag``; an enum is a string; a oneof ``x`` is a struct ``x_0``, in which only one field is set; Google's wrappers are
-structs within a message and plain values at the root. In proto3, a field without ``optional`` that is not a message is
-never null. If such a field is missing, it gets Protobuf's default: 0, "" or an empty list. Unknown fields are skipped.
+The converter's defaults apply (``ProtobufDataConfig``):
+
+- Every field is optional, and has its number as the parameter ``Tag``.
+- An enum is a string.
+- A oneof ``x`` is a struct ``x_0``, in which only one field is set.
+- Google's wrappers are structs within a message, and plain values at the root.
+
+In proto3, a field without ``optional`` that is not a message is never null. If such a field is missing, it gets
+Protobuf's default: 0, "" or an empty list. Unknown fields are skipped.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """Writes values of any Connect struct as Protobuf, as ``ProtobufData.fromConnectData`` does.
 
-A schema may not come from Protobuf, or a chain may have changed it. The schema that is read from the written message
-then differs from it: a null becomes the default of its field, and a oneof has the name of its schema instead of the
-name of its field.
+If the schema of a struct does not come from Protobuf, or if a chain has changed it, the struct that is read from the
+written message differs in two ways. A null field has the default of the field, and a oneof has the name of its schema
+instead of the name of its field.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Schemas whose records can be encrypted. Such a schema finds the fields to which a rule applies, and encrypts them.
 
-Two schemas have the same field if they have the same path. The tags of a field, however, belong to its full name:
+A field is found again in another schema of the same subject by its path. Tags, however, belong to a full name:
 
 =========  ======================  ================================
 kind       path of a field         full name, which patterns match

@@ -35,8 +35,8 @@ class SubjectSealing:
 
 
 def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
-    """Returns what a subject requires from the writer of encrypted records: additions to the schema, and a function
-    that encrypts fields.
+    """Returns the additions to the schema that a writer of ``subject`` must register, and the function that encrypts
+    the fields of its records.
 
     Args:
         options: The format's options.

@@ -76,8 +76,8 @@ class SchemaWithId:
         read: A function from the bytes of a value to the value.
         name: The full name of the record; None for other types.
         with_version: Returns ``schema`` with a version; None if the schema already has a different version.
-        opening: A function that returns, for a subject, the function that decrypts fields in its values; None if no
-            field is decrypted.
+        opening: A function that receives a subject, and returns the function that decrypts fields in the bytes of a
+            value; None if no field is decrypted.
     """
 
     schema: Schema | None

@@ -151,7 +151,7 @@ def below(path: str, name: str) -> str:
     level, ``path`` is empty.
 
     A name is quoted only if the path syntax, or a list of paths, would otherwise read it differently. Different fields
-    therefore have different paths. If a path begins with another path, followed by a dot or bracket, it is the path of
-    a field inside the other field.
+    therefore have different paths, and a beginning such as ``a.`` or ``a[`` shows that a field is inside the field
+    ``a``.
     """
     return path + step_text(name, first=not path)

@@ -1,5 +1,5 @@
-"""The report of an erasure, which states for each location what was done and what was proven. No report names a
-person.
+"""The report of an erasure. For each location, it states the action, and whether the scan proved that no value is left.
+No report names a person.
 """
 
 import json
@@ -59,10 +59,10 @@ class ErasedPlace:
         asset: The asset that writes to the location.
         kind: ``table``, ``deletions`` (remembered next to a table with keys), ``dead letters`` or ``topic``.
         place: The table, or the topic with its cluster or folder.
-        action: What was done with the rows or records.
+        action: The action on the rows or records, such as ``deleted``.
         rows: The number of rows or records.
         rounds: How often the rows were searched. They are searched again if a run committed in the meantime.
-        past: What was done with old versions of the table.
+        past: Lines about the old versions of the table, such as their removal.
         residue: The values that are left.
         scan: The files and records that were read to find the residue; None if nothing was read.
         waits: The values that will be removed later without further action, for example by a topic's retention.

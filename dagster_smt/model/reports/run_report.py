@@ -32,8 +32,8 @@ class LedgerEntry:
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
         target: For ``renamed`` and ``cast``: the new name or type.
-        matched: The fields that ``path`` matches, if the plan knows the schema and the names of the fields differ from
-            ``path``, as for a pattern path or a V1 name with dots.
+        matched: The fields that ``path`` matches. Empty if the plan does not know the schema, or if ``path`` is itself
+            the path of the field. For example, a pattern path is not.
         explicit: True if the user configured ``path``, so that the field should exist.
         from_records: True if the entry is not in the plan, but was added because a foreign stage changed this field in
             a record.

@@ -23,8 +23,9 @@ class Unmasked:
     """A mask, drop or rename with its path, and the records that entered the table without its effect.
 
     Attributes:
-        entry: Fingerprint of the ledger entry; empty if no later run can show that the entry was right. stage, action,
-            side, path: The parts of the ledger entry, as reports show them.
+        entry: Fingerprint of the ledger entry. If the entry touches records in a later run, its path is right, and the
+            older records are forgotten. Empty if ``left_out``, because no later run can show this.
+        stage, action, side, path: The parts of the ledger entry, as reports show them.
         left_out: True if the definition's chain has the entry, but the run's chain did not.
         runs: The last runs, oldest first.
         offsets: The offsets of the records.
@@ -97,8 +98,8 @@ def remembered(
     Args:
         before: The records that the table remembered before the run.
         read: The offsets that the run has read, and therefore replaced.
-        touched: Fingerprints of the entries that touched records in this run. These entries are right, so the older
-            records that they did not touch had no such field, and are forgotten.
+        touched: Fingerprints of the entries that touched records in this run. The paths of these entries are right, so
+            the older records cannot have had the field. They are forgotten.
         added: The records that the run adds.
     """
     left = []
