@@ -124,8 +124,8 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
-    """Returns the columns that the mode of ``keyed`` adds and the key columns, by name. They do not come from the
-    value.
+    """Returns, by name, the columns of a table with keys that do not come from the value: the key columns, and the
+    columns that the mode of ``keyed`` adds.
     """
     fields = {}
     for name in (*keyed.keys, *keyed.added_columns):

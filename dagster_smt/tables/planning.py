@@ -76,12 +76,13 @@ def declared_values(table: TopicTable) -> Schema | None:
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Returns ``chain`` with settings to keep more of a record than its value, if ``sink`` needs more.
+    """Returns ``chain`` with settings for the parts of a record that ``sink`` needs in addition to the value.
 
-    The chain keeps the record's key if the table has keys. It keeps the output topic if the topic determines the table.
+    If the table has keys, and the format of the keys has a schema, the chain keeps the record's key. If each output
+    topic has its own table, the chain keeps the output topic.
 
     Raises:
-        PlanError: SMT701, ``keys='record_key'`` and the format of the keys has no schema; SMT706, arrays are rows.
+        PlanError: SMT701, ``keys='record_key'`` and the format of the keys has no schema; SMT706, arrays become rows.
     """
     if isinstance(sink, TableSink) and sink.per_topic:
         chain = replace(chain, keeps_topic=True)
@@ -114,8 +115,8 @@ def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Proble
 
 
 def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partition"]) -> Iterator[tuple[str, str]]:
-    """Yields a pair for each column or stage that sets the timestamp or the partition of a record; ``what`` states
-    which of the two. The pair contains the location and the remedy.
+    """Yields the location and the remedy for each column or stage that sets the timestamp or the partition (``what``)
+    of a record.
     """
     for column in table.row.others:
         if column.origin == what and not column.virtual:

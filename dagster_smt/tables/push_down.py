@@ -1,9 +1,10 @@
 """Finds records that a run need not read, because the first stages drop them by topic, partition or time (decision 16).
 
-The effects of a stage show which records the stage keeps (``effects.passing``). Before a record is read, a run knows
-its topic, partition and offset. Of the record's timestamp, the run knows only one fact: all records before the first
-offset at a given time are older than that time. Every other part of a condition is unknown. The functions of this
-module compute the offsets at which a condition may be true. They include every offset at which the condition is true.
+The effects of a stage show which records the stage keeps (``effects.passing``). Before a run reads a record, it knows
+the record's topic, partition and offset. It knows little about timestamps: brokers return the first offset at or after
+a time, and all records before this offset are older than the time. Every other part of a condition is unknown. The
+functions of this module compute the offsets at which a condition may be true. The result can contain too many offsets,
+but never too few.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ class Narrowed:
 def narrowed(
     window: Window, chain: Chain, table: TopicTable, offsets_at: OffsetsAt | None, *, found_schemas: bool = False
 ) -> Narrowed:
-    """Returns the part of ``window`` that a run must read. The chain would drop all other records in any case.
+    """Returns the part of ``window`` that a run must read. The chain would drop all records outside of this part.
 
     Only the beginning and the end of a range are left out. The run reads all records between two records that it needs.
 
@@ -91,7 +92,7 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
     """Returns the first stages of ``chain`` that have no effect except dropping records.
 
     Each item is a pair: the number of the stage, and the condition of the records that the stage keeps. The list ends
-    before the first stage with a different effect, because that stage counts the records that reach it.
+    before the first stage with a different effect. The run must read every record that reaches such a stage.
     """
     conditions = []
     for index, stage in enumerate(chain.stages):
@@ -166,8 +167,8 @@ def _split(
     """Splits the offsets of ``place``. Returns the offsets that the run must read, and for each stage the offsets of
     the records that the stage would drop.
 
-    A record is assigned to a stage that drops it only if it certainly reaches that stage, whether its value is null or
-    not.
+    An offset belongs to a stage only if it is certain that the record reaches this stage and is dropped there. This
+    must be true for null values and for other values (``nulls``).
     """
     drops: list[list[Intervals]] = []
     for null in nulls:

@@ -28,8 +28,8 @@ from dagster_smt.tables.topic_table import FileTopics
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """The names of the columns that contain the coordinates of each row's record. A replay finds the rows that it
-    replaces by these columns.
+    """The names of the columns that contain the coordinates of each row's record. A replay uses these columns to find
+    the rows that it replaces.
     """
 
     topic: str = "_source_topic"

@@ -17,8 +17,8 @@ def name_of_folder(session: SparkSession, path: str) -> str:
     """Returns the name with which SQL addresses the Delta table in the folder ``path``.
 
     Spark looks for ``delta.`/lake/orders` `` in the session's current catalog. Only Delta's own catalog reads the
-    second part as a path, so the name begins with that catalog if another one is current. Platforms with a catalog of
-    their own in its place, such as Databricks, resolve the short name.
+    second part as a path. So if another catalog is current, the name begins with Delta's catalog. Platforms such as
+    Databricks replace Delta's catalog with their own, which resolves the short name.
     """
     name = f"delta.{quoted(path)}"
     return f"{SESSION_CATALOG}.{name}" if hides_paths(session) else name
@@ -34,8 +34,8 @@ def literal(text: str) -> str:
     """Returns ``text`` as a string literal for a ``COMMENT`` clause.
 
     Unusual characters are escaped, so that Spark replaces no variables in the string and does not interpret the string
-    as a command. In a ``COMMENT``, a backslash is always an escape character. In an expression, it is not if
-    ``spark.sql.parser.escapedStringLiterals`` is set.
+    as a command. In a ``COMMENT``, a backslash is always an escape character. In an expression,
+    ``spark.sql.parser.escapedStringLiterals`` can make it an ordinary character.
     """
     return "'" + re.sub(r"[^\w.,:-]", lambda match: _escaped(match[0]), text) + "'"
 

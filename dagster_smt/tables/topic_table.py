@@ -83,9 +83,10 @@ class TopicTable:
             these columns differ; with ``check``, the record is counted, and the asset gets the check
             ``key_matches_value``.
         push_down: Leaves records unread if the chain's first stages drop them because of their topic, partition, offset
-            or timestamp. With ``off``, all records are read. With ``exact``, a record stays unread if it is dropped
-            whatever it contains. With ``no-tombstones``, a record also stays unread if it is dropped unless its value
-            is null. Unread records cannot fail, and are counted as dropped.
+            or timestamp. With ``off``, all records are read. With ``exact``, a record stays unread only if the stages
+            drop it whatever it contains. ``no-tombstones`` assumes that no value is null, so it also leaves records
+            unread that the stages would keep only as tombstones. Unread records cannot fail, and are counted as
+            dropped.
         primary_key: The columns of a statement's ``PRIMARY KEY (…) NOT ENFORCED``. A sink with keys uses these columns
             if it does not name its own.
         partitioned_by: The columns and transforms of a statement's ``PARTITIONED BY``. A sink that writes a table uses

@@ -95,10 +95,8 @@ def gap_warning(range_: Range) -> Problem:
 def other_topics(
     state: TableState, available: Available, topics: Iterable[str], explicit: OffsetSet
 ) -> list[tuple[str, Problem]]:
-    """Returns a pair for each topic that is no longer the topic that the table has read under the same name: the topic
-    and the problem.
-
-    Such a topic has been deleted and created again, or its log has been cut back.
+    """Finds topics that have been deleted and created again, or whose log has been cut back. The table has read a
+    different topic, or different records, under the same name. Returns pairs of a topic and its problem.
 
     Args:
         state: The state of the table.
@@ -138,8 +136,8 @@ def other_topics(
 
 
 def _ends(state: TableState) -> dict[TopicPartition, int]:
-    """Returns, for each partition, the end of the offsets that the table holds. A partition may have such an end
-    although the table holds none of its offsets.
+    """Returns, for each partition, the end of the offsets that the table holds. If the table holds no offset of a
+    partition, the end is the offset at which the table begins.
     """
     return {**state.begins, **{place: intervals[-1][1] for place, intervals in state.held.parts.items()}}
 
@@ -147,10 +145,10 @@ def _ends(state: TableState) -> dict[TopicPartition, int]:
 def _cut_back(
     state: TableState, available: Available, ends: Mapping[TopicPartition, int], places: Sequence[TopicPartition]
 ) -> Mapping[TopicPartition, int]:
-    """Returns the first lost offset of each partition whose log has lost records that the table holds, although the log
-    is as long as before.
+    """Finds partitions whose log was cut back and then grew again, so that its length does not show the loss. Returns
+    the first offset that each of them has lost.
 
-    A partition whose leader has not changed has lost nothing.
+    Only a change of the leader can cut a log back, so only partitions with a new leader are checked.
     """
     moved = {}
     for place in places:

@@ -63,10 +63,11 @@ def _late_ones(
     read: Mapping[TopicPartition, Span],
     begins: dict[TopicPartition, list[tuple[int, int]]],
 ) -> list[Range]:
-    """Returns the ranges after a time window in which there are late records of the window's time.
+    """Returns the late records that belong to the time window of ``request``, as ranges of offsets after the window's
+    end. ``read`` contains the offsets of the window itself.
 
     If there are too many ranges, neighbouring ranges are joined. A joined range belongs to the time part of its first
-    record.
+    record. The function adds the beginnings of the ranges to ``begins``.
     """
     after = []
     for r in available.ranges:

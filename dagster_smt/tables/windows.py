@@ -137,9 +137,7 @@ def resolve_window(
 
 
 def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
-    """Returns a pair for each topic that is no longer the topic that the table has read under the same name: the topic
-    and the problem.
-    """
+    """Returns pairs of a topic and its problem, as ``window_begins.other_topics`` does, for all available topics."""
     if state is None:
         return []
     if request.explicit is not None:

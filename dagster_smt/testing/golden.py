@@ -43,7 +43,7 @@ def assert_chain(
             ``Sample``s, which also have a key, headers, a timestamp and a topic.
         golden: The golden file.
         key, value: The formats of keys (strings by default) and values (JSON by default).
-        topic: The topic name of values.
+        topic: The topic of those records that are given as values only.
 
     Raises:
         AssertionError: The results differ from the file, or the file does not exist.

@@ -35,10 +35,10 @@ def assert_same_as_connect(
         chain: A chain file, properties, stages, or a parsed chain.
         records: A file of JSON lines; or values (bytes, strings, or any JSON value; None is a tombstone); or
             ``Sample``s, which also have a key, headers, a timestamp and a topic.
-        connector: The connector's own chain, which Connect's classes run, so that a changed option is also a
-            difference. None to run ``chain`` in Connect's classes.
+        connector: The original chain of the connector. Connect's classes then run this chain, while this package runs
+            ``chain``, so a changed option also shows as a difference. None to run ``chain`` in both.
         key, value: The formats of keys (strings by default) and values (JSON by default).
-        topic: The topic name of values.
+        topic: The topic of those records that are given as values only.
         smt_jars: Jars with vendors' classes. A parsed chain ignores these, since it already has its jars.
         connect_version: The version of Kafka Connect; empty for 4.3.1. A parsed chain ignores this.
         spark: A session in which Spark's execution paths are also compared; None to compare only the Python evaluator.

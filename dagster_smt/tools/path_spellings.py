@@ -11,7 +11,7 @@ class Spelling:
 
     Attributes:
         path: The path.
-        reaches: A description of what the path matches.
+        reaches: A description of the fields that the path matches.
         before, after: The value before and after masking, as JSON.
         version: The syntax of the path.
     """

@@ -1,7 +1,7 @@
 """Collects the codes of problems from the sources, with their statements and modules, for a page of the reference.
 
-A code has one meaning, and belongs to the module that uses it. If several modules use a code in different words,
-``SHARED`` lists the code with all of these modules, so that nobody uses a code twice by mistake.
+A code has one meaning, and belongs to the module that uses it. Several modules may use the same code in different words
+only if ``SHARED`` lists the code with all of these modules. So nobody gives a code a second meaning by mistake.
 """
 
 import ast

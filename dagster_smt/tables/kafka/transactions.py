@@ -214,8 +214,10 @@ class Transactions:
             pass
 
     def _abort(self, last: Outgoing) -> None:
-        """Aborts a transaction in which a record was rejected. Also notes the size limit that the rejection has shown;
-        ``last`` is the record that was sent last.
+        """Aborts a transaction in which records were rejected or lost, and learns from a rejection.
+
+        If brokers rejected ``last``, the record that was sent last, because it was too large, the method lowers the
+        size limit of the topic.
 
         Raises:
             TableError: SMT590, the brokers rejected something other than a single record.
@@ -285,10 +287,10 @@ class Transactions:
     def _is_shut_out(self, failure: KafkaException | SystemError) -> bool:
         """Returns True if a later producer has taken over the name of this producer.
 
-        ``failure`` itself does not show this. If librdkafka reports records while its fatal error is raised, Python
-        converts the fatal error into a ``SystemError``, nested once for each record. A second question gets only
-        ``_FATAL`` as an answer. However, a producer with a fatal error answers every question about transactions with
-        the fatal error.
+        ``failure`` may hide the reason. If librdkafka reports records while it raises its fatal error, Python wraps the
+        fatal error into one ``SystemError`` per record. Later calls that send records raise only ``_FATAL``, without
+        the reason. But a producer with a fatal error raises this error again in each call about transactions, so the
+        method makes such a call.
         """
         if any(map(_is_fenced, self.refused)):
             return True
@@ -302,9 +304,7 @@ class Transactions:
         )
 
     def _is_answer_fenced(self, ask: Callable[[], None]) -> bool:
-        """Calls ``ask``, a function of the client. Returns True if the client then raises the error of a fenced
-        producer.
-        """
+        """Calls ``ask``, a function of the client. Returns True if this call raises the error of a fenced producer."""
         try:
             ask()
         except KafkaException as error:

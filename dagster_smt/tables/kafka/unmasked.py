@@ -18,11 +18,12 @@ _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
-    """Returns, for each partition, the data about the unmasked records in ``state`` that the commit of the partition
-    stores.
+    """Splits the data about the unmasked records in ``state`` among the commits of the partitions in ``places``.
+    Returns the data by partition.
 
-    The first commit lists the entries, each with one range per partition. If this list is too long, a single entry
-    replaces all of them, and the commit of each partition contains the partition's range.
+    The commit of the first partition lists all entries about unmasked records, each with one range per partition. If
+    this list is too long, a single entry replaces it, and the commit of each partition contains only the range of this
+    partition.
     """
     if not places or not (state.unmasked or state.accepted):
         return {}

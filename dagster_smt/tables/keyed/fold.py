@@ -28,7 +28,7 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 def last_events(events: DataFrame) -> DataFrame:
     """Returns the last event of each key as the change to the row of the key.
 
-    The last event is sufficient if it contains all columns, and if deletions keep no values. The column ``unchanged``
+    The last event is sufficient in tables without soft deletions if it contains all columns. The column ``unchanged``
     names the columns that the last event lacks. If there are any, ``folded_events`` has to search the earlier events
     for the values of these columns.
     """
@@ -116,7 +116,8 @@ def _by_order(left: Column, right: Column) -> Column:
 
 
 def _soft_row(row: StructType, keyed: Keyed) -> Column:
-    """Returns the row of a key after its last event, ``row``, for a table with soft deletions.
+    """Returns a column with the row of a key after its last event, for a table with soft deletions. ``row`` is the type
+    of this row.
 
     After a deletion, the row has the values from before the deletion, the flag, and the coordinates of the deletion's
     record.

@@ -92,8 +92,8 @@ class _Versions:
         return begins
 
     def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the changes to the versions of all keys in ``events``. If nothing orders the events of a key, the key
-        is returned as a conflict.
+        """Returns the changes to the versions of all keys in ``events``. If nothing orders the events of a key, the
+        result contains a conflict for this key. ``there`` is the result of ``touched``; None if there is no table.
         """
         conflicts = self._conflicts(events, there)
         ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
@@ -130,8 +130,9 @@ class _Versions:
         return shown.unionByName(refused)
 
     def _conflicts(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the keys whose events and versions are in more than one partition. If a key has versions in
-        ``there``, the result also contains their partition.
+        """Returns the keys whose events and versions are in more than one partition. ``there`` contains the versions in
+        the table, as in ``of_events``. For a key with such a version, the result also contains the partition of the
+        version.
         """
         place = F.struct("topic", "partition")
         places = events.groupBy("key").agg(F.min(place).alias("first"), F.max(place).alias("last"))
@@ -225,8 +226,8 @@ class _Versions:
         return F.struct(*columns)
 
     def _beside(self, versions: DataFrame, there: DataFrame) -> DataFrame:
-        """Compares ``versions``, which the events create, with the versions in the table, which are in ``there``.
-        Returns the changes.
+        """Compares the versions that the events create (``versions``) with the versions in the table (``there``).
+        Returns the changes that the table needs.
         """
         now = there.select(
             F.col("key").alias("now_key"),

@@ -58,8 +58,8 @@ def no_names() -> Column:
 
 
 def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Problem]]:
-    """Returns pairs of a condition and a problem. If a record of ``evaluated`` meets the condition, it cannot have a
-    row in the table ``keyed``, and fails with the problem.
+    """Returns pairs of a condition and a problem. If a record of ``evaluated`` meets the condition, the record fails
+    with the problem, because the table ``keyed`` cannot have a row for it. For example, a key column is null.
     """
     deleted = _is_deleted(evaluated, keyed)
     values = []
@@ -177,8 +177,8 @@ def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
     """Returns the key column ``name``. The column comes from the record's key, or from the value if the key lacks the
     column.
 
-    A key that is not a struct has no field of this name. In that case, the column comes from the value; only for
-    tombstones, it comes from the key.
+    A key that is not a struct has no field of this name. The column then comes from the value. Only if the value lacks
+    it, as in a tombstone, does the column come from the whole key.
     """
     from_key = []
     if name in keyed.columns.from_key and KEY in evaluated.columns:

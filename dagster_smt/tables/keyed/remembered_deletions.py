@@ -51,8 +51,8 @@ def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> Data
     """Returns the remembered deletions of each key. Returns None if the table of deletions does not exist.
 
     The columns are ``deleted_key``, ``deletion`` with the order of the last deletion, and ``deleted_in`` with the
-    partitions that contain a deletion. If the window reads a record again, only the current effect of the record
-    matters. If the record no longer deletes a row, because the chain has changed, its earlier deletion is ignored.
+    partitions that contain a deletion. The window may read the record of a remembered deletion again, with a changed
+    chain. If the record no longer deletes a row, the remembered deletion is ignored.
 
     Args:
         table: The table of deletions.

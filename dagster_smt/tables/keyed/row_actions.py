@@ -120,9 +120,9 @@ def _order_after_row(kind: DataType) -> Column:
     """Returns a column with the position of an event in the order of its key's events. ``kind`` is the type of such a
     position.
 
-    A tombstone may have no preceding event in its window. Then its position is after the event of the current row, and
-    the tombstone is remembered with the sequence of that row. Without this sequence, an older event could create the
-    row again.
+    A tombstone has no sequence of its own. If it follows the event of the current row in the same partition, its
+    position gets the sequence of this row, and the deletion is remembered with this sequence. Otherwise an older event
+    could create the row again.
     """
     follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
     place = F.struct(F.col("now_sequence").alias("sequence"), "topic", "partition", "offset").cast(kind)

@@ -1,8 +1,14 @@
 """Recognizes large columns that a change event lacks because the update did not change them.
 
-Postgres does not log the value of such a column (TOAST), so Debezium writes ``unavailable.value.placeholder`` instead:
-as a string, as bytes, as base64 of the bytes (because JSON writes bytes as base64), and in arrays and maps as their
-only element (``RelationalChangeRecordEmitter`` and ``PostgresValueConverter`` in Debezium; debezium#7815 for arrays).
+Postgres does not log the value of such a column (TOAST), so Debezium writes the string of its option
+``unavailable.value.placeholder`` instead. The form depends on the type of the column:
+
+- a string or bytes: the placeholder, or its base64, because JSON writes bytes as base64;
+- an array of strings or bytes: the placeholder, its base64 or a UUID derived from it, as the only element;
+- an array of numbers: one number for each byte of the placeholder;
+- a map: the placeholder as the only key.
+
+See ``RelationalChangeRecordEmitter`` and ``PostgresValueConverter`` in Debezium, and debezium#7815 for arrays.
 """
 
 import base64

@@ -1,8 +1,8 @@
 """Maintenance of Delta tables: ``OPTIMIZE`` and ``VACUUM``.
 
 ``VACUUM`` removes two kinds of files: files that only older versions need, and files that no version references. A
-running job may be about to commit files of the second kind. So a short retention applies only to the first kind, which
-``VACUUM … LITE`` finds in the log. The second kind stays for ``SAFE_HOURS`` in any case.
+running job may be about to commit files of the second kind. These files therefore stay for ``SAFE_HOURS`` in any case.
+A shorter retention applies only to the first kind, which ``VACUUM … LITE`` finds in the log.
 """
 
 import re

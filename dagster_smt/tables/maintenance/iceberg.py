@@ -1,7 +1,7 @@
 """Maintenance of Iceberg tables with the procedures of Iceberg's catalog.
 
-The progress of the table must survive the removal of snapshots, although the marker of a run is in the summary of a
-snapshot. So ``anchor`` first stores the marker of the current snapshot in a table property.
+Each run writes a marker of its progress into the summary of its snapshot. If the snapshot expired, the progress would
+be lost. So before snapshots expire, ``anchor`` stores the current marker in a table property.
 
 The branch of a running job must also stay. Iceberg expires only branches that have an age limit. At least five
 snapshots of each branch are retained, so the path from the branch back to ``main`` stays as well.

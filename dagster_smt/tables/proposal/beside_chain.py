@@ -22,8 +22,8 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
     """Proposes a table as ``propose`` does, for records that go through ``chain``. If the chain changes a field, the
     proposed column keeps the field's JSON type.
 
-    For example, a stage that parses a string as a time expects a string, and so does a mask that writes an empty
-    string.
+    For example, a field that contains times as strings stays a string if a stage parses it as a time. The same is true
+    of a field in which a mask writes an empty string.
 
     Args:
         chain: The chain.

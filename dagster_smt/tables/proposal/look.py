@@ -1,4 +1,4 @@
-"""Reads the last records of topics within a short time. If a broker does not respond to a request, it gets no further
+"""Reads the last records of topics within a short time. After a request without a response, the broker gets no further
 request.
 """
 
@@ -40,7 +40,7 @@ class Look:
     Attributes:
         place: The broker or folder of the topics.
         records: The number of records of each topic.
-        silent: The error because of which the broker or folder gets no further request. Empty if there was no such
+        silent: The error after which the reader sends no further request to the broker or folder. Empty if there was no
             error.
     """
 

@@ -144,10 +144,9 @@ class ReadRow(RowTransform):
         return node
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
-        """Returns two expressions: the value of ``column`` in the key, and a condition that is true if the record has a
-        value with which it can be compared.
-
-        The first expression is null if the key is null.
+        """Returns two expressions for comparing ``column`` in the key with ``column`` in the value. The first is the
+        column in the key, or null if the key is null. The second is true if the record's value is not null, so that
+        there is something to compare.
         """
         node = self._in_key(column, record)
         if isinstance(node, Cell):

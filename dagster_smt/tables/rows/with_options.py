@@ -87,8 +87,8 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Removes those options that request the behaviour that runs have in any case, according to ``known``. Options
-        of a format are included.
+        """Removes options that change nothing, because runs behave in this way in any case. ``known`` lists these
+        options with their values. Prefixes such as ``value.`` are ignored.
         """
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")

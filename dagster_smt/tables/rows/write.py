@@ -34,11 +34,13 @@ class WriteRow(RowTransform):
     """Writes the columns of a row to the parts of the record that the topic table declares: key, value, headers,
     timestamp and partition.
 
-    A record without a key still has no key afterwards. A column that no stage has changed writes nothing, so headers
-    keep their bytes, and changes that stages have made to the headers themselves stay. If the chain drops the column of
-    a header, the header is removed. If it drops the column of the timestamp, the timestamp is null. Columns that hold
-    all headers are written first, so a column for a single header takes precedence. If the column of the partition is
-    null or has been dropped, the topic chooses the partition.
+    A record without a key still has no key afterwards.
+
+    - Headers: a column that no stage has changed writes nothing. Headers then keep their bytes, and a stage may have
+      changed them directly. If the chain drops the column of a header, the header is removed. Columns that hold all
+      headers are written first, so a column for a single header takes precedence.
+    - Timestamp: if the chain drops the column, the timestamp is null.
+    - Partition: if the column is null, or the chain drops it, the producer chooses the partition.
     """
 
     purpose = "writing the columns of a topic table"

@@ -1,7 +1,8 @@
 """Appends each record to its topic exactly once. If an earlier attempt wrote a record before it crashed, the record is
 not written again.
 
-If two runs append at the same time, either one waits for the other, or the later run fences the earlier one.
+Two runs never append at the same time. For file topics, the second run waits. For topics of a cluster, the later run
+fences the earlier run.
 
 The headers of each record name its writer and its source record. For each partition of the target topics, the table
 stores the offset at which the next run starts to search. All records before this offset belong to commits of the table.
@@ -60,8 +61,8 @@ def append_once(
         topics: The target topics.
         trace: The identity of the records in their headers.
         since: The offsets at which the search for existing records starts.
-        taken_in: The source offsets that the table holds after this commit. Later runs have to search only for records
-            from source offsets that are not in this set.
+        taken_in: The source offsets that the table holds after this commit. No later run will append the records of
+            these offsets, so it need not search for them.
         order: The columns that order the records; see ``Topics.append``.
         say: Receives lines about the progress.
 
@@ -126,11 +127,11 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """Returns, for each partition in ``traces``, the offset of the first record of ``owner`` whose source record is not
-    yet part of the table.
+    """Returns, for each partition in ``traces``, the offset at which later runs must start to search. It is the offset
+    of the first record that ``owner`` has written although the table does not hold its source record yet.
 
-    Either a run that died has left this record, or the table is being rebuilt. The run that adds the source record to
-    the table must find the record.
+    Such a record was written by a run that died, or the table is being rebuilt. A later run will read the source record
+    again, and must then find the written record, so that it does not write a second one.
     """
     records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
     if taken_in:

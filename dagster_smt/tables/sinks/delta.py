@@ -1,9 +1,10 @@
 """Delta tables as sinks. A single commit contains the rows and the state.
 
 The state is the commit's ``userMetadata``. The number of our commit is the ``txnVersion`` of the application
-``dagster_smt``, so if two writers use the same number, Delta accepts only the first commit. A table that this package
-creates keeps its commits (``delta.enableExpiredLogCleanup`` is off), so its log always contains the state. If somebody
-switches the clean-up on, each commit is followed by a second commit, which repeats the state as a table property.
+``dagster_smt``, so if two writers use the same number, Delta accepts only the first commit. In a table that this
+package creates, ``delta.enableExpiredLogCleanup`` is off. The log therefore keeps all commits, and so the state. If
+somebody switches the clean-up on, a run writes a second commit after each commit. The second commit repeats the state
+as a table property.
 """
 
 import re
@@ -209,7 +210,8 @@ class DeltaTable:
     def next_number(self, before: TableState | None) -> int:
         """Returns the number of the commit after ``before``, as ``Table`` describes.
 
-        Delta skips a commit whose number it has seen before, even if a restore has removed that commit.
+        The number must be new, because Delta skips a commit whose number it has seen before. This is also true if a
+        restore has removed the earlier commit.
         """
         last = self._history(1)
         if not last:

@@ -50,10 +50,11 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
 def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
     """Returns True if there is certainly no table in the folder ``path``.
 
-    Spark itself would raise an exception, and PySpark needs some forty milliseconds to translate each exception. A run
-    into a new table asks for the table about ten times. For the arguments, see ``last_commit``. The function returns
-    False for tables with a name. It also returns False in those cases in which ``last_commit`` returns None for another
-    reason.
+    A run into a new table asks about ten times whether the table exists. Spark would answer with an exception each
+    time, and PySpark needs some forty milliseconds to translate it.
+
+    The result is False for a table with a name, and in a session without Delta or with different classes of Delta. For
+    the arguments, see ``last_commit``.
     """
     extensions = str(session.conf.get("spark.sql.extensions", "") or "")
     if table or SETTINGS["delta"]["spark.sql.extensions"] not in extensions:

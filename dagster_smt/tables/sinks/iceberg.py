@@ -1,13 +1,19 @@
 """Iceberg tables as sinks. A run becomes visible in one step, with its rows and its state.
 
-Iceberg silently places an append on top of other commits, which could duplicate rows. So a run writes to a branch that
-starts at the snapshot that the run has read, and then moves ``main`` to the branch. ``fast_forward`` fails if ``main``
-has moved meanwhile. The state is a property of the table, which the run writes first. A marker in the last snapshot of
-the branch names this property. (A state in the summary of each snapshot would make runs slower and slower, because
-Iceberg writes the summaries of all snapshots again with each change.) Snapshots expire, so the run then stores the
-newest marker in another property. Until then, the branch stays, so that its snapshot cannot expire. If the run crashes
-at any point, the marker is in the snapshot or in the property, or the next run reports that the state is undecided. A
-run never reads a wrong state.
+Iceberg silently places an append on top of other commits, which could duplicate rows. So a run commits in these steps:
+
+1. It writes the state to a property of the table.
+2. It writes the rows to a branch that starts at the snapshot that the run has read. The last snapshot of the branch has
+   a marker, which names the property with the state.
+3. It moves ``main`` to the branch with ``fast_forward``, which fails if ``main`` has moved meanwhile.
+4. It stores the newest marker in another property, because snapshots expire. Until then, the branch stays, so that its
+   snapshot cannot expire.
+
+If the run crashes at any point, the marker is in the snapshot or in the property, or the next run reports that the
+state is undecided. A run never reads a wrong state.
+
+The state itself is not in the summary of a snapshot, because Iceberg writes the summaries of all snapshots again with
+each change. Runs would become slower and slower.
 
 If another tool, such as a compaction, commits at the same time, the run writes its rows again on top of that commit, as
 long as the state is still the expected one.
@@ -310,8 +316,10 @@ class IcebergTable(IcebergStates):
         return written
 
     def _new(self, frame: DataFrame, state: TableState | None) -> DataFrameWriterV2:
-        """Returns a writer that creates a table from ``frame``. The table gets ``state`` as a property. The property
-        that names the newest snapshot cannot name it yet, because the snapshot does not exist.
+        """Returns a writer that creates a table from ``frame``, with ``state`` as a property.
+
+        Another property holds the id of the newest snapshot. This id is unknown until the table exists, so ``_finish``
+        stores it later.
         """
         layout = self.spec.layout
         own = {COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
@@ -327,8 +335,8 @@ class IcebergTable(IcebergStates):
         return writer
 
     def _finish(self, state: TableState) -> NewCommit:
-        """Stores the id of the first snapshot of a table that was created together with ``state``, and returns the
-        commit.
+        """Completes the creation of a table with ``state``: stores the id of the table's first snapshot in a property.
+        Returns the commit.
         """
         where = f"summary['{MARK}'] = {text(_mark(state))}"
         snapshots = []
@@ -418,8 +426,8 @@ class IcebergTable(IcebergStates):
                 time.sleep(0.05)
 
     def _keep(self, head: str, mark: str, columns: dict[str, Any] | None = None) -> bool:
-        """Stores ``mark``, the newest marker, in a table property together with ``head``, the newest snapshot. So the
-        marker outlives its snapshot.
+        """Stores ``mark``, the newest marker, in a table property together with ``head``, the newest snapshot. The
+        marker is then still known when its snapshot has expired.
 
         Returns True if the property has been written.
         """
@@ -447,8 +455,8 @@ class IcebergTable(IcebergStates):
     def anchor(self) -> bool:
         """Stores the marker of the current state in a property, so that earlier snapshots may expire.
 
-        Without this property, only the snapshot of the last run contains the run's marker. After a compaction, this
-        snapshot is an old one. If it expired, the marker could no longer be found.
+        Without this property, only the snapshot of the last run contains the marker. A compaction adds a newer
+        snapshot, so the snapshot with the marker may expire, and the marker would be lost.
 
         Returns:
             True if the property names the current snapshot, or the table has no state.
@@ -521,8 +529,8 @@ class IcebergTable(IcebergStates):
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
     def _written(self, head: str, base: str) -> NewCommit:
-        """Returns the counts of what the snapshots after ``base`` have added: the rows of the run, and all files,
-        including rewritten files.
+        """Returns the numbers of rows and files that the snapshots after ``base``, up to ``head``, have added. The rows
+        are those of the run. The files include rewritten files.
         """
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)

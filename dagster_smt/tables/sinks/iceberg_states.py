@@ -165,9 +165,9 @@ class IcebergStates:
         """Returns three items for a table with ``properties``: the id of our newest snapshot on the path to the current
         one, the marker of this snapshot, and the later snapshots of other writers.
 
-        The result is empty if there is no such snapshot. Other writers may have rolled the table back. If the search
-        ends at an expired snapshot, there are three ways to continue: a property names this snapshot, older metadata
-        files name its parents, or the branch of a run still exists.
+        The result is empty if there is no such snapshot, for example because another writer has rolled the table back.
+        If the search ends at an expired snapshot, there are three ways to continue: a property names this snapshot,
+        older metadata files name its parents, or the branch of a run still exists.
 
         Raises:
             TableError: SMT522, a run died; SMT555, nothing shows any more which snapshot comes before the expired one.

@@ -143,8 +143,8 @@ def restored_too_far(place: str, what: str) -> TableError:
 
 
 def rows_changed_by_others(place: str, commits: Sequence[ForeignCommit]) -> TableError:
-    """Returns the error for a run that has computed its changes from rows of the table ``place`` that another writer
-    has changed since then, in ``commits``.
+    """Returns the error for a run whose changes are based on outdated rows of the table ``place``. After the run read
+    the rows, another writer changed them in ``commits``.
     """
     texts = ", ".join(commit.text for commit in commits[:3])
     statement = f"another writer changed rows while this run computed its changes: {texts}; no row was written"
@@ -152,8 +152,8 @@ def rows_changed_by_others(place: str, commits: Sequence[ForeignCommit]) -> Tabl
 
 
 def changed_at_the_same_moment(place: str, commits: Sequence[ForeignCommit]) -> TableError:
-    """Returns the error for a commit to the table ``place`` that was placed on top of ``commits``, the changes of
-    another writer. The run could not see these changes.
+    """Returns the error for a commit to the table ``place`` that follows ``commits``, the changes of another writer.
+    The run did not take these changes into account, because they were written at the same moment.
     """
     texts = ", ".join(commit.text for commit in commits[:3])
     statement = f"another writer changed rows in the moment of this run's commit: {texts}"
@@ -224,8 +224,9 @@ class Table(Protocol):
         """Writes rows and state in one atomic commit. The commit also creates the table, or adds new columns.
 
         Args:
-            frame: The rows, possibly none. They have all of the table's columns, and perhaps new columns. If the commit
-                replaces rows, these rows must belong to the replaced offsets or topics; Delta checks this.
+            frame: The rows to write, possibly none. They have all of the table's columns, and perhaps new columns. If
+                the commit replaces the rows of some offsets or topics, all rows to write must belong to these offsets
+                or topics. Delta checks this.
             state: The state to store with the rows.
             replaced: The rows that the commit removes.
             expected: The state that the run began with.

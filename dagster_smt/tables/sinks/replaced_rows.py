@@ -38,7 +38,7 @@ def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
     The depth of the condition grows with the logarithm of the number of ranges.
 
     Args:
-        replaced: The replaced rows, without ``everything``.
+        replaced: The replaced rows. Its attribute ``everything`` must be false.
         columns: The table's source columns.
     """
     topic, partition, offset = map(quoted, columns.names)

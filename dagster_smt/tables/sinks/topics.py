@@ -26,8 +26,8 @@ class Appended:
     Attributes:
         ranges: Ranges of offsets that certainly contain only these records.
         count: The number of records.
-        unwritten: The records that a topic rejects in every form. Each record is represented by its values of the
-            columns that order the records.
+        unwritten: The records that a topic rejects in every form. For each record, the list contains the values of the
+            columns in ``order`` (see ``Topics.append``).
     """
 
     ranges: list[Range]

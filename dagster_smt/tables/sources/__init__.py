@@ -66,8 +66,8 @@ class Source(Protocol):
         """Returns True if the identities ``before`` and ``now`` belong to the same topic."""
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Returns the first lost offset of each partition that has lost records before its position in
-        ``positions``.
+        """Finds partitions that have lost records after a run read them. ``positions`` contains the offset that runs
+        have reached in each partition. Returns the first lost offset of each partition with a loss.
         """
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
@@ -132,8 +132,8 @@ class Source(Protocol):
         """
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """Reads as ``read`` does, and adds the column ``leaderEpoch``, the epoch of the leader that wrote the record's
-        batch.
+        """Reads as ``read`` does, and adds the column ``leaderEpoch``. It contains the epoch of the partition's leader
+        at the time when the record was written.
 
         The epoch is null if the source has no leaders. A source may need a slower reading method for this column.
         """

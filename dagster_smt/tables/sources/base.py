@@ -1,5 +1,5 @@
-"""Contains the base class of most sources. The topics of such sources have no leaders and no transactions, and no
-offsets appear later.
+"""Contains the base class of sources. Its defaults suit topics without leaders and transactions, whose ranges contain
+all their offsets from the beginning.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -82,8 +82,8 @@ class KafkaReader(BaseSource):
         return self.client.measure(topics)
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Returns the partitions of ``positions`` that have lost records, as ``Source`` describes. The brokers know the
-        first offset of each leader (KIP-320).
+        """Returns the partitions of ``positions`` that have lost records, as ``Source`` describes. The client sends
+        each position with the epoch of its leader, and the brokers compare both with their log (KIP-320).
         """
         return self.client.cut_back(positions)
 

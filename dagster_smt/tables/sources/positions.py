@@ -1,7 +1,7 @@
 """Finds the positions of records in a segment's file without decoding the records. A position is a byte or a row group.
 
-A process counts the records of each file only once, although a run first needs the end of a segment, and later windows
-inside the segment.
+A process counts the records of each file only once, and then reuses the result. A run needs the positions several
+times: first for the end of a segment, later for windows inside the segment.
 """
 
 import bisect

@@ -40,7 +40,10 @@ _IGNORED = (".field.syntax.version", ".hoisted", ".field.on.missing.parent", ".f
 
 
 class KafkaReplaceField(CodeTransform, ReplaceField):
-    """ReplaceField with Kafka's defect on structs: Kafka finds the value of a field by the inverse of the renames."""
+    """ReplaceField with Kafka's defect on structs: Kafka uses the renames backwards to find the value of each field.
+
+    For example, with ``exclude=a`` and ``renames=a:b``, the field ``b`` gets the value of ``a``.
+    """
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         group = struct_of(at.side_of(record), self.purpose)
@@ -82,8 +85,8 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
 
 
 class HashedReplaceField(KafkaReplaceField):
-    """ReplaceField with the same defect on objects without a schema: if two fields get the same name, the field that
-    comes last in the hash map stays.
+    """ReplaceField with Kafka's defects on structs and on objects. In an object without a schema, two fields may get
+    the same name. The field that comes last in Kafka's hash map then stays.
     """
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
@@ -106,8 +109,9 @@ class HashedReplaceField(KafkaReplaceField):
 class KafkaConverter(Converter):
     """A converter that reads JSON as Kafka does.
 
-    ``coerced`` is true if the reader converted the last key or value that it read to a different type. ``schemaless``
-    is true if that key or value was JSON without a schema, whose spelling this package preserves.
+    ``coerced`` and ``schemaless`` describe the last key or value that the converter read. ``coerced`` is true if a part
+    of it was converted to a different type. ``schemaless`` is true if it was JSON without a schema, whose spelling this
+    package preserves.
     """
 
     reader: type[JacksonReader] = JacksonReader
@@ -235,8 +239,8 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
-    """Returns True if the schema of ``datum`` has the name of a logical type, but a different type than the logical
-    type.
+    """Returns True if the schema of ``datum`` has the name of a logical type but not its type. An example is a string
+    whose schema has the name of Date.
     """
     converter = KafkaConverter(case.get("converter") or {})
     _coerced(converter, datum)

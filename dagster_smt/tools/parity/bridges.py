@@ -174,8 +174,9 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Returns a function that compares two strings. If the chain prints floats, the function is true if Java 17 and
-        Java 19 print the same float as these two strings.
+        """Returns a function that compares a value of Kafka's result (``want``) with a value of ours (``got``). The
+        function returns True if both come from the same float, which the chain prints: Java 17 spells some floats
+        differently from later versions.
         """
         text_of_record = repr(self.case["records"][number])
 
@@ -226,9 +227,8 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns D2 if ``got`` has the same value as ``want``, and a schema that fits the value.
-
-        In the original's result, the schema does not fit the value, so no converter can write the result.
+        """Returns D2 if the schema in Kafka's result ``want`` does not fit the value, and ``got`` has the same value.
+        No converter can write ``want``.
         """
         if "schema" not in want or fits(load(want["schema"]), want["java"]):
             return None
@@ -334,8 +334,8 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Returns True if Connect gives a null the schema of a struct without fields (ExtractNewRecordState), and this
-    package does not.
+    """Returns True if a null in ``want`` has the schema of a struct without fields, but the null in ``got`` does not.
+    Connect's ExtractNewRecordState returns such nulls.
     """
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:

@@ -156,8 +156,8 @@ def failure(problem: Problem, stage: str) -> dict[str, Any]:
 
 
 def read_record(data: dict[str, Any], converter: Converter) -> Record:
-    """Reads the record in ``data``. If a converter rejects the record, raises a ``DataError`` whose location is this
-    converter.
+    """Reads the record in ``data``. If a converter rejects the record, raises a ``DataError`` that names the converter
+    as its location.
     """
     record = Record(
         data["topic"], data["partition"], data["offset"], data["timestamp"], data["timestampType"], kind=data["kind"]

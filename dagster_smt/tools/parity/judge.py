@@ -193,9 +193,8 @@ class Judge:
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the id of the difference that explains a value which Kafka read by the name of a logical type.
-
-        This package rejects such a value.
+        """Returns the id of the difference that explains a value whose schema has the name of a logical type but not
+        its type. Kafka reads the value by the name, and this package rejects it.
         """
         record = self.case["records"][number]
         if "error" not in got or got["error"]["code"] != "SMT414":
@@ -247,7 +246,7 @@ class Judge:
 
     def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
         """Returns the ids of the differences that explain why the Spark evaluator's result ``got`` differs from
-        Kafka's. They exist only if the Python evaluator agrees with Kafka.
+        Kafka's. Returns None if not even the Python evaluator's result is equal to Kafka's or explained.
         """
         ours = self.ours[number]
         python = self.bridge(number, want, ours)

@@ -19,7 +19,9 @@ EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", 
 
 @dataclass
 class Verdict:
-    """The verdict on one case: one of the four names above, and the id of the intended difference."""
+    """The verdict on one case: ``equal``, ``different``, ``deliberate`` or ``unsupported``. ``deliberate`` comes with
+    the id of the intended difference.
+    """
 
     id: str
     verdict: str

@@ -1,7 +1,8 @@
-"""Lists what the Spark evaluator cannot distinguish, and therefore the results that it may return in place of
-Connect's.
+"""Lists the results that the Spark evaluator may return in place of Connect's, because it cannot distinguish some
+records or hold some values.
 
-These are the differences D6 and D8.
+D6: it cannot distinguish a null with a schema from a null without a schema. D8: it cannot hold an instant outside
+Spark's range.
 """
 
 from collections.abc import Iterator
@@ -30,8 +31,8 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
     or no schema.
 
     Yields:
-        The results of the record, first with the schema on every null key or value, then without a schema on any of
-        them. At the end, the rejection of a null that HoistField would put into a required field.
+        The result of the record if its null key or value has the schema, then the result if it has no schema. If
+        HoistField rejects a null that it would put into a required field, this rejection follows.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):

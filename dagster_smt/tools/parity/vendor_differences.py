@@ -1,7 +1,8 @@
 """Defines the intended differences from the vendors' own classes, and switches them off where possible.
 
-Each rule names the transform, the original's result, and the result of this package. If the original crashes, the
-record or the chain is changed so that the original would not crash, and the results must then be equal.
+Each rule names the transform, the original's result, and the result of this package. Some records make the original
+crash. For such a record, a rule changes the record or the chain in such a way that the original would not crash. The
+results must then be equal.
 """
 
 import json
@@ -80,7 +81,7 @@ def takes_more(case: Case, answer: Result) -> bool:
     """D1: returns True if our TimezoneConverter accepts a list that the original rejects because of some characters in
     it.
 
-    If the names in the list and in the records are replaced with other names, the results must be the same.
+    The check replaces names with such characters in the list and in the records. The results must then be the same.
     """
     message = str(case["expect"]["configError"].get("message"))
     if not _REFUSED_LISTS.search(message):
@@ -188,11 +189,11 @@ def _known_zone(zone: str) -> str:
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
-    """D1: returns True if this package rejects a chain immediately because of a time zone or rule. Debezium fails only
-    when it converts a value with it.
+    """D1: returns True if this package rejects a chain because of a time zone or a rule, although Debezium fails only
+    when it converts a value with this zone or rule.
 
-    If the case is run with a different zone and without the rule, records that the original does not reject must have
-    the original's results.
+    The check runs the case with a different zone and without the rule. All records that the original does not reject
+    must then have the original's results.
     """
     if problem["code"] not in ("SMT011", "SMT013", UNKNOWN_ZONE):
         return False
@@ -244,7 +245,7 @@ def _as_source(case: Case, alias: str) -> Case:
 
 
 def _texts_stay(case: Case, alias: str) -> Case:
-    """Returns ``case`` with the change that the stage ``alias`` does not expand JSON strings."""
+    """Returns ``case`` with one change: the stage ``alias`` does not expand JSON strings."""
     return _configured(case, {f"transforms.{alias}.table.expand.json.payload": "false"})
 
 
@@ -315,8 +316,8 @@ def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
 
 
 class _LossyJson(ExpandJson):
-    """An expansion of JSON with the original's defects. It looks for values by the new field names, and joins the
-    structs in an array only at the top level.
+    """An expansion of JSON with the original's two defects. It searches the JSON for the adjusted field names instead
+    of the original names. It combines the fields of different objects in an array only at the top level of the objects.
     """
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
@@ -397,8 +398,8 @@ def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Resul
 
 
 class _Remembering(ByLogicalTableRouter):
-    """A router that caches each changed schema by the schema before the change. The cached schema has a name derived
-    from the first topic in which the schema occurred.
+    """A router with Debezium's cache of schemas: the key is the schema before the change, the entry is the schema after
+    the change. The name of the cached schema comes from the first topic in which the schema occurred.
     """
 
     def _with_name(self, group: Group, topic: str | None, suffix: str) -> Schema:
@@ -421,8 +422,8 @@ def with_memory(chain: Chain) -> Chain:
 
 
 def remembers(case: Case) -> Case | None:
-    """D9: returns ``case`` with routers that cache changed schemas by the schemas before the change, as Debezium's do.
-    Returns None if the case has no such router.
+    """D9: returns ``case`` with routers that cache schemas as Debezium's routers do; see ``with_memory``. Returns None
+    if the case has no such router.
     """
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:
@@ -488,8 +489,8 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 
 
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
-    """D10: returns ``got`` without the names of schemas that depend on data. Returns None if the key or the value
-    differs from ``want`` in anything else.
+    """D10: returns ``got`` without the schema names that depend on data. Returns None if the key or the value differs
+    from ``want`` in anything except these names.
     """
     namers = []
     for s in chain.stages:

@@ -57,8 +57,8 @@ def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
 
 
 def _unit(transform: TimestampConverter) -> int:
-    """Returns a length of time in milliseconds. The format of ``transform`` prints all instants within a span of this
-    length in the same way.
+    """Returns the precision of the format of ``transform`` in milliseconds: 1000 for a format whose smallest unit is
+    seconds.
     """
     if transform.target_type == "string":
         letters = set(_QUOTED.sub("", transform.format))
