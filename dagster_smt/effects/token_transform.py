@@ -25,7 +25,8 @@ class TokenTransform(Keys, TextTransform):
         "digits",
     )
     keep: Annotated[Text, one_of("punctuation", "all")] = option(
-        "The other characters that stay in their positions: `punctuation` (spaces and ASCII punctuation), or `all`.",
+        "The characters outside `alphabet` that a string may contain: `punctuation` (spaces and ASCII punctuation), or "
+        "`all`. They stay in their positions.",
         "punctuation",
     )
     minimum_length: Int = option(

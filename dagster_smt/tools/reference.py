@@ -41,18 +41,19 @@ _PATHS = """
     In lists (`fields`, `include`, `renames`, `spec`), commas and colons inside backticks, brackets and patterns do not
     separate items. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths
     in the same way. They put a name into backticks if the syntax would otherwise read the name differently. For
-    example, `` `a.b` `` and `a.b` are two fields.
+    example, `` `a.b` `` is the top-level field whose name has a dot, and `a.b` is the field `b` of `a`.
 
-    If paths match both a value and a part of this value, the inner value changes first. Rebuilt structs keep name,
-    version, doc, parameters, optionality and default.
+    If paths match both a value and a part of this value, the inner value changes first. If a field changes, the structs
+    around it are rebuilt. Each rebuilt struct keeps its name, version, doc, parameters, optionality and default.
 
     With a schema, the plan of the chain resolves the paths. `dagster-smt explain` and the ledger list the fields that a
     pattern matches. A path without a match causes a warning with the nearest names. A name step may lead into a map
-    with string keys. Kafka rejects such a step, and so does `strict_paths=kafka`. The type of a single value in a map
-    cannot change: a path that names the value is rejected, and a deep scan skips the value.
+    with string keys. Kafka rejects such a step, and so does `strict_paths=kafka`. All values of a map share one type,
+    so a stage cannot change the type of a single value. If it would, a path that names the value is rejected, and a
+    path with `**` skips the value.
 
-    Without a schema, an object is both a map and a struct. `type(...)` then tests the value: whole numbers are `int64`,
-    other numbers `float64`, objects `map` and `struct`.
+    Without a schema, `type(...)` tests the value: whole numbers are `int64`, and other numbers are `float64`. An object
+    is both a map and a struct, so `type(map)` and `type(struct)` both match it.
 
     A transform that needs one value, such as `ExtractField`, rejects a path that can match several values. A path for a
     new field (`InsertField`) may only consist of names.

@@ -9,9 +9,9 @@ from dagster_smt.model.paths.connect import FieldPath
 class ExtractTopic(Transform):
     """Replace the topic with the key or value, or with one of its fields.
 
-    The field may be a string, a number or a boolean, which is written as Java prints it. With a schema, it may also be
-    a Date, Time or Timestamp, which becomes the text of `java.util.Date` in UTC. Structs, arrays, maps, bytes and
-    decimals are always rejected.
+    The field may be a string, a number or a boolean. The topic is the field's value, as Java prints it. With a schema,
+    it may also be a Date, Time or Timestamp, which becomes the text of `java.util.Date` in UTC. Structs, arrays, maps,
+    bytes and decimals are always rejected.
 
     If the field is missing, null or an empty string, the record is rejected. With `skip.missing.or.null`, the record
     keeps its topic instead. With a schema, a null field is read as its default. A string of spaces is empty without a

@@ -17,7 +17,7 @@ _HINT = "guard the stage with a predicate, or compare with field.value.pattern"
 
 
 class FilterByFieldValue(Transform):
-    r"""Keep the records whose field has a value, or drop them (`field.value.matches=false`).
+    r"""Keep the records whose field matches a value or a pattern, or drop them (`field.value.matches=false`).
 
     `field.value` is parsed as Connect parses the value of a header: `42` is an INT8, `1.5` a FLOAT32, `true` a boolean.
     The field must then be equal and have the same Java class. For example, `42` never equals a number in JSON, because

@@ -17,8 +17,8 @@ class ExtractTopicHeader(Transform):
 
     Confluent does not document the following rules, so this project chose them. If several headers have the name, the
     last of them is read, as by Connect's `lastWithName`. The bytes of the header must be UTF-8. If an earlier stage
-    added the header, the topic is the string that Connect would write for its value. An empty string is treated as
-    missing.
+    added the header, the topic is the string that Connect would write for the header's value. An empty string is
+    treated as missing.
     """
 
     connect_class = "io.confluent.connect.transforms.ExtractTopic$Header"

@@ -27,12 +27,12 @@ class Filter(Transform):
 
     A name with characters other than letters, digits and `_-$@#:` needs brackets and quotes.
 
-    In a test, a missing field is not equal to any value, so it passes `!=` and `nin`, and the record does not fail.
-    A number can be compared with a string: if the field is a number, `1`, `1.0` and `'1'` are equal for `==` and
-    `!=`, but not for `===` and `!==`. If a field outside a test is missing, or its path leads through a value that
-    has no fields, such as a string, `missing.or.null.behavior` determines what happens to the record. A JSONPath
-    filter (`[?(…)]`) needs an object or array. If it meets a null, a string, a number or a boolean, the record
-    fails, whatever the option says. A null key or value passes through unchanged.
+    In a test, a missing field is not equal to any value, so it passes `!=` and `nin`, and the record does not fail. A
+    number can be compared with a string: if the field is a number, `1`, `1.0` and `'1'` are equal for `==` and `!=`,
+    but not for `===` and `!==`. If a field outside a test is missing, `missing.or.null.behavior` determines what
+    happens to the record. The same is true if the path of such a field leads through a value that has no fields, such
+    as a string. A JSONPath filter (`[?(…)]`) needs an object or array. If it meets a null, a string, a number or a
+    boolean, the record fails, whatever the option says. A null key or value passes through unchanged.
 
     Confluent evaluates conditions with the library json-path, so the rules above are those of json-path 2.9. Confluent
     does not document the following rules, so this project chose them. With a schema, a null is read as the field's

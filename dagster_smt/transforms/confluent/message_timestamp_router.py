@@ -11,11 +11,11 @@ from dagster_smt.effects.effect import ByFieldTime, Effect, Route
 class MessageTimestampRouter(Transform):
     """Replace the topic with a new name, which contains the old topic and a timestamp from a field of the value.
 
-    The timestamp comes from the first of the `message.timestamp.keys` that the value has at the top level. The field
-    must be a string. Java's SimpleDateFormat parses and formats it in UTC, leniently, as in TimestampConverter: text
-    after the timestamp is ignored. In `topic.format`, every `${topic}` is replaced first, then every `${timestamp}`. As
-    Confluent documents, the value must be an object without a schema: a value with a schema and a null are rejected.
-    Only the topic changes.
+    The timestamp comes from a top-level field of the value: the first field in `message.timestamp.keys` that the value
+    has. The field must be a string. Java's SimpleDateFormat parses and formats the timestamp in UTC. It parses
+    leniently, as in TimestampConverter: text after the timestamp is ignored. In `topic.format`, every `${topic}` is
+    replaced first, then every `${timestamp}`. As Confluent documents, the value must be an object without a schema. A
+    value with a schema is rejected, and so is a null. Only the topic changes.
 
     Confluent does not document the following rules, so this project chose them. A null field is treated as missing. A
     record fails if all fields are missing, if the field is not a string, or if the string does not match the pattern.
@@ -32,7 +32,7 @@ class MessageTimestampRouter(Transform):
     )
     message_timestamp_format: DatePattern = option("Pattern (Java's SimpleDateFormat) of the timestamp in the field.")
     message_timestamp_keys: NonEmptyNames = option(
-        "Fields, in order of preference: the first that the value has contains the timestamp."
+        "Fields, in order of preference: the timestamp comes from the first field that the value has."
     )
     examples = (
         Example(

@@ -55,8 +55,8 @@ class ExtractNewRecordState(CodeTransform):
     not even have the struct of a listed field, the event is rejected. Added fields are always optional. A whole struct
     can become a header, but not a field. Tombstones only get the header `op`, with the value `d`.
 
-    In a table of columns, one plan serves inserted, updated and deleted rows. The rewriting modes therefore reject
-    events whose rows before and after the change have different schemas, and a missing field is rejected even for rows
+    In a table of columns, one plan serves inserted, updated and deleted rows. The rewriting modes therefore reject an
+    event if its rows before and after the change have different schemas. A missing field is an error, even for rows
     that are dropped. With `drop.fields.header.name`, the schema of a record depends on its header. The option therefore
     works in sinks of records and is rejected for tables of columns.
 

@@ -68,14 +68,15 @@ class TimezoneConverter(CodeTransform):
     or table; `topic:name:field` and `source:table:field` apply to one field. The prefix `topic` or `source` also
     applies to the rules after it. A rule `name:field` before any prefix applies to topics and to tables. A field
     without a prefix is a field of the rows before and after the change; a prefix `before.`, `after.` or `source.`
-    restricts the rule to one of these structs. Rules for topics precede rules for tables. A rule without a field adds
-    no field to other rules of the same name.
+    restricts the rule to one of these structs. Rules for topics take precedence over rules for tables. If one rule
+    names a whole table and another rule names a field of the same table, only the field is listed:
+    `source:customers,source:customers:created_at` means `source:customers:created_at`. The same is true of topics.
 
     Differences from Debezium 3.6.1:
 
     - Debezium gives a ZonedTime the zone's offset at the time of the run, so another run can produce a different
-      string. Here the offset is that at the event's `ts_ms`. An event without `ts_ms` is rejected, unless the zone is
-      an offset.
+      string. Here the offset is the zone's offset at the event's `ts_ms`. An event without `ts_ms` is rejected, unless
+      the zone is an offset.
     - Debezium fails if `source` is null. Here such an event has no table.
     - Debezium rejects names with characters other than letters, digits, `_`, `.` and spaces, and rules of three parts
       after the first rule. Here both are accepted.

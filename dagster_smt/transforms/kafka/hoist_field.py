@@ -14,10 +14,10 @@ class HoistField(NestedPaths, Transform):
     """Wrap the whole key or value in a struct (without a schema: an object) with one field.
 
     The struct is required and has no name. Its field has the schema of the key or value. A null key or value becomes a
-    null field; if its schema requires a value, the record is rejected.
+    null field. If the schema of the key or value does not allow null, the record is rejected.
 
-    With `hoisted`, an inner field is wrapped instead. The new struct takes the place of the field and has the name in
-    `field`; the field keeps its own name inside the new struct. A missing field changes nothing.
+    With `hoisted`, an inner field is wrapped instead. The new struct replaces the field, and the option `field` gives
+    the struct its name. Inside the new struct, the field keeps its own name. A missing field changes nothing.
     """
 
     connect_class = PACKAGE + "HoistField"

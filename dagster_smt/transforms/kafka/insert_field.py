@@ -24,8 +24,8 @@ class InsertField(NullDefaults, NestedPaths, Transform):
     is rejected; without a schema, the field is overwritten. A null key or value passes through unchanged.
 
     With `field.syntax.version=V2` or `extended`, fields can be inserted into inner structs. Missing parents are
-    created, and existing fields are replaced, even with a schema; two options change that. Nothing is inserted into a
-    parent that is null or is not a struct.
+    created, and existing fields are replaced, even with a schema. The options `field.on.missing.parent` and
+    `field.on.existing.field` change that. Nothing is inserted into a parent that is null or is not a struct.
     """
 
     connect_class = PACKAGE + "InsertField"

@@ -10,8 +10,8 @@ class RegexRouter(Transform):
     """Replace the topic of a record if a regular expression (Java syntax) matches the whole topic.
 
     As in Connect, the expression must match the whole topic. The first match of the expression in the topic is then
-    replaced. For `a|ab` and the topic `ab`, the first match is only the `a`. Partition, offset and timestamp stay as
-    they are.
+    replaced. For `a|ab` and the topic `ab`, the first match is only the `a`, so the `b` stays. Partition, offset and
+    timestamp stay as they are.
     """
 
     connect_class = PACKAGE + "RegexRouter"

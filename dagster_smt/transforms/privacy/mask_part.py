@@ -17,8 +17,8 @@ _LONGEST = 64
 class MaskPart(TextTransform):
     """Mask a string except for its last or first characters, its e-mail domain, or the groups of a pattern.
 
-    The whole string is masked if it has no more characters than `count`, if it is an address without `@`, or if
-    `pattern` does not match it. A whole number is masked as its decimal digits, and the result is a string without a
+    The whole string is masked in three cases: it has no more characters than `count`; `show=domain`, but it has no `@`;
+    or `pattern` does not match it. A whole number is masked as its decimal digits, and the result is a string without a
     default. A null stays null, and a value of a different type is rejected.
     """
 
