@@ -62,8 +62,7 @@ class KeyList(list[Any]):
 
 
 class OwnStruct(dict[str, Any]):
-    """The value of a header that a foreign stage has set, if it is a struct whose own schema differs from the header's
-    schema.
+    """A struct that a foreign stage has set as the value of a header. Its own schema differs from the header's schema.
 
     Debezium's ``ExtractNewRecordState`` creates a header whose schema is a struct without fields, and whose value has
     fields. Connect's ``SimpleHeaderConverter`` writes the value according to the value's own schema.
@@ -80,8 +79,8 @@ class OwnStruct(dict[str, Any]):
 
 
 def as_key(value: Any) -> Any:
-    """Returns ``value`` in a form that can be the key of a dictionary, because in Java a struct, an array or a map can
-    be the key of a map.
+    """Returns ``value`` in a form that can be the key of a Python dictionary: a ``dict`` becomes a ``KeyDict``, a
+    ``list`` becomes a ``KeyList``. In Java, a struct, an array or a map can be the key of a map.
     """
     if isinstance(value, dict):
         entries = {}
@@ -138,7 +137,9 @@ _JAVA_CLASSES = {
 
 
 def box(value: Any, type: Type) -> Any:
-    """Returns ``value``, which has no schema, as an object of the class that represents ``type`` in Java."""
+    """Converts ``value``, which has no schema, into the Java class of ``type``. For example, with INT8 an ``int``
+    becomes a ``JavaByte``.
+    """
     return boxer(type)(value)
 
 

@@ -104,7 +104,7 @@ class Schema:
 
     @property
     def mislabelled(self) -> bool:
-        """True if the schema has the name of a logical type, but a different type than the logical type."""
+        """True if the schema has the name of a logical type, but not its type: for example a Date that is a STRING."""
         return self.name in _LOGICAL and self.logical is None
 
     @property
@@ -173,7 +173,9 @@ class Schema:
 
     @cached_property
     def width(self) -> int:
-        """The number of values in one value of this schema, without the elements of arrays and maps."""
+        """The number of values in one value of this schema: a struct and all its fields, at every level. An array or a
+        map is one value, whatever it contains.
+        """
         return 1 + sum(child.width for _, child in self.fields)
 
     @cached_property

@@ -73,8 +73,10 @@ def shows_secret(key: str, value: str) -> bool:
 
 
 def setting_shows_secret(key: str, value: str) -> bool:
-    """Returns True if ``value``, the value of the Spark setting ``key``, contains a secret in clear text. Options need
-    a different check, because the names of many Spark settings contain a word of ``SECRET_NAMES`` by chance.
+    """Returns True if ``value``, the value of the Spark setting ``key``, contains a secret in clear text.
+
+    This check is weaker than ``shows_secret``, because the names of many Spark settings contain a word of
+    ``SECRET_NAMES`` by chance.
     """
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
@@ -180,7 +182,7 @@ def _text_of(path: Path) -> str | None:
 def as_reference(value: str) -> str:
     """Returns ``value`` as a reference if it is a Dagster ``EnvVar``. Any other string is returned unchanged.
 
-    ``EnvVar`` is a ``str`` that is itself empty.
+    ``EnvVar`` is a subclass of ``str``. As a string it is empty, so it must be converted before somebody reads it.
     """
     if hasattr(value, "env_var_name"):
         return f"${{env:{value.env_var_name}}}"

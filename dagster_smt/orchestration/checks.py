@@ -50,18 +50,19 @@ class SmtChecks:
     Attributes:
         off: The names of checks to leave out.
         blocking: The names of checks whose failure prevents downstream assets from running in the same run.
-        severity: ``WARN`` or ``ERROR`` by the name of a check, instead of the check's own severity. By default, the
-            checks of dead letters (up to ``failed_share``), gaps, lag, masked values in other fields, and differing
-            keys warn. The other checks are errors. ``dead_mask`` is an error for masks, and for stages that a run's
-            chain omitted; it warns for drops and renames.
+        severity: ``WARN`` or ``ERROR`` by the name of a check, instead of the check's own severity. By default,
+            ``offsets_contiguous``, ``masked_values``, ``key_matches_value``, ``lag``, ``small_files`` and ``held_back``
+            warn. ``no_dead_letters`` warns below ``failed_share``. ``dead_mask`` warns for drops and renames, but is an
+            error for masks and for stages that a run's chain omitted. All other checks are errors.
         failed_share: Dead letters are an error if at least this share of the records of a run, or of one topic, failed.
             With 1.0, they are an error only if all records failed.
         max_lag: The largest permitted number of offsets that are unread after a run. None: the table does not get this
             check.
         contract: The columns that readers of the table rely on, as a DDL string (``id BIGINT NOT NULL, name STRING``).
             The table may have more columns. None: the table does not get this check.
-        max_small_files: The check ``small_files`` warns if the share of small files is at least this, such as 0.5, in a
-            table with at least 50 files. None: runs do not perform this check; maintenance jobs report it in any case.
+        max_small_files: The share of small files, such as 0.5, from which the check ``small_files`` warns. The check
+            ignores tables with fewer than 50 files. None: runs do not perform this check; maintenance jobs report it in
+            any case.
         small_file_mb: A file below this size, in megabytes, is small.
         same_as_connect: The number of records of each run, such as 1000, that also go through Kafka Connect's own
             classes. The results must be equal. None: the table does not get this check.
@@ -280,9 +281,7 @@ def schema_matches_plan(evidence: Evidence) -> CheckVerdict:
 
 
 def dead_mask(evidence: Evidence) -> CheckVerdict:
-    """Every mask, drop and rename touches records, and the table contains no record that one of them failed to
-    change.
-    """
+    """Every mask, drop and rename touches records, and the table has no record that one of them failed to change."""
     silent = silent_lines(evidence.report.ledger, evidence.report.stages)
     on_record = evidence.facts.unmasked
     if not silent and not on_record:
@@ -313,7 +312,7 @@ def _left_out(evidence: Evidence) -> bool:
 
 
 def _alive(evidence: Evidence) -> str:
-    """Returns the sentence that all masks, drops and renames in the run of ``evidence`` touched records."""
+    """Returns the statement of ``dead_mask`` if it passes. The statement names effects that no record reached."""
     report = evidence.report
     if not report.records_in:
         return "nothing was read"

@@ -99,8 +99,8 @@ def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True
 
     Raises:
         ConfigError: SMT765 if an action cannot act on a field; SMT767 if a source of tags does not fit the table;
-            SMT768 if there is no decision about keys, dead letters, or any field of a topic. DataError, EngineError: A
-            registry has no such subject, or does not respond.
+            SMT768 if there is no decision about keys, dead letters, or any field of a topic.
+        DataError, EngineError: A registry has no such subject, or does not respond.
     """
     _check_letters(policy, subject)
     tags: list[TopicTags] = []
@@ -138,7 +138,7 @@ def _tags_of(source: TagSource, subject: Subject) -> Iterable[TopicTags]:
 
 
 def _of_schema(subject: Subject) -> Iterator[TopicTags]:
-    """Yields the tags in the schemas of ``subject`` that the table's definition contains."""
+    """Yields the tags in the declared schemas of ``subject``. A declared schema is part of the table's definition."""
     fields: list[TaggedField] = []
     parts: tuple[tuple[Part, Format], ...] = (("value", subject.value), ("key", subject.key))
     for part, form in parts:
@@ -238,8 +238,8 @@ def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[Tag
 
 
 def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
-    """Yields ``decisions`` without those about an untagged field that is inside another field with a decision of its
-    own.
+    """Yields the items of ``decisions``, but leaves out untagged fields inside a field that has a decision of its own.
+    For example, a decision about ``address`` also covers the untagged field ``address.city``.
     """
     decided = []
     for d in decisions:

@@ -33,8 +33,8 @@ def path_steps(text: str, place: str) -> Steps:
 
 
 def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
-    """Returns True if ``pattern``, a path in a policy, matches a field, or a struct, array or map that contains the
-    field.
+    """Returns True if ``pattern`` matches the field at ``path``, or a struct, array or map that contains this field.
+    For example, ``customer`` covers ``customer.email``.
 
     Args:
         pattern: The path of the policy; it may contain patterns.

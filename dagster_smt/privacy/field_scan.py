@@ -80,13 +80,15 @@ def scan(
 ) -> list[FieldScan]:
     """Scans ``samples``, and returns their fields in the order of their first appearance.
 
-    A name that looks personal becomes ``[*]``. An object with more than ``MOST_NAMES`` names is treated as a map whose
-    keys are data, so all its names also become ``[*]``. The kinds of personal names are counted for the map.
+    A field name that looks personal, such as an e-mail address, becomes ``[*]`` in the path. An object with more than
+    ``MOST_NAMES`` names is treated as a map with data as its keys, so all its names also become ``[*]``. Personal names
+    are counted in ``kinds`` of the map.
 
     Args:
         samples: The records.
         key, value: Their formats.
-        more: Yields kinds of personal values in a text in which no pattern has a match.
+        more: A function that yields further kinds of personal values in a string. It is called only for strings in
+            which no pattern has a match.
     """
     fields: dict[tuple[Part, Steps], FieldScan] = {}
     for _, steps in preview(Chain(()), samples, key, value):
@@ -148,8 +150,8 @@ def _is_data(name: str) -> bool:
 def schema_without_data(schema: Schema) -> Schema:
     """Returns ``schema`` for reports, with ``[*]`` in place of names that look like personal data.
 
-    If a producer turns an object into a struct, the keys of a map become fields. Of several such fields in a struct,
-    the result contains only the first.
+    Such names occur if a producer turns a map into a struct, so that the map's keys become fields. If several fields of
+    a struct have such names, the result contains only the first of them.
     """
     fields: dict[str, Schema] = {}
     for name, child in schema.fields:
@@ -159,8 +161,8 @@ def schema_without_data(schema: Schema) -> Schema:
 
 
 def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
-    """Returns ``fields``, in which the fields of each object with more than ``MOST_NAMES`` names have been joined into
-    one.
+    """Joins the fields of each object that has more than ``MOST_NAMES`` names into one field ``[*]``. Returns all
+    fields.
     """
     names: dict[tuple[Part, Steps], set[Step]] = {}
     for one in fields:

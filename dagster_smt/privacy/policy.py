@@ -31,7 +31,7 @@ class Action:
 
     Attributes:
         name: The name in rules.
-        type: The class of the transform; empty for the policy's own actions.
+        type: The class of the transform; empty for an action of the policy itself, such as ``keep``.
         options: The transform's options, without the fields.
         fields: The option that takes the fields.
     """

@@ -169,7 +169,7 @@ class _Maker:
         yield from self._headers()
 
     def _headers(self) -> Iterator[PolicyStage]:
-        """Yields the stages that drop headers. They drop headers because of a tag, and headers without a decision."""
+        """Yields the stages that drop headers: one for headers with a decision, and one for all other headers."""
         decisions = {}
         for d in self.group.decisions:
             if d.part == "headers":

@@ -121,8 +121,8 @@ class _Avro:
             self.names_in(schema.get(inner), space, level + 1)
 
     def fields(self, schema: Any, above: Steps, around: tuple[str, ...], space: str = "") -> Iterator[SchemaField]:
-        """Yields the fields of the type ``schema``. ``around`` contains the names of the records in which the type is
-        nested.
+        """Yields the fields of the type ``schema``. ``around`` contains the names of the Avro records that enclose the
+        type.
         """
         schema, space = self._resolved(schema, space)
         kind = schema.get("type") if isinstance(schema, dict) else schema

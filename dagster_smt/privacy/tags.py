@@ -174,8 +174,9 @@ def _tags(texts: Any, place: str, source: str) -> tuple[Tag, ...]:
 def read_contract(path: Path) -> tuple[TopicTags, ...]:
     """Returns the tags in ``path``, a data contract (Open Data Contract Standard, version 3).
 
-    Each object of the schema stands for the topic of its ``physicalName``, or of its ``name``. A property has its
-    ``tags`` and, as a tag, ``classification.<its classification>``.
+    An object of the contract's schema describes a topic. The topic is called like the object's ``physicalName``, or
+    else its ``name``. The tags of a property are its ``tags``. Its ``classification`` also becomes a tag: for example,
+    ``classification.confidential``.
 
     Raises:
         ConfigError: SMT761 if the file cannot be read; SMT762 if the file is not such a contract.

@@ -146,8 +146,8 @@ class Attempt:
             return self.commit_fitting(again, self.targets(again))
 
     def commit_fitting(self, result: EvaluatedWindow, targets: Sequence[TargetRecords]) -> RunReport:
-        """Commits the window in ``result``. The records that their topics in ``targets`` would reject are first marked
-        as failed.
+        """Commits the window in ``result``. If the topics in ``targets`` would reject some records, for example because
+        of their size, these records are first marked as failed.
         """
         table = self.run_.table
         with self.run_.timed("evaluate"):

@@ -293,8 +293,8 @@ class _Run:
         return self.attempt(plan, frame, draft, narrow, forms, later=later).run()
 
     def later_records(self, draft: Draft) -> DataFrame | None:
-        """Returns the records after the window of ``draft`` that the table has already read, if they determine the
-        current rows of the window's keys. Otherwise returns None.
+        """Returns records that are later than the window of ``draft`` and that the table has already read. A replay
+        needs them, because they determine the current rows of the window's keys. Otherwise returns None.
         """
         before = None if draft.replaced.everything else draft.before
         later = offsets_to_read_on(self.spec, draft.window, before, self.there)

@@ -32,8 +32,7 @@ class Bound:
     Attributes:
         topic: The output topic, which names the table.
         counts: Counts of these records, by the topic that they were read from.
-        value_forms, key_forms: The indexes in ``FormsPlan`` of the value schemas and key schemas that these records
-            have.
+        value_forms, key_forms: The schemas of these records' values and keys, as indexes in ``FormsPlan``.
     """
 
     topic: str
@@ -186,8 +185,8 @@ def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataF
 
 
 def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Schema | None) -> DataFrame:
-    """Returns ``rows`` with a single struct in ``column`` that has the fields of ``schema``. It replaces the separate
-    fields for the forms in ``forms``.
+    """Returns ``rows`` after replacing the struct in ``column``. The old struct has one field for each form. The new
+    struct has the fields of ``schema``, and its values come from the forms in ``forms``.
     """
     if schema is None:
         return rows.drop(column)

@@ -2,8 +2,9 @@
 
 The register comes first: runs that begin afterwards leave out the records of these people. Then the erasure deletes the
 rows, and a commit of this package records the erasure in the state of the table. A run that began before the people
-were in the register cannot commit on top of that commit. So the remaining rows are searched once more. At the end, old
-versions are removed, and the residue scan reads everything that remains.
+were in the register can commit their rows before that commit, but not after it. So the erasure searches the table once
+more, and repeats both steps if it finds such rows. At the end, old versions are removed, and the residue scan reads
+everything that remains.
 """
 
 import secrets
@@ -443,9 +444,9 @@ class _TableErasure:
         """Notes in the state that the erasure has begun.
 
         Returns:
-            The number of rows, by topic, that the table contains in addition to the rows that its commits counted. An
-            erasure keeps this difference. An erasure that continues after a crash keeps the difference of the first
-            attempt.
+            By topic, the difference between the rows in the table and the rows that its commits counted. The erasure
+            must not change this difference. If the erasure continues after a crash, this is the difference before its
+            first attempt.
         """
         state = self.table.state(settle=True)
         if state is not None and state.erased is not None and state.erased.unfinished is not None:

@@ -14,8 +14,7 @@ _MORE = 10
 
 
 def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: Window | None) -> RunSpec | None:
-    """Returns the run ``spec`` with a larger window. Returns None if more records do not help, because ``error`` has
-    another cause, or because there are no more records.
+    """Returns the run ``spec`` with a larger window, in which a record may name a schema.
 
     Args:
         spec: The run.
@@ -24,8 +23,8 @@ def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: W
         before: The previous window without a schema; None for the first window.
 
     Returns:
-        The larger run. None if more records do not help, because the error has another cause, or because there are no
-        more records.
+        The larger run. None if a larger window does not help: ``error`` has another cause, the window is fixed or has
+        no limit, or the last enlargement found no more records.
     """
     window_request = spec.window
     if not _names_no_schema(error) or window_request.max_records is None or window_request.fixed or window == before:

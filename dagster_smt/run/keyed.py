@@ -1,9 +1,10 @@
 """Computes the changes that a window makes to a table with keys, and the effects of these changes. Records whose order
 is unknown are marked as failed.
 
-If a window contains offsets that the table has already read, the run also reads the later records of the window's keys,
-up to the table's progress. So a row is always the result of all records that have been read, and the topic serves as
-the memory. With ``sequence_by``, each row has a sequence instead, and a second table remembers deletions.
+A replay reads a window again although the table has already read later offsets. The run then also reads the later
+records of the window's keys, up to the table's progress. So a row is always the result of all records that have been
+read, and the topic serves as the memory. With ``sequence_by``, no later records are needed: each row stores its
+sequence instead, and a second table remembers deletions.
 """
 
 from collections.abc import Iterator
@@ -63,7 +64,7 @@ def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
 
 
 def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataFrame:
-    """Returns ``evaluated``, in which records without a key or a value of ``sequence_by`` are marked as failed."""
+    """Marks records without a key, or without a value of ``sequence_by``, as failed. Returns the evaluated records."""
     for condition, problem in key_failures(evaluated, keyed):
         evaluated = with_failed(evaluated, condition, last_stage(chain), problem, F.lit(problem.statement))
     return evaluated
@@ -79,8 +80,8 @@ def starts_of(window: Window) -> dict[tuple[str, int], int]:
 
 
 def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, there: OffsetSet) -> OffsetSet:
-    """Returns the offsets after ``window`` that the table has already read. The records at these offsets determine the
-    current rows of the window's keys.
+    """Returns the offsets that are later than ``window`` and that the table has already read. The records at these
+    offsets determine the current rows of the window's keys.
 
     Args:
         spec: The run.
@@ -348,8 +349,8 @@ def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, k
 
 
 def without_conflicts(result: EvaluatedWindow, window: KeyedWindow, chain: Chain) -> DataFrame:
-    """Returns ``result``, the evaluated window, with those records marked as failed whose order within their key is
-    unknown.
+    """Marks records as failed if the order of their key's events is unknown, because they come from several partitions.
+    Returns the evaluated window.
 
     If the table already has a row of such a key, the records from the partition of that row are not marked.
     """

@@ -1,7 +1,7 @@
 """Maintains a table step by step. After each step, the rows and the progress are compared with those before the step.
 
-A step that fails is reported and does not stop the next step. If the progress cannot be read, no step begins that would
-remove old versions, because a repair of the progress needs them.
+A step that fails is reported and does not stop the next step. If the progress cannot be read, the steps that remove old
+versions do not begin, because a repair of the progress needs these versions.
 """
 
 import time

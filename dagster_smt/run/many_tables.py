@@ -266,8 +266,8 @@ class _Writing:
     def waiting(self, outcomes: Iterable[TableOutcome], refused: Mapping[str, Problem]) -> OffsetSet:
         """Returns the offsets that the next run has to read again, because tables in ``outcomes`` could not be written.
 
-        If the tables have read the window before, the next run reads the whole window again, because such a window
-        replaces rows of all its offsets.
+        If a run has read some of the window's offsets before, the next run reads the whole window again. It must
+        replace the rows of all these offsets, so a part of the window is not enough.
         """
         failed = [o.destination.topic for o in outcomes if o.destination.failed]
         if not failed:

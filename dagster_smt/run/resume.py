@@ -58,8 +58,8 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
-    """Raises an error if ``state`` names an asset other than that of ``spec`` as the writer of the table. The chain of
-    this run has not created the rows of the table.
+    """Raises an error if, according to ``state``, another asset writes the table. Its rows come from a chain other than
+    that of ``spec``. With ``take_over``, the run accepts this.
     """
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:

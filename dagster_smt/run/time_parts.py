@@ -19,8 +19,8 @@ Counts = Mapping[str, TopicCounts]
 
 
 def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
-    """Returns the rows of ``frame``, prepared for the second result, and a column with the number of the part to which
-    each row belongs.
+    """Returns two items: a frame, and a column with the number of the part to which each row belongs. The frame is
+    ``frame`` with the additional columns that the number is computed from.
     """
     if division.parts == 1:
         return frame, F.lit(0)

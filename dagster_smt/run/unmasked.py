@@ -1,5 +1,5 @@
-"""Handles masks, drops and renames that touched no record. This module notes them in the state of the table, and
-determines the run that repairs the records that were left unmasked.
+"""Handles masks, drops and renames that touched no record. This module notes the unmasked records in the state of the
+table, and determines the run that repairs these records.
 """
 
 from collections.abc import Iterator

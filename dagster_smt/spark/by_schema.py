@@ -1,6 +1,7 @@
-"""Finds out whether Spark can read records that name their schemas in the same way as records with declared schemas.
+"""Finds out whether Spark can read records that name their schemas, without Python.
 
-If so, the records of each schema become a frame with its own plan, and the rows of all frames are then combined.
+If so, Spark reads the records of each schema as if the schema had been declared: the records of a schema become a frame
+with its own plan. The rows of all frames are then combined.
 """
 
 from collections.abc import Mapping, Sequence

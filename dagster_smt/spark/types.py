@@ -127,7 +127,7 @@ def _unmappable(path: str, schema: Schema, why: str) -> PlanError:
 def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
     """Returns the Spark field ``name``, with ``schema`` in its metadata.
 
-    The Spark field is always nullable, because the files of a table determine whether there are nulls.
+    The Spark field is always nullable, even if ``schema`` is required. The metadata keeps this difference.
     """
     metadata: dict[str, Any] = {}
     described = schema.name or schema.version or schema.doc or schema.parameters or schema.default is not None

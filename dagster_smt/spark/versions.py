@@ -18,7 +18,7 @@ class SparkVersion:
 
     Attributes:
         scala: The Scala version for which PyPI's PySpark is built.
-        java: The versions of Java that Spark supports and that are recent enough for the connectors.
+        java: The supported versions of Java. Spark may support older versions, but the connectors do not.
         ivy: The folder in the user's home directory in which Spark stores packages.
     """
 

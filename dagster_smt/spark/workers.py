@@ -1,11 +1,11 @@
 """Runs functions of this package in Spark's Python workers. With this module, a worker reads the zip directory of each
 jar only once.
 
-Spark puts jars on the path of its Python workers, because some jars contain Python modules. These jars are Spark's own
-core, and the jars of ``spark.jars.packages``. Before each task a worker calls ``importlib.invalidate_caches``, and
-Python reads the directory of each jar again. This takes 0.1 to 0.5 seconds; Iceberg's jar alone has 25,000 entries.
-Archives do not change while a process runs, so one reading is enough. The directory of an archive without Python
-modules is not kept in memory: these directories would take up 70 MB in each worker.
+Spark puts its own core jar, and the jars of ``spark.jars.packages``, on the path of its Python workers, because some
+jars contain Python modules. Before each task, a worker calls ``importlib.invalidate_caches``, and Python reads the
+directory of each jar again. This takes 0.1 to 0.5 seconds; Iceberg's jar alone has 25,000 entries. Jars do not change
+while a process runs, so one reading is enough. If a jar contains no Python modules, its directory is not kept in
+memory, because these directories would take up 70 MB in each worker.
 """
 
 import base64

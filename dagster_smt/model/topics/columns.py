@@ -169,8 +169,8 @@ class MetadataKey:
     Attributes:
         types: The types that a column with this metadata key may have, by their names in Connect. The first is the
             natural type.
-        writable: True if the value of the column can be written to the record. A partition is only written from its
-            natural type.
+        writable: True if the value of the column can be written to the record. A partition can be written only from a
+            column of its natural type.
     """
 
     types: tuple[str, ...]
@@ -202,8 +202,8 @@ class Row:
     Attributes:
         columns: The columns, in order.
         key_fields: The physical columns that are in the key.
-        key_fields_prefix: The prefix that the names of key columns have in addition to the names of the fields in the
-            key.
+        key_fields_prefix: The prefix of the names of key columns. The fields in the key lack this prefix: with ``k_``,
+            the column ``k_id`` is the field ``id`` of the key.
         value_fields_include: ``ALL`` if the value also contains the columns of the key.
         verify_integrity: The treatment of a record whose key and value contain different values of one column: ``True``
             fails the record, ``check`` counts it.
@@ -409,7 +409,7 @@ def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"
 
 
 def _bare(schema: Schema) -> Schema:
-    """Returns ``schema`` without everything except its types and the names of its logical types."""
+    """Returns a copy of ``schema`` with only its types, its field names and the names of its logical types."""
     return Schema(
         schema.type,
         name=schema.logical,

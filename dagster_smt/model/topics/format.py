@@ -118,11 +118,12 @@ class Format:
     """The format of the keys or the values in a topic.
 
     Attributes:
-        kind: ``json`` (schemaless), ``json_schema`` (JSON with the declared ``schema``), ``envelope`` (Connect's
-            ``{"schema", "payload"}``), ``string`` (UTF-8) or ``bytes`` (unchanged); ``short`` to ``boolean``: single
-            values as Kafka's serializers write them; ``csv``: lines with the columns of ``schema``; ``avro-confluent``,
-            ``protobuf-confluent`` and ``json-confluent``: with a schema in a registry; for values only,
-            ``debezium-json`` and ``canal-json``: messages that contain a row.
+        kind: The name of the format. ``json`` is JSON without a schema, ``json_schema`` is JSON with the declared
+            ``schema``, and ``envelope`` is Connect's ``{"schema", "payload"}``. ``string`` is UTF-8, and ``bytes`` are
+            unchanged. ``short`` to ``boolean`` are single values as Kafka's serializers write them. ``csv`` are lines
+            with the columns of ``schema``. ``avro`` and ``protobuf`` have their schema in ``options``;
+            ``avro-confluent``, ``protobuf-confluent`` and ``json-confluent`` have it in a registry. ``debezium-json``
+            and ``canal-json`` are messages that contain a row, and are possible only for values.
         schema: The declared schema of ``json_schema`` and ``csv``. For messages that contain a row, the parts of a
             message to read.
         replace_null_with_default: The JSON converter's option of that name.

@@ -154,7 +154,7 @@ def layout_of(
 
     Args:
         partition_by, cluster_by, properties, comment, target_file_size: The options.
-        hints: Maps each property that the table format sets itself to a hint with the alternative.
+        hints: Maps each property that only the table format may set to a hint. The hint names an option for users.
     """
     problems: list[Problem] = []
     hint = "write a column, or a transform of one: day(at), bucket(16, id)"

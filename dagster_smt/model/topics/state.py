@@ -69,10 +69,10 @@ class Settlement:
     """A user's confirmation that rows changed by other writers are correct.
 
     Attributes:
-        run: The orchestrator's run and step that settled the difference.
-        millis: The time, in milliseconds since the epoch.
-        committed: The number of rows that this package's commits had written until then.
-        counted: The number of rows in the table.
+        run: The orchestrator's run and step that settled the rows.
+        millis: The time of the confirmation, in milliseconds since the epoch.
+        committed: The number of rows that the table should have had by the commits of this package.
+        counted: The number of rows that the table really had.
         commits: The commits of other writers that the decision covers.
     """
 
@@ -93,8 +93,9 @@ class ErasedPersons:
         persons: The number of register entries that runs of the table must find.
         erasure: The name of the last erasure.
         rows: The number of rows that erasures removed from the table.
-        unfinished: While an erasure is at work: by topic, how many more rows the table had than its commits record. An
-            erasure that continues after a crash needs these numbers. None if no erasure is at work.
+        unfinished: None if no erasure is at work. Otherwise, by topic, the difference between the rows in the table and
+            the rows that its commits counted, when the erasure began. An erasure that continues after a crash needs
+            these numbers.
     """
 
     register: str
@@ -171,9 +172,9 @@ class TableState:
         failed: Offsets of ``held`` whose records failed when they were last read.
         roughly: True if ``failed`` may include offsets that have rows. This happens if ranges were joined because there
             were more than ``MOST_FAILED``, or if only some elements of an array failed.
-        begins: The earliest offset of each topic-partition when the table first saw the partition, even if it was
-            empty. Records after this offset that are deleted before a run reads them are lost. Older states have no
-            ``begins``.
+        begins: For each topic-partition, including empty ones: its earliest offset when a run first listed the
+            topic-partition. If a record after this offset is deleted before a run reads the record, it is lost. Older
+            states have no ``begins``.
         spans: The time spans that runs by time have read, per topic-partition.
         absent: Offsets that were missing in the source when a run read the offsets after them. If they appear later, a
             run reads them.

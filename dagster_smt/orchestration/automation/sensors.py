@@ -1,8 +1,8 @@
 """Builds sensors for new topics and for unread records. These sensors need no Spark and read no payloads.
 
 One sensor turns new topics into partitions, and requests runs for them. The other sensor requests a run if topics
-contain unread records. What a sensor knows about earlier runs comes from Dagster's storage: the partitions, and the
-metadata of tables. The cursor only serves to report each missing topic once, so a lost cursor does no harm.
+contain unread records. Both sensors learn about earlier runs from Dagster's storage, which contains the partitions and
+the metadata of tables. The cursor only serves to report each missing topic once, so a lost cursor does no harm.
 """
 
 import time
@@ -273,7 +273,8 @@ class _Behind:
         return " or ".join(texts)
 
     def turn(self, seconds: float) -> list[str]:
-        """Returns a part of the run key that changes every ``max_age_seconds``. ``seconds`` is the current time.
+        """Returns a part of the run key that changes every ``max_age_seconds``. ``seconds`` is the age of the table's
+        last report.
 
         Dagster starts only one run for each run key. With a new key, a failed run is requested again even if there are
         no new records.
@@ -329,9 +330,9 @@ def build_lag_sensor(
         min_records: The smallest number of unread offsets that starts a run; by default 1, unless ``min_bytes`` is set.
         min_bytes: The smallest number of unread bytes that starts a run, estimated from the mean size of the topic's
             stored records. This limit requires file topics, because a broker does not report the size of its topics.
-        max_age_seconds: The age of the last report at which the sensor also starts a run for fewer records than
-            ``min_records``. After a failed run, the sensor starts another run when this number of seconds has passed.
-            Without this limit, it requests a failed run again only when there are new records.
+        max_age_seconds: If the table's last report is at least this old, the sensor starts a run even for fewer records
+            than ``min_records``. After a failed run, the sensor starts another run when this number of seconds has
+            passed. Without this limit, it requests a failed run again only when there are new records.
         minimum_interval_seconds: As in ``dg.sensor``.
         default_status: As in ``dg.sensor``.
 

@@ -54,10 +54,10 @@ def model_of(
     Args:
         cls: The dataclass. The first paragraph of its docstring describes the model.
         spellings: The types that YAML spells differently.
-        inline: Dataclasses that are the type of a field. Their own fields become fields of the model, in place of that
-            field.
-        examples: Examples for fields, by the class that declares the field or by a subclass.
-        own: Fields that are not in the dataclass, or that have a different declaration there. Each is a pair of a type
+        inline: Dataclasses to flatten. If a field of ``cls`` has one of these types, the model has the fields of that
+            dataclass in place of the field.
+        examples: Maps a class to examples for its fields, by name. The class is ``cls`` or one of its bases.
+        own: Fields of the model that ``cls`` does not have, or declares differently. Each value is a pair of a type
             and a ``pydantic.Field``.
     """
     definitions = {**_definitions(cls, spellings, inline, examples or {}), **(own or {})}
@@ -159,7 +159,7 @@ def _written(default: Any, spelling: ConfigSpelling | None) -> Any:
 def _spelling(hint: Any, spellings: Spellings) -> ConfigSpelling | None:
     """Returns the entry of ``spellings`` for the type ``hint``; None if there is no entry.
 
-    If ``hint`` is a union and only one member has an entry, returns this entry.
+    If ``hint`` is a union, such as ``Format | None``, returns the entry of its first member that has one.
     """
     parts = get_args(hint) if _is_union(hint) else (hint,)
     for part in parts:

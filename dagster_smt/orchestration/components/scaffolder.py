@@ -105,8 +105,8 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
 
 
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
-    """Returns the error that parts of ``connector`` are not supported. The files in ``written`` have been written, but
-    the exit code is 1.
+    """Returns the error that parts of ``connector`` are not supported. The command has already written the component
+    ``written`` without these parts. The error makes its exit code 1.
     """
     undone = []
     for option in written.options:

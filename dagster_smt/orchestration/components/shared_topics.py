@@ -12,7 +12,7 @@ from dagster_smt.tables.topic_table import TopicTable
 
 
 class ReadsTopics(Protocol):
-    """The part of a component that determines which topics it reads and observes."""
+    """The attributes of a component that determine the topics that the component reads and observes."""
 
     asset_key: dg.AssetKey
     table: TopicTable
@@ -26,8 +26,9 @@ class ReadsTopics(Protocol):
 def observed_elsewhere(component: ReadsTopics, data: SmtAssetData, others: Sequence[ReadsTopics]) -> set[dg.AssetKey]:
     """Returns the keys of a component's topics that another component observes.
 
-    Of several components that read a topic of the same cluster, the component whose asset key sorts first observes
-    the topic. Topics of the same name in different clusters are left to Dagster, which rejects two assets with one key.
+    If several components read a topic of the same cluster, the component whose asset key sorts first observes the
+    topic. If two clusters have a topic of the same name, both components define its asset, and Dagster reports the
+    duplicate key.
 
     Args:
         component: The component.

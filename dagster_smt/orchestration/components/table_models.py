@@ -88,8 +88,8 @@ class ScheduledMaintenance(SmtMaintenance):
     """A job that compacts a table and removes old versions, with an optional schedule.
 
     Attributes:
-        schedule: A cron schedule for the job, which stays off until somebody switches it on in the UI. Without it, the
-            job has no schedule.
+        schedule: A cron schedule for the job; by default there is none. The schedule stays off until somebody switches
+            it on in the UI.
     """
 
     schedule: str | None = None
@@ -305,7 +305,8 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
     relative to ``folder``.
 
     Raises:
-        ConfigError: SMT040, there is no source, or an option repeats the statement; or all problems of the options.
+        ConfigError: SMT040, there is no source, or ``data`` has both a statement (``CREATE TABLE``) and an option that
+            belongs in the statement; or all problems of the options.
     """
     statement = data["statement"]
     if data["source"] is not None:
@@ -336,7 +337,8 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
 
 
 def _refuse_repetitions(data: Mapping[str, Any]) -> None:
-    """Raises an error if ``data`` contains a statement, and also sets an option that the statement could contain.
+    """Raises an error if ``data``, which contains a ``CREATE TABLE`` statement, also sets an option that belongs in
+    the statement.
 
     Raises:
         ConfigError: SMT040, for each of these options.

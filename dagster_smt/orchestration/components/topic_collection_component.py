@@ -124,8 +124,8 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 
 def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
-    """Returns the format ``form`` with the columns in ``data``. If ``data`` is None, the columns are unknown, and the
-    result reads the records without columns and leaves arrays unchanged.
+    """Returns the format ``form`` with the columns in ``data``. If ``data`` is None, the columns are unknown. The
+    returned format then has no columns, and does not turn the elements of arrays into rows.
     """
     if data is None:
         if form.arrays_as_rows:

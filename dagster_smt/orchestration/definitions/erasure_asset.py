@@ -157,8 +157,8 @@ def _tables(assets: Sequence[dg.AssetsDefinition]) -> list[PlannedAsset]:
 
 
 def not_erasable(table: PlannedAsset) -> Iterator[Problem]:
-    """Yields a problem for each reason why an erasure could not cover ``table``, and so could prove nothing about the
-    table.
+    """Yields a problem for each reason why an erasure cannot cover ``table``: for example, the table does not declare
+    the columns that name a person. Such an erasure could prove nothing about the table.
     """
     erasure, sink = table.definition.erasure, table.sink
     if erasure is None:

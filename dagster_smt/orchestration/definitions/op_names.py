@@ -12,8 +12,8 @@ entry.
 
 
 def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Returns the spec of the table's own asset in ``asset``, which ``build_smt_asset`` returned. The op of the asset
-    may also contain separate assets for single tables.
+    """Returns the main spec of ``asset``, which ``build_smt_asset`` returned. If a chain writes many tables, ``asset``
+    also contains a spec for each table in ``destinations``.
     """
     specs = list(asset.specs)
     return next((spec for spec in specs if OF_CHAIN in spec.metadata), specs[0])

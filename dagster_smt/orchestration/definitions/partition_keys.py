@@ -1,8 +1,8 @@
 """Converts topics to partition keys, and partition keys to topics.
 
 Kafka's topic names are valid partition keys, with one exception: ``a...b`` is Dagster's syntax for a range of keys.
-Three dots therefore become ``%2E%2E%2E``. No topic name contains ``%``; it would become ``%25``, so that every topic
-can be restored from its key.
+Three dots therefore become ``%2E%2E%2E``. A ``%`` would become ``%25``, so every topic can be restored from its key.
+(Kafka allows no ``%`` in topic names.)
 """
 
 import dagster as dg

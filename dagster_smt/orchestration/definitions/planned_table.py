@@ -46,7 +46,8 @@ class PlannedTable:
         definition: The table as the user has declared it.
         chain: The chain of the definition, after the stages of the policy.
         own_chain: The chain without the policy. A run config may replace it, unless ``required_chain`` is set.
-        sink: The sink of the definition. Topics of a cluster have the consumer group of this table.
+        sink: The sink of the definition. A sink that writes topics of a cluster has a consumer group named after the
+            table.
         topics: The asset keys of the topics.
         searches_masked: True if each run searches other fields of the output for masked values.
         contract: The columns that the table must have; None: no contract.
@@ -134,7 +135,8 @@ class PlannedAsset(PlannedTable):
     Attributes:
         spec: The spec of the asset.
         check_names: The names of the asset's checks.
-        topic_dimension: The dimension of the partitions that names topics, if the other dimension is time.
+        topic_dimension: For partitions by both topic and time, the name of the dimension whose keys are topics.
+            Otherwise empty.
     """
 
     spec: dg.AssetSpec

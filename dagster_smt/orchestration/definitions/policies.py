@@ -1,5 +1,5 @@
-"""Determines the policies of tables. The policy of a run uses the tags that the registry has now; the policy in a
-definition does not.
+"""Determines the policies of tables. A run asks the schema registry for the current tags of fields. A definition does
+not ask the registry, so its policy lacks these tags.
 """
 
 from pathlib import Path
@@ -54,8 +54,9 @@ def definition_policy(table: SmtTable) -> AppliedPolicy | None:
 
 
 def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
-    """Returns the policy ``applied`` as it applies to a run. The result uses the current tags of the registry. It also
-    holds back fields that are new in the topics and whose values look personal.
+    """Returns the policy ``applied`` as it applies to a run. The result uses the current tags of the registry. With
+    ``looks_personal: hold back``, the result also holds back untagged fields with values that look personal. To find
+    such fields, the function samples the topics.
 
     Raises:
         ConfigError: See ``definition_policy``.

@@ -108,7 +108,8 @@ class RunSettings:
         errors_tolerance: The reaction to records that fail.
         micro_batch: The limits of a series of windows; None for a single window.
         settle: True to accept the rows that other writers have changed.
-        defined: The chain of the definition, after the stages of the run's policy; None if the caller knows it.
+        defined: The chain of the definition, with the stages of the run's policy before it. None if the caller has this
+            chain from elsewhere.
         policy: The policy of the run.
         own: The chain without the policy; None if there is no policy.
     """

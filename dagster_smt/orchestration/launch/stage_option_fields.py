@@ -3,9 +3,11 @@ Dagster can check the option.
 
 A field of Dagster's config cannot depend on another field, so the options of all classes are fields of one shape. The
 Launchpad rejects an option that no class has. An option of a different class is rejected only when the run begins.
-Flags, integers, strings, lists of names and words of a fixed set have Dagster's types. In two cases a field accepts any
-value, and the class checks the value when the run begins: if two classes use the name for different options, or if YAML
-permits different forms, such as a number for a string or a mapping for a list.
+Flags, integers, strings, lists of names and words of a fixed set have Dagster's types. In two cases, a field accepts
+any value, and the class checks the value when the run begins:
+
+- Two classes use the name for options of different types.
+- YAML permits several forms of the option, such as a number for a string or a mapping for a list.
 """
 
 import re
@@ -108,7 +110,7 @@ def _words(field: FieldInfo) -> tuple[str, ...]:
 def _enumeration(name: str, words: tuple[str, ...]) -> dg.Enum:
     """Returns an enumeration of ``words``, which the option ``name`` accepts. The Launchpad offers them as choices.
 
-    A config schema may contain an enumeration only once.
+    The function is cached, because a config schema may contain only one enumeration of the same name.
     """
     parts = []
     for part in re.split(r"[^a-z]+", name.lower()):

@@ -206,8 +206,8 @@ def _comes_from_key(described: PlanOrReport, sink: Sink, column: str) -> bool:
 
 
 def _key_sources(described: PlanOrReport, column: str) -> set[str]:
-    """Returns the fields from which the values of ``column`` come. The column is one that only the record's key
-    contains.
+    """Returns the fields from which the values of ``column`` come. Only the record's key contains the column, not its
+    value.
     """
     sources = described.key_lineage.get(column) or described.key_lineage.get(WHOLE) or ()
     return {_COLUMN_NAMES.get(source, source) for source in sources}

@@ -22,7 +22,7 @@ SCRIPT = Path(__file__).parent / "submit" / "script.py"
 
 @dataclass(frozen=True)
 class PipesSpark:
-    """The resource ``spark`` for runs whose Spark work is done in another process, which a Dagster Pipes client starts.
+    """A resource ``spark`` that lets another process do the Spark work of runs. A Dagster Pipes client starts it.
 
     The client starts a process that calls ``run_external``, for example with ``spark-submit``, on Databricks, on EMR or
     in a container. The process loads the same definitions, does the Spark work and returns the report.
@@ -107,7 +107,8 @@ def _reason(error: Exception) -> str:
     """Returns a text that describes ``error``.
 
     For errors from Dagster or the operating system, this is the error's own text, such as an exit code or the name of a
-    missing program. For all other errors, this is the name of the class, because their texts may quote anything.
+    missing program. For all other errors, this is only the name of the class, because an unknown text may quote a
+    secret or the value of a field.
     """
     if isinstance(error, OSError) or type(error).__module__.startswith("dagster"):
         return str(error)

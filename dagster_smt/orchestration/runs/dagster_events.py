@@ -62,7 +62,7 @@ def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterial
 
 
 def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yields the check results of ``run``, in the form that is needed by an op other than the asset's own op."""
+    """Yields the check results of ``run`` as evaluations. An op other than the asset's own op must report them so."""
     for result in _check_results(context, table, run):
         yield dg.AssetCheckEvaluation(
             asset_key=table.key,
@@ -123,7 +123,11 @@ def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRu
 
 
 def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
-    """Yields the materialization of one commit, and metadata for each topic in ``keys``."""
+    """Yields the events of a run over the topics in ``keys``.
+
+    If a topic failed, or if no topic has news, each topic gets its own event. Otherwise, one materialization covers all
+    topics, because they share a commit. Each topic still gets its own metadata.
+    """
     outcomes = topic_outcomes(context.log, run, keys)
     if run.error is not None or not any(outcome.news for outcome in outcomes.values()):
         yield from materializations(table, run, outcomes)

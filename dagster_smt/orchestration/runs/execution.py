@@ -44,8 +44,8 @@ class SmtOutcome:
         report: The report, with all batches together.
         metadata: The metadata of a materialization.
         ends: The end of the table's progress, by topic and partition.
-        shown: The metadata that Dagster shows already, if the run has nothing to add. None if the run has something to
-            report: records, or that the table is empty.
+        shown: None if the run has something to report: records, or the fact that the table is empty. Otherwise the
+            metadata that Dagster already shows.
         chain_hash: The hash of the chain that produced the rows. If the rows had already been committed, this is not
             the hash of the run's own chain.
     """

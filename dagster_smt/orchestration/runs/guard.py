@@ -41,9 +41,9 @@ def run_cancellable(
     Args:
         session: The Spark session, classic or Connect.
         tag: The tag of the Spark jobs of this work, which no other work has.
-        fn: The work. It receives a callback, and calls it with a line for the log from time to time, and at least
-            before it commits. An empty line is not logged. If the work has been cancelled, the callback raises
-            ``Cancelled``, so that the work stops.
+        fn: The work. Its argument is a callback. ``fn`` must call the callback from time to time, and in any case
+            before it commits, with a line for the log. An empty line is not logged. If the work has been cancelled, the
+            callback raises ``Cancelled``, so that the work stops.
         poll: The seconds between two checks of the work.
         log: Logs a line, in the calling thread.
         beat: Returns a line about the progress. ``run_cancellable`` calls it every ten seconds, in a separate thread.
@@ -107,8 +107,8 @@ def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:
 
 
 def _settle(box: Future[Any], cancel: Callable[[], Any], poll: float) -> None:
-    """Calls ``cancel`` repeatedly until the work of ``box`` has ended. One call is not enough, because a job may have
-    begun just after it.
+    """Calls ``cancel`` repeatedly until the work of ``box`` has ended. One call is not enough, because the work may
+    start another job just after the call.
     """
     left = SETTLE_SECONDS
     while not box.done() and left > 0:

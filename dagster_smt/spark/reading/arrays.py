@@ -71,8 +71,8 @@ class _Split:
 
 
 def with_element_named(evaluated: DataFrame) -> DataFrame:
-    """Returns ``evaluated``, the result of an evaluator. In the statement of each problem, the number of the array
-    element is added at the beginning.
+    """Adds the number of the array element to the beginning of each problem's statement in ``evaluated``, the result of
+    an evaluator.
     """
     problem, number = F.col("__problem"), F.col(ELEMENT)
     statement = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])

@@ -1,7 +1,8 @@
 """Reads Avro in Spark with ``from_avro``, without Python. All keys, or all values, must name the same schema.
 
-``from_avro`` receives the schema with different names, and without logical types except decimals. Neither changes the
-bytes. This module adds the original names and the logical types afterwards.
+``from_avro`` receives the schema with different names, and without logical types except decimals. The bytes of records
+contain neither names nor logical types, so ``from_avro`` can still read the records. This module adds the original
+names and the logical types afterwards.
 
 ``from_avro`` leaves two checks to this module. It ignores left-over bytes, so this module appends an end marker to each
 value. And it does not check that strings are UTF-8, so this module checks them. Unions and entries, which Connect

@@ -2,8 +2,8 @@
 
 To mask a field of structs inside an array, Catalyst builds each struct again, in interpreted code. In the Arrow columns
 of the reader (``json_columns``), such a field is a single column at any depth, and the mask replaces this column. So
-the reader applies those stages at the beginning of a chain that only mask. Spark still computes the ledger of these
-stages, because a mask does not change which fields are null.
+if the first stages of a chain do nothing but mask, the reader applies them. Spark still computes the ledger of these
+stages. It can do so afterwards, because a mask does not change which fields are null.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,8 +33,8 @@ def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
     """Splits the typed plan ``plan`` into two parts: the masks at its beginning, and the remaining plan.
 
     Returns:
-        The plan, in which the stages of these masks no longer do anything, and the masks. The path of each mask begins
-        with ``key`` or ``value``.
+        The plan, in which the stages of these masks have no effect; and the masks by path. Each path begins with
+        ``key`` or ``value``.
     """
     masks: dict[Place, Any] = {}
     steps = list(plan.steps)

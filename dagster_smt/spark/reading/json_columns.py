@@ -65,7 +65,7 @@ class SideColumns:
         form: The format, with a declared schema.
         schema: The schema with the fields to read. All other fields are skipped.
         masks: The masks to apply, by path (``early_masks``).
-        calls: Rules to run on the masked fields, if each field has a column of its own.
+        calls: Rules to run on fields after the masks. They are possible only if each field has a column of its own.
         envelope: The text of the schema, if the keys or values are envelopes. Only the JVM lane reads envelopes with
             these columns.
     """

@@ -129,9 +129,10 @@ class _Start:
     """A reader of keys and values. It reads the key first, and then the value.
 
     ``problems`` has one problem for the key and one for the value; the column ``in_problem`` has the details.
-    ``messages`` lists the sides (key or value) whose format may have messages without a row. ``bad_key`` and
-    ``bad_value`` contain the problem of the key or value. If the problem is already ``known``, these columns only show
-    whether the key or value has the problem.
+    ``messages`` lists the sides (key or value) whose format may have messages without a row.
+
+    The columns ``bad_key`` and ``bad_value`` contain the problem of an unreadable key or value. If a side can have only
+    one problem, this problem is in ``known``, and the column is only a flag.
     """
 
     def __init__(

@@ -284,8 +284,9 @@ class _StepRun:
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
-        """Returns the condition under which a record fails in a stage that always fails. Some transforms leave a null
-        key or value unchanged, so a record with such a key or value does not fail.
+        """Returns the condition under which a record fails in a stage that cannot process the schema. Usually every
+        record fails. But some transforms leave a null key or value unchanged, so a record with such a key or value
+        does not fail.
         """
         if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()

@@ -79,11 +79,11 @@ def _remove_past_of_delta(session: SparkSession, table: DeltaTable, *, no_writer
 
 
 def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
-    """Notes the version at which the log of ``table`` begins. An earlier erasure may have removed the beginning of the
-    log, and then Delta could not remove files without this note.
+    """Tells Delta the version at which the log of ``table`` begins, in Delta's note about the last ``VACUUM``. Without
+    the note, ``VACUUM`` rejects a table if an earlier erasure has removed the beginning of its log.
 
-    That erasure has also removed the files that this version and the versions before it do not need. Delta rejects a
-    note of an earlier version.
+    The note states that the files of older versions have been removed. This is true, because the earlier erasure also
+    removed these files. Delta rejects a note that names an earlier version.
     """
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)
@@ -130,11 +130,11 @@ def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
 
 
 def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
-    """Rewrites all data files of the Iceberg table ``table`` if its only manifest lists deleted files next to live
-    files. Yields a description of the work.
+    """Rewrites all data files of ``table``, if it is an Iceberg table, and yields a description of the work.
 
-    The entry for a deleted file contains the bounds of the file's columns, and Iceberg cannot rewrite a single
-    manifest.
+    This is necessary if the table has only one manifest, and the manifest lists deleted files next to live files. The
+    entry for a deleted file contains the bounds of the file's columns, which may be values of erased people. Iceberg
+    does not rewrite a single manifest, so the data files must be rewritten.
     """
     if not isinstance(table, IcebergTable):
         return
