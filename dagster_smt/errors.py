@@ -1,8 +1,19 @@
 """Defines problems and errors. A problem consists of a location, a statement and a remedy.
 
-Codes: 0xx shape of a configuration, 1xx names and paths, 2xx types and schemas, 3xx stages and predicates, 4xx data of
-one record, 5xx tables, windows and sinks, 6xx environment, 7xx tables with keys and privacy, 8xx maintenance of tables,
-9xx not supported, or a mistake in a class. A code is never reused: ``docs/reference/problem-codes.md`` lists them.
+The first digit of a code shows the subject of the problem:
+
+- 0xx: shape of a configuration
+- 1xx: names and paths
+- 2xx: types and schemas
+- 3xx: stages and predicates
+- 4xx: data of one record
+- 5xx: tables, windows and sinks
+- 6xx: environment
+- 7xx: tables with keys, and privacy
+- 8xx: maintenance of tables
+- 9xx: features that are not supported, and mistakes in a class
+
+A code is never reused. ``docs/reference/problem-codes.md`` lists all codes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -172,7 +183,7 @@ def needs_extras() -> Iterator[None]:
 
 
 def not_installed(module: str) -> UnsupportedError:
-    """Returns the error for work that needs ``module``, which belongs to an extra that is not installed."""
+    """Returns the error for work that needs ``module``. The module belongs to an extra that is not installed."""
     extra = EXTRAS[module]
     hint = f"pip install 'dagster_smt[{extra}]', or 'dagster_smt[all]', where runs execute"
     return UnsupportedError(Problem("SMT650", module, "the Python module is not installed here", hint))

@@ -36,8 +36,10 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
 
 
 def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr]) -> Call:
-    """Returns the call of ``rule`` on ``texts``, the strings of the fields of ``group``. Its first argument is a
-    constant, because Spark would pass a struct argument as a flag.
+    """Returns the call of ``rule`` on ``texts``, the strings of the fields of ``group``.
+
+    The rule expects the struct as its first argument. Spark would only pass the flag whether the struct is null, so the
+    argument is a constant here.
     """
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 

@@ -39,9 +39,8 @@ def type_findings(session: SparkSession, comparison: ChainComparison, way: str) 
     """Yields a finding for each group of records in ``comparison`` whose columns have other types in Spark than
     Connect's schema requires. ``way`` is the name of the execution path in the findings.
 
-    A group is compared only if the values of its records have an input schema and an output schema, and if Connect
-    gives all of them the same output schema. Otherwise Spark would merge the columns of several schemas, which Connect
-    does not do.
+    A group is compared only if its values have an input schema, and if all of them have the same output schema in
+    Connect. With several output schemas, Spark would merge the columns, which Connect does not do.
     """
     for (key, value), group in _groups(comparison).items():
         if len(group.results) != 1:

@@ -44,7 +44,8 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
     Args:
         plan: The plan.
-        value: The declared schema of the values. It is used if the plan has no schema only because the keys have none.
+        value: The declared schema of the values. A plan has no schema at all if the keys have none. The stages for
+            values are then checked with this schema.
 
     Raises:
         PlanError: SMT303, SMT305 or SMT308 if a mask, drop or rename can touch nothing.

@@ -174,8 +174,8 @@ def plan_forms(
         last: The report of the last run. Its columns are used if these records have no columns.
 
     Returns:
-        A plan without steps. Its ``after`` raises PlanError if a field has two types, unless the chain keeps topics: in
-        that case the forms of different tables stay apart.
+        A plan without steps. If a field has two types, ``after`` of the plan raises PlanError. This does not apply to
+        a chain that keeps topics, whose plan keeps the forms of different tables apart (``FormsPlan``).
 
     Raises:
         PlanError: SMT212 if there is no form, or the chain rejects every form.

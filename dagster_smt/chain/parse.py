@@ -1,4 +1,4 @@
-"""Reads a ``Chain`` from flat connector properties, from a YAML list of stages, or from a file with one of these."""
+"""Reads a ``Chain`` from flat connector properties or from a YAML list of stages. Both may also be in a file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,9 @@ def parse_chain(
     """Reads the chain in ``source``.
 
     Args:
-        source: Flat properties (``transforms``, ``transforms.<alias>.type`` ...), a list of stages, a connector as its
-            REST API exports it (``{"name": ..., "config": {...}}``), or the path of a ``.properties``, ``.yaml`` or
-            ``.json`` file with one of these forms.
+        source: The chain in one of three forms: flat properties (``transforms``, ``transforms.<alias>.type`` ...), a
+            list of stages, or a connector as its REST API exports it (``{"name": ..., "config": {...}}``). The source
+            may also be the path of a ``.properties``, ``.yaml`` or ``.json`` file with one of these forms.
         place: The name of the source in problems; empty for the name of the file.
         unknown_options: ``error`` to report unknown options as problems, or ``warn`` to accept them, as Kafka ignores
             them (difference D1).

@@ -426,8 +426,8 @@ def _after(stage: Stage, record: PlanRecord, at: Planning) -> PlanRecord:
 
 
 def next_record(after: PlanRecord) -> PlanRecord:
-    """Returns the record that enters the next stage. Its schemas and sources are those of ``after``, and its
-    expressions refer to the values of ``after``.
+    """Returns the record that enters the next stage. The record has the schemas and sources of ``after``, the record
+    after the previous stage. Its expressions are references to the values of ``after``.
     """
     return PlanRecord(
         key=restart(after.key, ("key",)),

@@ -76,8 +76,12 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
-    """Yields a tuple for each mask and drop of ``chain``: its number, its target with the condition of the stage, its
-    form, and True if a holder of the key can restore the values.
+    """Yields a tuple with four items for each mask and drop of ``chain``:
+
+    - the number of its ledger entry
+    - its target, with the condition of the stage
+    - its form (``_form_of``)
+    - True if a holder of the key can restore the values
     """
     for first, stage in zip(first_entries(chain), chain.stages, strict=True):
         form, seals = _form_of(stage), _has_rule(stage, "seals")

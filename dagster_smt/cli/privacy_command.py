@@ -1,5 +1,5 @@
-"""Implements the command ``privacy``. It shows which columns of a table contain the values of tagged fields, and the
-first run that wrote each of them.
+"""Implements the command ``privacy``. The command shows the columns of a table that contain values of tagged fields. For
+each column, it shows the first run that wrote the column.
 
 The command reads Dagster's event log, but no record.
 """

@@ -123,8 +123,8 @@ def _each_is_new(connector: Connector) -> bool:
 
 
 def of_options_that_stay(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields a verdict on each general option of ``connector``. The connector stays in use, so these options stay as
-    they are. General options are those that all connectors have.
+    """Yields a verdict on each option of ``connector`` that all connectors have, such as ``tasks.max``. The connector
+    stays in use, so these options stay as they are.
     """
     for option in connector.config:
         known = None
@@ -141,7 +141,7 @@ def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
 
     Args:
         connector: The connector.
-        kind: What the component writes: ``columns``, ``records`` or ``topic``.
+        kind: The output of the component: ``columns``, ``records`` or ``topic``.
     """
     if connector.config.get("header.converter", "").strip() == _SIMPLE:
         return

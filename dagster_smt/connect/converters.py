@@ -153,8 +153,8 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
 
 
 def _assumed(connector: Connector, side: str) -> str:
-    """Returns the format to assume for keys or values (``side``) if no format is named. It depends on ``connector``,
-    because JDBC sinks reject records without a schema.
+    """Returns the format to assume for keys or values (``side``) if no format is named. For a JDBC sink, the format has
+    schemas, because such a sink rejects records without a schema.
     """
     if family_of(connector) != "jdbc":
         return "string" if side == "key" else "json"

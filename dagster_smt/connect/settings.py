@@ -1,5 +1,5 @@
-"""Derives the settings of a component from the options of a sink connector. They concern the rows of the table, its
-layout, and the schedule.
+"""Derives the settings of a component from the options of a sink connector. The settings concern the rows of the table,
+its layout, and the schedule.
 """
 
 import re
@@ -45,8 +45,8 @@ class TableSettings:
         attributes: Attributes of the component: ``schedule``, ``lag_sensor``.
         record_time: The unit of a partitioning by the records' time, such as ``day``; empty if there is no such
             partitioning.
-        of_columns: The sink options that are valid only for a table of columns, each with the connector's option from
-            which it comes.
+        of_columns: The sink options that need a table of columns, such as ``mode``. Maps each of them to the options
+            of the connector from which it is derived.
         key_fields: True if the key columns are the fields of the record's key.
         options: A verdict on each option that these settings cover.
     """

@@ -1,5 +1,5 @@
-"""Derives settings from the options of database sinks. They concern inserts and upserts, keys, deletions, schema
-changes and table names.
+"""Derives settings from the options of database sinks. The settings concern inserts and upserts, keys, deletions,
+schema changes and table names.
 """
 
 from collections.abc import Sequence
@@ -73,9 +73,7 @@ def _rows(connector: Connector, settings: TableSettings) -> None:
 
 
 def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> None:
-    """Changes ``settings`` to those of a sink that only inserts rows, and adds verdicts on the options of
-    ``connector``.
-    """
+    """Changes ``settings`` for a sink that only inserts rows, and adds verdicts on the options of ``connector``."""
     if "insert.mode" in connector.config:
         settings.say("insert.mode", "used", "rows are added")
     mode_option, mode = _first(connector, _KEY_MODES)

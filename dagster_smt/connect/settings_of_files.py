@@ -1,5 +1,5 @@
-"""Derives settings from the options of file sinks. They concern partitions by field and by time, the size and age of
-files, and records without values.
+"""Derives settings from the options of file sinks. The settings concern partitions by field and by time, the size and
+age of files, and records without values.
 """
 
 import re

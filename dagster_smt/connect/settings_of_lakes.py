@@ -1,5 +1,5 @@
-"""Derives settings from the options of Iceberg, Delta and Snowflake sinks. They concern tables, keys, partitions,
-properties and commits.
+"""Derives settings from the options of Iceberg, Delta and Snowflake sinks. The settings concern tables, keys,
+partitions, properties and commits.
 """
 
 import re

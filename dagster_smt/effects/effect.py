@@ -509,8 +509,8 @@ class Join(_Effect):
     """An effect that adds a field with the strings of other fields, joined together. Each value is converted to a
     string as in Java.
 
-    If the record has a schema, the struct gets a new schema without name, version, doc and parameters, and an existing
-    field with the new name is rejected. Without a schema, an existing field is overwritten.
+    If the record has a schema, the struct gets a new schema without name, version, doc and parameters. A schema that
+    already has a field with the new name is rejected. Without a schema, an existing field is overwritten.
 
     Attributes:
         name: The name of the new field.

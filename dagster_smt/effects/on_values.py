@@ -122,8 +122,8 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
-    """Returns a function that maps a kind of values to the function that ``rule`` has for them. It calls ``rule`` only
-    once for each kind.
+    """Returns a function that receives a kind of values, such as ``string``, and returns the function with which
+    ``rule`` changes them. The results are cached by kind.
     """
     functions: dict[str, Callable[[Any], Any] | None] = {}
 

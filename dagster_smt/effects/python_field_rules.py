@@ -33,10 +33,9 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
     ``map``, ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema,
     objects have the kind ``map``, whole numbers ``int64``, and other numbers ``float64``.
 
-    The class is intended for transforms from other packages. Its rules are methods, and therefore Python code that no
-    other engine can read: chains with such a transform run in the Python evaluator instead of the JVM lane. Transforms
-    in this package need effects that are data. They list ``Change`` effects with a named ``FieldRule``, as
-    ``MaskField`` does.
+    The class is intended for transforms from other packages. Its rules are Python methods, which the JVM lane cannot
+    run, so chains with such a transform run in the Python evaluator. Transforms in this package do not use this class.
+    Their effects must be data: they list ``Change`` effects with a named ``FieldRule``, as ``MaskField`` does.
     """
 
     action: ClassVar[str] = "changed"

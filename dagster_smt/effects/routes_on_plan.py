@@ -88,8 +88,8 @@ def _as_text(by: ByField, node: Node) -> Cell:
 
 
 def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of a field of the kind ``kind``. Such a field contains no topic, because it is neither a
-    string nor converted to one by ``by``.
+    """Returns the problem of a field that cannot contain a topic. Values of its kind ``kind`` are not strings, and
+    ``by`` does not convert them to strings.
     """
     if by.converts:
         statement = f"only a string, number or boolean can be a topic, but {by.label} is {kind}"

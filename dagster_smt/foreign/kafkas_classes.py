@@ -38,8 +38,8 @@ def why_in_host(chain: Chain, key: Format, value: Format) -> str:
 
 
 def only_kafkas(chain: Chain) -> bool:
-    """Returns True if all classes of ``chain`` are Kafka's own. A chain with ``smt_jars`` always gets False, because its
-    jars could contain different classes under the same names.
+    """Returns True if all classes of ``chain`` are Kafka's own. For a chain with ``smt_jars``, the result is False,
+    because these jars could contain different classes under the same names.
     """
     return not chain.foreign.jars and all(map(_is_kafkas, chain.stages))
 

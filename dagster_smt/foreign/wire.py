@@ -336,7 +336,7 @@ def _header(header: Header, schemas: Schemas) -> list[Any]:
 def header_received(data: list[Any], schemas: Schemas) -> Header:
     """Returns the header in ``data`` from the host. The data contains a name, and either bytes or a schema and a value.
 
-    If the header's value is a struct with a schema of its own that differs from the header's schema, the host also
+    The value of a header may be a struct whose own schema differs from the schema of the header. The host then also
     sends the schema of the struct.
     """
     name, *rest = data

@@ -211,8 +211,8 @@ class Interpreter:
     def run_all(self, records: list[Record], keys: list[bytes | None] | None, values: list[bytes | None]) -> Batch:
         """Decodes ``records``, runs the stages, and encodes the results.
 
-        All records go through a stage before the first of them goes through the next stage, because this is faster than
-        running the whole chain for one record after the other.
+        All records go through the first stage, then all records go through the second stage, and so on. This is faster
+        than running the whole chain for one record after the other.
 
         Args:
             records: Records with topic and metadata, whose ``number`` is the position. They are changed in place.

@@ -178,8 +178,8 @@ def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Stage
 
 
 def _as_read(shown: StageResult, sample: Sample, sides: int) -> StageResult:
-    """Returns the state ``shown`` with the original bytes of ``sample`` for each key or value that no stage has
-    changed, because a run also writes the original bytes.
+    """Returns the state ``shown`` with the original bytes of ``sample`` for each unchanged key or value. A run also
+    writes the original bytes if no stage has changed them.
     """
     if shown.record is None:
         return shown

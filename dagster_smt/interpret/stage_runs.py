@@ -63,10 +63,8 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
 
 
 def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
-    """Returns two functions for the stage ``index`` of ``chain``: one tests its predicate (None if there is nothing to
-    test in Python), and the other applies its transform.
-
-    The second function must not be called for a foreign transform.
+    """Returns two functions for the stage ``index`` of ``chain``. The first tests the predicate; it is None if Python
+    has nothing to test. The second applies the transform, and must not be called for a foreign transform.
     """
     stage = chain.stages[index]
     test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
@@ -447,8 +445,8 @@ def _raise(problem: Problem) -> object:
 
 
 def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | None, Function]]:
-    """Returns a triple for each attribute of a record that differs between ``before`` and ``after``: the attribute's
-    name, its new schema or None, and the function that computes the new value.
+    """Returns a triple for each attribute of a record that differs between ``before`` and ``after``. A triple contains
+    the attribute's name, its new schema or None, and the function that computes the new value.
     """
     changes: list[tuple[str, Schema | None, Function]] = []
     for side in ("key", "value"):

@@ -1,5 +1,5 @@
-"""Symbolic records, which describe what a chain does to a record. A symbolic record consists of nodes, and each value
-in it is described by an expression.
+"""Symbolic records, which describe the effect of a chain on a record. A symbolic record consists of nodes, and an
+expression describes each value.
 
 A node describes a value after a stage. A ``Cell`` is a value of any type; its expression computes the value from the
 input of the stage. A ``Group`` is a struct that is split into its fields, because a stage addresses one of them.
@@ -150,8 +150,8 @@ class Group:
     Attributes:
         schema: The Connect schema of the struct; it always agrees with ``fields``.
         fields: Field nodes, in order.
-        present: The struct of the stage's input that determines whether this struct is null; ``None`` if it is never
-            null.
+        present: An expression that is null exactly if this struct is null, usually a reference to a struct of the
+            stage's input. ``None`` if the struct is never null.
         sources: The fields that ``present`` depends on.
         nullable: True if the struct can be null although its schema requires a value.
     """

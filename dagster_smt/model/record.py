@@ -44,7 +44,7 @@ class Record:
         kind: ``sink`` for a record that was read from Kafka, or ``source``.
         touched: A number with one bit per ledger entry of the chain. The bit is set if the entry's stage touched the
             record.
-        dirty: A number that states whether a stage has changed the key or value (``KEY_DIRTY``, ``VALUE_DIRTY``).
+        dirty: A number with the bit ``KEY_DIRTY`` if a stage has changed the key, and ``VALUE_DIRTY`` for the value.
         number: The position of the record in its batch.
         headers_read: The headers before the first stage.
         target_partition: The partition that a stage has chosen in the topic to which the record is written.

@@ -1,10 +1,12 @@
 """Replaces the values that deep scans for names find, on the bytes of undecoded JSON.
 
-Decoding every level would cost more than all other work. If a path ends with ``**`` and a name or pattern, and the act
-changes neither names nor positions, a regular expression finds the values and replaces them in the JSON. That is safe
-in JSON that a parser has accepted: a quote without a backslash before it opens or closes a string, and a string with a
-colon after it is a key. Two cases are decoded after all: values that are objects or arrays, and new values whose type
-JSON cannot express (a 32-bit number).
+Decoding every level would cost more than all other work. This module avoids the decoding for a path that ends with
+``**`` and a name or pattern, if the act only replaces values. A regular expression then finds the values and replaces
+them in the JSON.
+
+This is safe if a parser has already accepted the JSON: a quote without a backslash before it opens or closes a string,
+and a string before a colon is a key. Two cases are decoded after all. The first is a value that is an object or array.
+The second is a new value whose type JSON cannot express, such as a 32-bit number.
 """
 
 import re

@@ -3,9 +3,9 @@ snapshot contains them yet.
 
 A task writes data files, and then sends their names to the control topic in one transaction with the offsets of its
 consumer group. The coordinator reads these names and adds the files to the table. Each snapshot stores the offset of
-the control topic up to which the coordinator has read: ``kafka.connect.offsets.TOPIC.GROUP``. A file whose name is at a
-later offset is in flight: the offsets of the consumer group are already after its records, but the table does not
-contain the records yet.
+the control topic up to which the coordinator has read: ``kafka.connect.offsets.TOPIC.GROUP``. If the name of a file is
+at a later offset of the control topic, the file is in flight. The consumer group has then committed offsets after the
+records of the file, but the table does not contain these records yet.
 
 Source of the format: ``org.apache.iceberg.connect.events`` (Iceberg 1.10), and ``AvroUtil``: two bytes, the schema as
 ``DataOutput.writeUTF`` writes it, and the event.

@@ -94,8 +94,8 @@ def _names(schema: StructType) -> Iterable[str]:
 
 
 def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequence[str]) -> list[str]:
-    """Returns the lines of the first commit of a Delta table. They add ``files`` to the table, which has the columns
-    ``schema`` and is partitioned by ``partition_by``.
+    """Returns the lines of the first commit of a Delta table. The lines create a table with the columns ``schema``,
+    partitioned by ``partition_by``, and add ``files`` to it.
     """
     now = round(time.time() * 1000)
     parameters: Mapping[str, str] = {"numFiles": str(len(files)), "partitionedBy": json.dumps([*partition_by])}

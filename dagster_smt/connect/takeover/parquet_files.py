@@ -177,7 +177,7 @@ def check_files(
             or if an offset has no record.
 
     Raises:
-        TableError: SMT797, the files contain other records than those before the offsets.
+        TableError: SMT797, the files lack a record before the offsets, or contain a record twice or a later record.
     """
     by_place: dict[TopicPartition, list[ConnectorFile]] = defaultdict(list)
     for file in files:

@@ -294,7 +294,7 @@ class TakeOver:
 
     def _set_offsets(self, ends: Mapping[TopicPartition, int], running: bool) -> None:
         """Moves the connector's offsets forward to ``ends``, the offsets up to which runs have read. Offsets never move
-        back. They move only while the connector is stopped: raises an error if it is ``running``.
+        back. If ``running`` is true and an offset would have to move, raises an error.
         """
         committed = self._committed()
         behind = {}

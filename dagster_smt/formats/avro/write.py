@@ -1,7 +1,10 @@
 """Writes Connect schemas and values as Avro, as ``io.confluent.connect.avro.AvroData`` does.
 
-The converter's defaults apply: the Avro schema contains Connect's metadata, enums that were read as strings are written
-as strings, and a union that was read as a struct becomes a union again.
+The converter's defaults apply:
+
+- The Avro schema contains Connect's metadata.
+- Enums that were read as strings are written as strings.
+- A union that was read as a struct becomes a union again.
 """
 
 import io

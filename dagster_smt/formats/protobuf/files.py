@@ -2,7 +2,7 @@
 
 A registry stores the files of its users, and expects that clients have the files that Confluent and Google have
 published. ``ProtobufSchema`` lists the published files (``KNOWN_DEPENDENCIES``). Message indexes identify a message in
-its file. They precede a value, as ``MessageIndexes`` writes them.
+its file. They are written before a value, as ``MessageIndexes`` does.
 """
 
 import re

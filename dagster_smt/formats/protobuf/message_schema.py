@@ -1,9 +1,11 @@
 """Builds Protobuf schemas for structs, as ``ProtobufData.fromConnectSchema`` does.
 
-The syntax is proto3. Nested structs and enums become nested messages and enums, a map becomes a list of entries (with
-the same bytes as a map), and defaults are left out. If a field has the parameter ``Tag``, the parameter is its number.
-All other fields are numbered from 1, in their order. A number may already be taken, for example after a stage has added
-a field. ``ProtobufData`` then fails, but this module uses the next free number.
+The syntax is proto3. Nested structs and enums become nested messages and enums. A map becomes a list of entries, which
+has the same bytes as a map. Defaults are left out.
+
+If a field has the parameter ``Tag``, the parameter is its number. All other fields are numbered from 1, in their order.
+A number may already be taken, for example after a stage has added a field. ``ProtobufData`` then fails, but this module
+uses the next free number.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,10 +1,11 @@
 """Reads the rules of schemas in a registry. Producers and consumers apply them to each record (Confluent's data
 contracts).
 
-A rule of type ``ENCRYPT`` encrypts the fields with certain tags when a record is written, and decrypts them when the
-record is read (client-side field level encryption). ``CEL`` and ``CEL_FIELD`` check or change records. This package
-does not apply any of these rules by default. It rejects a schema with such a rule, unless the option ``rules``
-determines the treatment of the fields.
+A rule of type ``ENCRYPT`` concerns the fields with certain tags. Producers encrypt these fields, and consumers decrypt
+them (client-side field level encryption). Rules of the types ``CEL`` and ``CEL_FIELD`` check or change records.
+
+By default, this package applies no rule, and rejects a schema with rules. The option ``rules`` can set a different
+treatment of encrypted fields.
 """
 
 from collections.abc import Mapping

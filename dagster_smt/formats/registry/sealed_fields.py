@@ -22,8 +22,13 @@ _MOST_BYTES_OF_LONG = 10
 
 
 class _Place(NamedTuple):
-    """The position of a string or bytes to which a rule applies: where the length begins, where the data begins, and
-    where the data ends.
+    """The position of a string or bytes to which a rule applies.
+
+    Attributes:
+        start: The position of the length, which precedes the data.
+        begin: The position of the data.
+        end: The position after the data.
+        is_text: True for a string, False for bytes.
     """
 
     start: int

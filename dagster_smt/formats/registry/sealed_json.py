@@ -2,8 +2,8 @@
 written.
 
 The code follows the JSON Schema through the JSON. It decodes only the objects and arrays around encrypted strings, and
-copies everything else unchanged, so no number changes. As in Confluent's clients (``json_schema.transform``), the
-nearest property around a string has the tags that determine whether a rule applies to the string.
+copies everything else unchanged, so no number changes. A rule applies to a string if the nearest property around the
+string has a tag of the rule, as in Confluent's clients (``json_schema.transform``).
 """
 
 import json

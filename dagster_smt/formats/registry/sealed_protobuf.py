@@ -1,9 +1,9 @@
 """Changes fields inside the bytes of a Protobuf message: decrypts them before the message is read, and encrypts them
 after a message is written.
 
-As in Confluent's clients (``protobuf.transform``), a rule applies to strings and bytes, single or repeated, if the
-options of the field or the metadata of the schema contain a tag of the rule. The entries of a map of strings stay
-unchanged.
+A rule applies to strings and bytes, single or repeated. A field needs a tag of the rule, either in its own options or
+in the metadata of the schema. The entries of a map of strings stay unchanged. Confluent's clients do the same
+(``protobuf.transform``).
 """
 
 from collections.abc import Callable, Iterable, Sequence

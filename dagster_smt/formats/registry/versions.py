@@ -25,7 +25,7 @@ KeyOrValue = Literal["key", "value"]
 Opened = Callable[[bytes], bytes]
 """A function that returns the bytes of a value after decrypting its fields."""
 Opening = Callable[[str], Opened]
-"""A function that returns, for a given subject, the function that decrypts fields in its values."""
+"""A function that receives a subject, and returns the function that decrypts fields in the bytes of a value."""
 HEADER = 5
 """The number of bytes before an Avro value. They contain the schema id."""
 KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF", "json-confluent": "JSON"}

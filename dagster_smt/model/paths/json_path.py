@@ -43,7 +43,7 @@ SUBSET = "names ($.a.b, $['any name']) and filters ($.a[?(@.b == 'x' && @.c)]) c
 
 
 class RefusedJsonPath(ValueError):
-    """Raised for a string that is not a JSONPath, or that contains a part of JSONPath that is not supported."""
+    """Raised for a string that is not a JSONPath, or for an unsupported part of a JSONPath."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,7 +348,7 @@ class RunReport:
             schemaless.
         masked: Output columns whose value was replaced by a MaskField stage.
         rejects: The first rejects of each topic.
-        topics: The counts of each topic. Their sums are the counts above.
+        topics: The counts of each topic. The counts above are sums over all topics.
         failures: The problems of topics of which the run committed nothing.
         files, bytes: Data files that the commit
             added, and their size.

@@ -33,9 +33,9 @@ class TableFacts:
         by_topic: The number of rows of each topic.
         ends: The offset up to which the table has read without a hole, by topic and partition.
         gaps: The offsets that no run will ever read, as ``{topic: {partition: [[start, end], …]}}``.
-        holes: The offsets between those of the table that no run has read yet, in the same form as ``gaps``.
+        holes: The offsets that no run has read yet, between offsets that the table holds. Same form as ``gaps``.
         last: The report of the last commit; its status is ``already committed``.
-        lag: For each topic, the number of offsets that the source has and that no run has read into the table.
+        lag: For each topic, the number of offsets in the source that no run has read into the table yet.
         counted: The number of rows according to the table format; None for topics, and if the run did not count.
         foreign: If ``counted`` differs from ``rows``, the commits of other writers that may have changed rows.
         residue: The number of sampled records in which a masked value survives, by (masked field, other field).

@@ -24,7 +24,8 @@ class Unmasked:
 
     Attributes:
         entry: Fingerprint of the ledger entry. If the entry touches records in a later run, its path is right, and the
-            older records are forgotten. Empty if ``left_out``, because no later run can show this.
+            older records are forgotten. Empty if no later run can show this: the run's chain lacked the entry
+            (``left_out``), or several entries have been merged into one.
         stage, action, side, path: The parts of the ledger entry, as reports show them.
         left_out: True if the definition's chain has the entry, but the run's chain did not.
         runs: The last runs, oldest first.
@@ -99,7 +100,7 @@ def remembered(
         before: The records that the table remembered before the run.
         read: The offsets that the run has read, and therefore replaced.
         touched: Fingerprints of the entries that touched records in this run. The paths of these entries are right, so
-            the older records cannot have had the field. They are forgotten.
+            the older records cannot have had the field, and are forgotten.
         added: The records that the run adds.
     """
     left = []
