@@ -25,8 +25,9 @@ class Drop(Transform):
     requires a value. A format that writes schemas rejects such a record. If the schema has a default, JSON writes the
     default instead of the null, as in Connect, unless the format has `replace.null.with.default=false`.
 
-    In a table of columns a null has no schema. The column of a dropped value is null and keeps its type, and `validate`
-    does not reject a null. If the dropped value is a struct, no row would remain, so the record is rejected.
+    In a table of columns, a key or value that is already null has no schema, so `validate` does not reject it. The
+    column of a dropped value keeps its type and contains null. If the dropped value is a struct, no row would remain,
+    so the record is rejected.
     """
 
     connect_class = "io.confluent.connect.transforms.Drop"

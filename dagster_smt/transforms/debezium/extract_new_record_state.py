@@ -35,8 +35,9 @@ class ExtractNewRecordState(CodeTransform):
     """Replace a change event of Debezium with the row after the change, and handle deleted rows.
 
     A change event is a value whose schema's name ends with `.Envelope`. Other values pass through unchanged, such as
-    heartbeats, schema changes and values without a schema. An event without any row, from a truncated table, is
-    dropped. The new value is a required struct with the name of the row's schema. Nulls in the row stay null.
+    heartbeats, schema changes and values without a schema. An event without any row, which Debezium writes when a table
+    is truncated, is dropped. The new value is a required struct with the name of the row's schema. Nulls in the row
+    stay null.
 
     The modes of `delete.tombstone.handling.mode`:
 
