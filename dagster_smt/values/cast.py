@@ -80,8 +80,8 @@ class CastTo(ValueRule):
         return result
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a function that casts one value. For the most frequent casts, from strings to floating point, the
-        function is shorter.
+        """Returns a function that casts one value. For the most frequent casts, from strings to floating point, this is
+        a shorter and faster function.
         """
         if self.kind != "string" or self.target is not Type.FLOAT64:
             return self.python
@@ -97,10 +97,8 @@ class CastTo(ValueRule):
         return convert
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a function that casts many values in one call. For casts of strings to floating point, it is faster
-        than a call for each value.
-
-        The fast path is possible because Python reads plain decimals as ``parseDouble`` does.
+        """Returns a function that casts many values in one call. For casts of strings to floating point, this call is
+        faster than a call for each value, because Python reads plain decimals as ``parseDouble`` does.
         """
         slow = ValueRule.bind_many(self)
         if self.kind != "string" or self.target is not Type.FLOAT64:
@@ -185,8 +183,8 @@ class CastTo(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CastBoxed(CastTo):
-    """A rule like ``CastTo`` for a value without a schema. If the result is a number, it has the class that represents
-    its type in Java.
+    """A rule like ``CastTo`` for a value without a schema. If the result is a number, its Python class stands for its
+    Java type. For example, a ``JavaFloat`` stands for a Float.
     """
 
     def python(self, value: Any) -> Any:

@@ -14,8 +14,8 @@ CLASS_CAST = "java.lang.ClassCastException"
 
 @dataclass(frozen=True, slots=True)
 class Needed(ValueRule):
-    """A rule that rejects null. It does not reject null if the second value, the key or value that contains the field,
-    is also null, because another rule then applies.
+    """A rule that rejects a null as its first value. The further values are the structs around the field. If one of
+    them is null, nothing is rejected, because another rule handles a null struct.
     """
 
     code: str

@@ -113,8 +113,8 @@ class JavaText(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value as Java does, which is the case for strings, numbers and
-        booleans.
+        """False for strings, integers, floats and booleans, which Catalyst writes as Java does. True for all other
+        types.
         """
         return kind_of_schema(self.schema) not in _CATALYST
 
@@ -162,9 +162,9 @@ class LiteralText(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value exactly as Connect does.
+        """False if Catalyst writes the value exactly as Connect does.
 
-        For example, Catalyst cannot write a string inside a struct, because Connect quotes it.
+        For example, a string inside a struct needs Python, because Connect quotes it.
         """
         kind = kind_of_schema(self.schema)
         return kind not in _CATALYST or (self.embedded and kind == "string")

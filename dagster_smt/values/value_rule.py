@@ -1,6 +1,4 @@
-"""Defines the base classes of value rules, and rules for values of any type, which concern nulls, defaults and
-presence.
-"""
+"""Defines the base classes of value rules. It also defines rules about nulls and defaults, for values of any type."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -36,11 +36,11 @@ class CaseField(FieldRule):
 class CaseTransform(Transform):
     """Change strings in fields to upper or lower case, by the rules of Unicode, whatever the machine's language.
 
-    If the record has a schema, the fields of the struct or map are copied, and nulls become their defaults. A field
-    that is missing or is not a string stays as it is. Without a schema, and in a map with optional strings, a missing
-    field becomes null. In JSON without a schema, a value that is not a string is replaced with the string that Java
-    prints for it, in the configured case: `true` becomes `TRUE`. Fields are top-level names: a dot is part of the name.
-    A null key or value is rejected.
+    With a schema, the fields of the struct or map are copied, and nulls become their defaults. A field that is missing
+    or is not a string stays as it is; only in a map with optional strings does a missing field become null. Without a
+    schema, a missing field becomes null. In JSON without a schema, a value that is not a string is replaced with the
+    string that Java prints for it, in the configured case: `true` becomes `TRUE`. Fields are top-level names: a dot is
+    part of the name. A null key or value is rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.CaseTransform"

@@ -17,9 +17,9 @@ class Drop(Transform):
     `schema.behavior` determines what happens to the schema. A key or value without a schema becomes null under each of
     the four settings. A null value makes the record a tombstone.
 
-    Confluent does not document what happens to a key or value that is already null. Here its schema, if any, is treated
-    like any other, and the ledger does not count the record. Confluent also documents neither the exception nor whether
-    the option is case-sensitive. Here the exception is a `DataException`, and only lower case is accepted.
+    Confluent does not document the following rules, so this project chose them. If the key or value is already null,
+    its schema is treated like any other schema, and the ledger does not count the record. A record that `validate`
+    rejects fails with a `DataException`. The option must be in lower case.
 
     `force_optional` only makes the schema optional; a default stays. With `retain`, a null can have a schema that
     requires a value. A format that writes schemas rejects such a record. If the schema has a default, JSON writes the

@@ -177,7 +177,7 @@ class HeaderToValue(CodeTransform):
 
 
 def _kind(value: Any) -> str:
-    """Returns the kind of ``value``, which has no schema."""
+    """Returns the kind of ``value``, which has no schema, such as ``string``. See ``model.runtime.kind_of``."""
     if value is None:
         return _NULL
     return kind_of(value)
@@ -185,7 +185,7 @@ def _kind(value: Any) -> str:
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
     """Returns the struct ``group`` with headers in its fields. ``entries`` contains each header with the path of its
-    field, which begins in this struct.
+    field, which begins in this struct. Only the whole value (``root``) can get new structs.
     """
     fields: _Fields = {}
     for name, child in group.fields:
@@ -248,8 +248,8 @@ def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
 
 
 def _required(name: str, cell: Cell, may_be_null: bool, group: Group) -> Cell:
-    """Returns ``cell`` as the field ``name``. If the schema of the cell requires a value, a record with a null is
-    rejected.
+    """Returns ``cell`` as the field ``name``. A record is rejected if the cell is null but its schema requires a value.
+    ``may_be_null`` is False if the cell is never null, so that no check is needed.
     """
     if cell.schema.optional or not may_be_null:
         return cell

@@ -64,8 +64,11 @@ class Flatten(CodeTransform):
     def _collect(
         self, group: Group, prefix: str, optional: bool, defaults: dict[str, Any] | None, leaves: dict[str, Node]
     ) -> None:
-        """Adds the leaves of the struct ``group``, which are its fields without inner fields, to ``leaves`` under their
-        new names. ``defaults`` is the default of the struct.
+        """Adds the leaves of the struct ``group`` to ``leaves`` under their new names. A leaf is a field without inner
+        fields.
+
+        ``prefix`` is the new name of the struct. ``optional`` is True if the struct, or a struct around it, is
+        optional. ``defaults`` is the default of the struct.
         """
         for name, child in group.fields:
             full = self._joined(prefix, name)
@@ -103,8 +106,8 @@ class Flatten(CodeTransform):
         return flatten
 
     def _collect_values(self, fields: dict[str, Any], prefix: str, flat: dict[str, Any]) -> bool:
-        """Adds the leaves of the object ``fields``, which are its values other than objects, to ``flat``. Returns True
-        if the object contains another object.
+        """Adds the leaves of the object ``fields`` to ``flat`` under their new names. A leaf is a value that is not an
+        object. Returns True if the object contains another object.
         """
         nested = False
         for name, child in fields.items():

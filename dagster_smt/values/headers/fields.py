@@ -47,7 +47,7 @@ def header_bytes(header: Header) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class HeaderBytes(ValueRule):
-    """A rule that returns the bytes of a header with a certain value (``Values.convertToString`` in UTF-8). A null
+    """A rule that converts a value to the bytes of a header: the string of ``Values.convertToString`` in UTF-8. A null
     stays null.
     """
 
@@ -55,8 +55,8 @@ class HeaderBytes(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value as Java does, which is the case for strings, whole numbers and
-        booleans.
+        """True if the schema is not that of a string, a whole number or a boolean. Catalyst writes only these as Java
+        does.
         """
         return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
 

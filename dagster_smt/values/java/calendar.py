@@ -122,7 +122,7 @@ class Fields:
     """Calendar fields that a parser sets one after the other. Together they determine an instant.
 
     Fields have the letters of SimpleDateFormat: ``G`` (0 is BC), ``y Y M`` (0 is January) ``d D w W F E`` (1 is Sunday)
-    ``H h a m s S``. If fields contradict each other, those that were set last win, as documented for ``Calendar``.
+    ``H h a m s S``. If fields contradict each other, the fields that were set last win, as documented for ``Calendar``.
     """
 
     __slots__ = ("_count", "_order", "_values", "offset")
@@ -181,10 +181,11 @@ class Fields:
         return _resolved(year, {"M": month - 1, "d": day}, "d", extra)
 
     def _kind(self) -> str:
-        """Returns a letter for the field that determines the day of the year. Together with the month, it is ``d``,
-        ``W`` or ``F``; alone, it is ``D`` or ``w``.
+        """Returns the letter of the field that determines the day of the year. The letters ``d``, ``W`` and ``F`` also
+        need the month; ``D`` and ``w`` do not.
 
-        As in ``Calendar.selectFields``, the group of fields that contains the field that was set last wins.
+        If fields contradict each other, the last field that was set wins, with the fields that belong to it. For
+        example, ``W`` and ``E`` belong together. The rules are those of ``Calendar.selectFields``.
         """
         if self._order.keys().isdisjoint("DwWFE"):
             return "d"

@@ -173,8 +173,8 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
 
 
 def group_missing() -> DataError:
-    """Returns the error for a replacement that cannot be used. Spark reports the same error for all such
-    replacements.
+    """Returns the error for a replacement that uses a group that the pattern does not have. The Spark form reports this
+    error for every replacement that cannot be used.
     """
     return _bad_replacement("it uses a group that the pattern does not have")
 
@@ -209,7 +209,7 @@ class MatchesOrNull(Matches):
 class ReplaceIfMatches(PythonRule):
     """A rule that replaces the first match of a pattern if the pattern matches the whole string, as RegexRouter does.
 
-    The first match may be shorter than the string: ``a|ab`` in ``ab``.
+    The first match may be shorter than the string. For example, the first match of ``a|ab`` in ``ab`` is ``a``.
     """
 
     pattern: str

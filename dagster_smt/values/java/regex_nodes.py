@@ -23,7 +23,8 @@ class CapturingGroup:
     Attributes:
         always: True if each match of the pattern sets the group.
         stale: True if Java may keep a match of the group from a failed attempt.
-        late: True if Java sets the group once more when the match is complete, to its match at that position.
+        late: True if Java may set the group once more after the last repetition of the part. In a repetition around the
+            part, this makes the group stale.
     """
 
     always: bool = True

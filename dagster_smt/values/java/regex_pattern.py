@@ -302,9 +302,10 @@ class _PatternReader(CharReader):
         return nodes.group(opening, body, number, self.quantifier())
 
     def _check_look_behind(self, opening: str, body: Node, start: int) -> None:
-        """Raises an error for a look-behind in which Java would move by halves of characters.
+        """Raises an error for a look-behind with an escaped character beyond ``\\uFFFF``.
 
-        Java does so unless the pattern itself contains an unescaped character beyond ``\\uFFFF``.
+        Java stores such a character as two 16-bit units. In a look-behind, it moves back by one unit, and so by half a
+        character, unless the pattern also contains an unescaped character beyond ``\\uFFFF``.
         """
         whole = all(char <= "\uffff" for char in self.chars[start:])
         if (

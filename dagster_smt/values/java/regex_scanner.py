@@ -218,7 +218,7 @@ class CharReader(Scanner):
 
     def clazz(self, consume: bool) -> Lazy:
         """Reads a character class of the pattern, and returns a function for its set. The next character is the bracket
-        of the class, or the last character of ``&&``.
+        of the class, or the last character of ``&&``. With ``consume``, the closing bracket is also skipped.
         """
         known: Lazy | None = None
         last: Lazy | None = None
@@ -331,8 +331,8 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """Returns two sets: the intersection of ``one`` and ``two``, and its right part. If there is no right part, Java
-    uses ``last``, the last part before ``&&``.
+    """Returns functions for two sets: the intersection of ``one`` and ``two``, and its right part. If nothing follows
+    ``&&`` (``two`` is None), the right part is ``last``, the last part before ``&&``, as in Java.
     """
     if one is None:
         if two is None:

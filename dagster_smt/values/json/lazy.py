@@ -88,8 +88,11 @@ _NO_BRACKETS = re.compile(rb"[^\[\]{}]+")
 
 
 def check_depth(text: bytes) -> None:
-    """Raises an error if ``text`` has more nested levels than Connect allows. ``text`` must fit on Python's stack; for
-    JSON that does not, ``deeper`` raises the error.
+    """Raises an error if ``text`` has more nested levels than Connect allows. Call the function before decoding
+    ``text``.
+
+    With Python's default recursion limit, the function does nothing, because decoding itself fails at this depth;
+    ``deeper`` then raises the error.
 
     Raises:
         DataError: SMT411.

@@ -209,7 +209,7 @@ def _units(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ValueShape:
-    """Describes a value that a path reads as a whole."""
+    """Describes a value that a path reads as a whole. In the arguments of ``Answer``, it takes one argument."""
 
     schema: Schema
 
@@ -219,8 +219,8 @@ class ValueShape:
 
 @dataclass(frozen=True, slots=True)
 class StructShape:
-    """Describes a struct of which a path reads only certain fields. The first argument is true if the struct is
-    null.
+    """Describes a struct of which a path reads only certain fields. In the arguments of ``Answer``, it takes a flag
+    that is true if the struct is null, followed by the arguments of the fields.
     """
 
     fields: tuple[tuple[str, "ValueShape | StructShape"], ...]
@@ -277,8 +277,8 @@ class Answer(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """A test for ``model.keeps``: is true if an object that contains only a certain field passes a test of this
-    field.
+    """A test of one field, for ``model.keeps``. It puts the value of the field into an object that has no other field,
+    and returns True if this object passes the test.
     """
 
     test: Comparison | RegexMatch | Exists

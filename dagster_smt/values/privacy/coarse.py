@@ -152,8 +152,8 @@ class WholeMultiple(PythonRule):
     Attributes:
         step: The step.
         type: The type of the number. A multiple below the type's smallest value becomes this smallest value.
-        boxes: True if the result must have the class of its Java type (``model.runtime``), as values without a schema
-            do.
+        boxes: True if the result must have the Python class that stands for its Java type (``model.runtime``), as
+            values without a schema have.
     """
 
     step: int
@@ -182,7 +182,7 @@ class FloatMultiple(PythonRule):
         step: The step, if it is at least 1.
         parts: The number of steps in 1, if the step is smaller.
         type: FLOAT32 or FLOAT64.
-        boxes: True if the result must have the class of its Java type, as in ``WholeMultiple``.
+        boxes: True if the result must have the class that stands for its Java type, as in ``WholeMultiple``.
     """
 
     step: float

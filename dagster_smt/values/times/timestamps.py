@@ -158,7 +158,7 @@ def _scaled_column(F: Any, value: Any, multiply: int, divide: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoTimestamp(Refused):
-    """A rule that rejects a struct that contains a field whose type cannot be converted to a timestamp."""
+    """A rule that rejects a struct because the type of one of its fields cannot be converted to a timestamp."""
 
     def failure(self) -> DataError:
         return data_error(self.code, self.statement, self.hint, CONNECT_EXCEPTION)

@@ -27,9 +27,10 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
-    """Returns ``name`` with the result of ``replaced`` in place of each character that does not match its pattern. The
-    pattern of the first character is ``first``, and the pattern of all others is ``other``. As in Java, a character is
-    a UTF-16 unit.
+    """Replaces each character of ``name`` that is not allowed at its position. The first character must match the
+    pattern ``first``, and all others must match ``other``. As in Java, a character is a UTF-16 unit.
+
+    ``replaced`` returns the replacement for a character. Its second argument is True for the first character.
     """
     data = name.encode("utf-16-be", "surrogatepass")
     units = []

@@ -67,8 +67,8 @@ def _picked(one: Node, other: Node, decides: Expr) -> Node:
 
 
 def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
-    """Returns a required struct with copies of the fields of ``row``. ``nullable`` is True if the struct can still be
-    null.
+    """Returns a required struct with copies of the fields of ``row``. With ``replace_nulls``, nulls become defaults.
+    ``nullable`` is True if the struct can still be null.
     """
     fields = copied_fields(row, replace_nulls, row.fields)
     if not nullable:
@@ -80,9 +80,9 @@ def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
 
 
 def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) -> Group:
-    """Returns ``group`` without the fields in ``names``.
+    """Returns ``group`` without the fields in ``names``. With ``optional_only``, required fields stay.
 
-    If a field is dropped, nulls in the other fields become defaults, as in ReplaceField.
+    If a field is dropped, nulls in the remaining fields become defaults, as in ReplaceField.
     """
     if optional_only:
         optional_names = []
@@ -102,8 +102,8 @@ def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) ->
 
 
 def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...], at: Planning, first: int) -> Group:
-    """Returns ``row`` with additional fields from ``event``. ``references`` name these fields. ``first`` is the ledger
-    number of the first of them.
+    """Returns ``row`` with the fields of ``event`` that ``references`` name. ``first`` is the ledger number of the
+    first of these fields.
     """
     text_field(event, "op")  # Debezium fails without this field
     fields = dict(row.fields)
@@ -148,8 +148,8 @@ def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr
 def with_event_headers(
     record: PlanRecord, event: Group | None, references: tuple[Reference, ...], tombstones: bool, at: Planning
 ) -> Cell:
-    """Returns the headers of the record with additional headers. Each of ``references`` names a field of the event for
-    a header.
+    """Returns the headers of the record, followed by a header for each of ``references``. The value of such a header is
+    a field of the event.
 
     If ``tombstones`` is set, null values pass through, and get only the header ``op``.
     """

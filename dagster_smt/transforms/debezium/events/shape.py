@@ -70,8 +70,8 @@ def _struct(field: str) -> str | None:
 
 
 def no_variant(cause: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
-    """Returns an error for a plan in which only schemas are known. The output schema of the stage depends on each
-    record, for example on its headers (``cause``).
+    """Returns the error for a stage whose output schema depends on each record, for example on its headers (``cause``).
+    A plan that is based on schemas alone does not know these headers. ``instead`` is a remedy in words.
     """
     hint = f"write records in a format with a schema in each record (envelope, avro-confluent), or {instead}"
     return refuse("SMT476", f"the schema of each record depends on its {cause}", hint, "")
@@ -87,7 +87,8 @@ def presence(node: Node) -> Expr:
 
 
 def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_ARGUMENT) -> Group:
-    """Returns the row before or after the change. The event contains this row in its field ``name``.
+    """Returns the row before or after the change, which is the field ``name`` of the event. ``purpose`` and
+    ``connect_class`` (an exception class of Java) are for the error.
 
     Raises:
         PlanError: SMT470 if the event has no such field; SMT201 if the field is not a struct.
@@ -135,8 +136,8 @@ def new_schema(struct: Group) -> Schema:
 
 
 def text_field(struct: Group, name: str) -> Cell:
-    """Returns the field ``name`` of ``struct``. Raises an error if its type is not one that ``Struct.getString``
-    accepts.
+    """Returns the field ``name`` of ``struct``, which must be a string. Otherwise raises an error, as Connect's
+    ``Struct.getString`` does.
     """
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not Type.STRING:
@@ -153,8 +154,8 @@ def needed_value(expr: Expr, name: str, *around: Expr) -> Call:
 
 
 def whole_number(struct: Group, name: str, kind: Type) -> Cell:
-    """Returns the field ``name`` of ``struct``. Raises an error if its type is not one that ``Struct.getInt32`` or
-    ``getInt64`` accepts.
+    """Returns the field ``name`` of ``struct``, which must have the integer type ``kind``. Otherwise raises an error,
+    as Connect's ``Struct.getInt32`` and ``getInt64`` do.
     """
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not kind or node.schema.logical:

@@ -1,5 +1,5 @@
-"""Defines states of change events. The state of an event determines which row becomes the value, and which fields are
-dropped because of a header.
+"""Defines states of change events. The state of an event determines the row that becomes the value, and the fields that
+a header drops.
 """
 
 from collections.abc import Hashable
@@ -60,8 +60,8 @@ def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
 
 
 def without_row(record: Record, mode: str) -> tuple[bool, bool]:
-    """Returns two flags: True if the event has no row after the change, and True if the event is dropped because of
-    that.
+    """Returns two flags. The first is True if the event has no row after the change. The second is True if the event is
+    dropped for this reason.
     """
     deleted = record.value.get("after") is None
     return deleted, deleted and (mode == "drop" or record.value.get("before") is None)

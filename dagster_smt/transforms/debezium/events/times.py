@@ -42,9 +42,6 @@ class InZone(PythonRule):
     ``EPOCHS`` is an instant, and becomes local time. A string keeps its instant. Unless the zone is an offset, a time
     of day needs a date, which is the third value in milliseconds since 1970.
 
-    Attributes: zone: The time zone. kind: The name of the value's schema, or of its field in ``EPOCHS``. default: The
-    default of the value's schema.
-
     Attributes:
         zone: The time zone.
         kind: The name of the value's schema, or of its field in ``EPOCHS``.
@@ -127,9 +124,9 @@ class Chosen(ValueRule):
     also null if the third value, a struct, is null.
 
     Attributes:
-        cases: Triples of three items: True if the name is a topic, False if it is a table; the name; True if its events
-            are chosen. The first case that fits applies.
-        rest: True if all other events are chosen, except events without topic and table.
+        cases: Triples: True for a topic, False for a table; the name of the topic or table; True if its events are
+            selected. The first triple with the event's topic or table applies.
+        rest: True if all other events are selected, except events without topic and table.
     """
 
     cases: tuple[tuple[bool, str, bool], ...]

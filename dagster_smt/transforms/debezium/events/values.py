@@ -33,8 +33,8 @@ class Pick(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AnyThere(ValueRule):
-    """A rule that returns True if one of the values is not null, else null. With this rule, a struct that is built from
-    several structs is present if one of these is present.
+    """A rule that returns True if one of the values is not null, else null. A stage uses the rule for a struct that it
+    builds from several structs: the new struct is present if one of the old structs is present.
     """
 
     def python(self, *values: Any) -> bool | None:

@@ -115,7 +115,9 @@ def placement(item: str) -> Placement:
 
 
 def column(row: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
-    """Returns the column ``name`` of the outbox row ``row``, as Connect's ``Struct.get`` reads it."""
+    """Returns the column ``name`` of the outbox row ``row``, as Connect's ``Struct.get`` reads it: a null becomes the
+    default. ``missing_class`` is the Java exception for a column that does not exist.
+    """
     return with_default(field_of(row, name, missing_class), row)
 
 
@@ -250,7 +252,9 @@ def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
 
 
 def filled(payload: Node) -> Node:
-    """Returns ``payload`` as a node that is null if the payload is such that the message becomes a tombstone."""
+    """Returns ``payload`` as a node that is also null for a blank string, because Debezium turns null and blank
+    payloads into tombstones.
+    """
     if isinstance(payload, Cell):
         return replace(payload, expr=_full(payload), nullable=True)
     return payload
