@@ -64,8 +64,8 @@ class KeyList(list[Any]):
 class OwnStruct(dict[str, Any]):
     """A struct that a foreign stage has set as the value of a header. Its own schema differs from the header's schema.
 
-    Debezium's ``ExtractNewRecordState`` creates a header whose schema is a struct without fields, and whose value has
-    fields. Connect's ``SimpleHeaderConverter`` writes the value according to the value's own schema.
+    For example, Debezium's ``ExtractNewRecordState`` creates a header with fields in its value, but without fields in
+    its schema. Connect's ``SimpleHeaderConverter`` writes the value according to the value's own schema.
 
     Attributes:
         schema: The struct's own schema.
@@ -161,7 +161,8 @@ def kind_of(value: Any) -> str:
 
 
 def kind_of_schema(schema: Schema) -> str:
-    """Returns the kind of values of ``schema``. It is the logical type or, without one, the name of the type."""
+    """Returns the kind of values of ``schema``: the logical type, or the name of the type if there is no logical type.
+    """
     return schema.logical or schema.type.value
 
 

@@ -149,7 +149,7 @@ class Schema:
 
     @cached_property
     def children(self) -> tuple["Schema", ...]:
-        """The schemas directly inside this schema, which are those of its fields, or of its keys and values."""
+        """The schemas directly inside this schema: the schemas of a struct's fields, or of a map's keys and values."""
         schemas = [child for _, child in self.fields]
         for child in (self.keys, self.values):
             if child is not None:
@@ -180,8 +180,8 @@ class Schema:
 
     @cached_property
     def internal_names(self) -> tuple[str, ...]:
-        """The names of the fields (STRUCT only) in Spark. These are the original names, or numbered names if Spark
-        would confuse the original names.
+        """The names of the fields in Spark, for a STRUCT. If Spark would confuse the original names, numbered names
+        such as ``f0`` replace them.
 
         Spark confuses names that differ only in case, and reads ``${`` as the beginning of a session variable.
         """

@@ -1,10 +1,11 @@
 """Recognizes secrets among options, and resolves references to secrets as Connect's configuration providers do.
 
-``${env:NAME}`` is a variable of the environment, ``${file:/run/db.properties:password}`` a key of a properties file,
-and ``${dir:/run/secrets:password}`` a whole file in a folder (``EnvVarConfigProvider``, ``FileConfigProvider``,
-``DirectoryConfigProvider``). ``${vault:secret/db:password}`` is a key of a secret in HashiCorp Vault
-(``model/vault.py``). A reference is resolved when a client is created, or when a transform needs its key. A definition,
-its ``repr``, its metadata and its messages only contain the names of variables, files and keys.
+``${env:NAME}`` is a variable of the environment, as for ``EnvVarConfigProvider``.
+``${file:/run/db.properties:password}`` is a key of a properties file, as for ``FileConfigProvider``.
+``${dir:/run/secrets:password}`` is a whole file in a folder, as for ``DirectoryConfigProvider``.
+``${vault:secret/db:password}`` is a key of a secret in HashiCorp Vault (``model/vault.py``). A reference is resolved
+when a client is created, or when a transform needs its key. A definition, its ``repr``, its metadata and its messages
+only contain the names of variables, files and keys.
 """
 
 import os
@@ -86,8 +87,8 @@ def setting_shows_secret(key: str, value: str) -> bool:
 
 
 def _has_login(value: str) -> bool:
-    """Returns True if an address in ``value`` contains a login before its host. A name without a password is also a
-    login, because it may be a token.
+    """Returns True if an address in ``value`` contains a login before its host, such as ``https://user:password@host``.
+    A name without a password is also a login, because it may be a token.
     """
     for login in _LOGIN_IN_URL.findall(value):
         user, colon, password = _REFERENCE.sub("", login).partition(":")

@@ -49,7 +49,7 @@ class SmtChecks:
 
     Attributes:
         off: The names of checks to leave out.
-        blocking: The names of checks whose failure prevents downstream assets from running in the same run.
+        blocking: The names of blocking checks. If such a check fails, downstream assets do not run in the same run.
         severity: ``WARN`` or ``ERROR`` by the name of a check, instead of the check's own severity. By default,
             ``offsets_contiguous``, ``masked_values``, ``key_matches_value``, ``lag``, ``small_files`` and ``held_back``
             warn. ``no_dead_letters`` warns below ``failed_share``. ``dead_mask`` warns for drops and renames, but is an
@@ -64,8 +64,8 @@ class SmtChecks:
             ignores tables with fewer than 50 files. None: runs do not perform this check; maintenance jobs report it in
             any case.
         small_file_mb: A file below this size, in megabytes, is small.
-        same_as_connect: The number of records of each run, such as 1000, that also go through Kafka Connect's own
-            classes. The results must be equal. None: the table does not get this check.
+        same_as_connect: The size of a sample, such as 1000 records of each run. The sample also goes through Kafka
+            Connect's own classes, and the results must be equal. None: the table does not get this check.
         connector: A file with the connector's own chain, as JSON or properties. For ``same_as_connect``, Connect's
             classes run this chain, so that a changed option is also a difference. None: Connect's classes run the
             chain of the asset.
@@ -333,8 +333,8 @@ def _alive(evidence: Evidence) -> str:
 
 
 def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """Yields texts for the message of ``dead_mask``: one about the effects in ``entries``, which touched nothing in
-    this run, and one about each effect that the state of the table records as dead.
+    """Yields texts for the message of ``dead_mask``. The first text is about the effects in ``entries``, which touched
+    nothing in this run. Then follows a text for each dead effect in the state of the table.
     """
     if entries:
         paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_MOST_NAMES])

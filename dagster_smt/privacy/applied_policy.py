@@ -200,8 +200,7 @@ def _none_of(patterns: Sequence[str]) -> str:
 
 
 def _of_names(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iterator[TopicDecisions]:
-    """Yields the decisions of ``policy`` in groups. A group consists of the topics for which the sources of tags list
-    the same fields.
+    """Yields the decisions of ``policy`` in groups. The sources of tags list the same fields for all topics of a group.
     """
     alike: dict[tuple[TaggedField, ...], list[str]] = {}
     for topic in subject.topics:
@@ -225,8 +224,8 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that no source of tags lists, so that reports can name them. ``fields``
-    are the fields that the sources list.
+    """Yields the declared fields of the value that are missing in ``fields``, the list from all sources of tags. With
+    them, reports can also name fields that no source lists.
     """
     paths = []
     for field in fields:

@@ -181,7 +181,7 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
 
 
 def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
-    """Returns the fields of the value that have no decision, and whose values look personal.
+    """Returns those fields of the value that have no decision, although their values look personal.
 
     Args:
         fields: The scanned fields.

@@ -59,7 +59,7 @@ class PolicyMask(NestedPaths, Transform):
 
 
 class PolicyHeaders(Transform):
-    """A transform that removes all headers except those that a decision of the policy keeps."""
+    """A transform that removes all headers except those with the decision ``keep``."""
 
     connect_class = "dagster_smt.policy.Headers"
     sided = False
@@ -118,7 +118,7 @@ class TopicDecisions:
     Attributes:
         topics: A regular expression for these topics; empty for all topics of the table.
         decisions: The decisions.
-        added: Paths of the value that stay without a decision, such as a column of the record's offset.
+        added: Paths of the value that need no decision to stay, such as a column with the record's offset.
         decided: False for topics that no source of tags lists.
         drops_records: True to drop the records of these topics as a whole, because the sink would contain their keys.
     """
@@ -211,8 +211,8 @@ class _Maker:
             yield self._holding_back(part, stay)
 
     def _is_only_untagged(self, decision: Decision) -> bool:
-        """Returns True if ``decision`` needs no separate stage. That is the case if the stage that holds fields back
-        drops the field, because the field is not in the list of paths that stay.
+        """Returns True if ``decision`` needs no separate stage. The stage that holds fields back has a list of paths
+        that stay. It drops all other fields, including the field of ``decision``.
         """
         return decision.reason == NO_TAG and self.policy.untagged == HOLD_BACK
 

@@ -82,8 +82,8 @@ def _of_version(version: SubjectVersion, place: str) -> list[SchemaField]:
 
 
 def _of_metadata(version: SubjectVersion, name: str) -> Iterator[str]:
-    """Yields the tags in the metadata of ``version`` that apply to the field ``name``, because their pattern matches
-    the name.
+    """Yields the tags of the field ``name`` from the metadata of ``version``. The metadata lists tags with a pattern
+    for field names.
     """
     if not version.tags:
         return

@@ -213,7 +213,7 @@ class Attempt:
             yield result
 
     def left_records(self, frame: DataFrame) -> DataFrame:
-        """Evaluates in Python those rows of ``frame`` that the JVM lane has left, and returns the results."""
+        """Evaluates rows of ``frame`` in Python if the JVM lane could not evaluate them, and returns the results."""
         spec = self.spec
         rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
         if self.keyed is not None:
@@ -379,8 +379,8 @@ class Attempt:
         return None
 
     def reject(self, result: EvaluatedWindow, report: RunReport) -> Mapping[str, int]:
-        """Reports the first failed records in ``result``. Then writes dead letters, or leaves out the topics of the
-        failed records.
+        """Reports the first failed records in ``result``. Then, depending on ``errors_tolerance``, writes dead letters
+        or leaves out the topics of the failed records.
 
         Returns the offsets at which the next run starts to search for dead letters.
         """

@@ -94,7 +94,7 @@ def run(
 ) -> RunReport:
     """Runs a chain on one window: reads the records, commits the rows and returns the report.
 
-    The run leaves out each topic that it cannot read as requested, or whose records fail with
+    The run leaves out a topic in two cases: it cannot read the topic as requested, or records of the topic fail with
     ``errors_tolerance="none"``. The report lists this topic in ``failures``, and the run commits the other topics. If
     no topic is left, the run fails.
 
@@ -206,8 +206,8 @@ class _Run:
         return RunReport(self.spec.name, window, **status)  # type: ignore[arg-type]
 
     def waits_for_rows(self, error: PlanError, draft: Draft) -> bool:
-        """Returns True if the run must wait for the first row of a new table with keys, because all records in the
-        window of ``draft`` are tombstones.
+        """Returns True if the table is a new table with keys, and all records in the window of ``draft`` are
+        tombstones. The run must then wait for the table's first row.
 
         ``error`` is the error of the plan, which has found no schema.
         """
@@ -248,8 +248,8 @@ class _Run:
         """Reads, evaluates and commits the window of ``draft``, and returns the report.
 
         Raises:
-            TableError: The change of a topic that caused the failure, if the source can find it; otherwise the failure
-                itself.
+            TableError: The failure. If the source finds that a topic has changed during the run, the error names this
+                change as the cause.
         """
         try:
             with coded_failures(self.spec.name):
@@ -385,7 +385,7 @@ class _Run:
         self.say(f"way: {way.name}")
 
     def narrow(self, window: Window) -> Narrowed:
-        """Returns the part of ``window`` that the run must read, and reports the part that it leaves out."""
+        """Returns the needed part of ``window``, and reports the part that the run does not have to read."""
         with self.timed("window"):
             narrow = counted(needed(self.spec, window, self.source), self.source)
         for line in what_is_unread(narrow):

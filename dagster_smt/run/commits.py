@@ -37,8 +37,8 @@ def replaced_rows_of(
         state: The state of the table.
         absent: The requested offsets that the source no longer has.
         topics: The topics that the run can read, including empty ones.
-        anew: Topics that have been created again and that the run reads from their beginning. The rows of the former
-            topics stay.
+        anew: Topics that have been deleted and created again. The run reads them from their beginning, and the rows of
+            the former topics stay.
 
     Raises:
         TableError: SMT514, the run would replace rows in a table without source columns.
@@ -131,7 +131,7 @@ def check_removal(
 
 
 def rebuild_without(place: str) -> Problem:
-    """Returns the problem of the table ``place``, which would start over without some of its topics."""
+    """Returns the problem that the table ``place`` would start over without some of its topics."""
     statement = "a rebuild replaces all rows, also those of topics that fail, so nothing was committed"
     hint = "fix these topics and launch again; or rebuild the other topics: name them in window.topics"
     return Problem("SMT556", place, statement, hint)
@@ -315,8 +315,8 @@ def with_progress(state: TableState, progress: TableState) -> TableState:
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
-    """Returns ``state`` with the number of rows that the table contains now, whoever wrote them. A note records that
-    the run of ``spec`` settled the changes of other writers.
+    """Returns ``state`` with new row counts: the rows that the table contains now, including those of other writers. A
+    note records that the run of ``spec`` settled the changes of these writers.
     """
     rows = counted_rows(state, table, spec.sink)
     commits = tuple(unsettled(table, state))
@@ -344,7 +344,7 @@ def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
 
 
 def unsettled(table: Table, state: TableState) -> list[str]:
-    """Returns the foreign commits after ``state`` that may have changed rows and that nobody has settled."""
+    """Returns the foreign commits after ``state`` that may have changed rows. Settled commits are left out."""
     since = state.settled[-1].millis if state.settled else 0
     results = []
     for commit in table.foreign():

@@ -62,8 +62,8 @@ def count_columns(
 
 
 def _of_arrays() -> list[Column]:
-    """Returns the aggregates that are needed in addition if the elements of arrays become rows. Records are counted by
-    their first rows, so that the run notices if a record is read twice.
+    """Returns the aggregates that are needed in addition if the elements of arrays become rows. A record is counted at
+    its first row. If Spark reads a record twice, it has two first rows, so the run notices the error.
     """
     further = F.coalesce(F.col(ELEMENT) > 0, F.lit(False))
     failed, record = F.col("__status") == FAILED, F.struct("__partition", "__offset")
@@ -105,8 +105,8 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 
 
 def _by_name(counts: Row, stages: int, entries: int) -> dict[str, int]:
-    """Converts ``counts``, the value of the JVM lane's single aggregate, into the form of the other aggregates: a
-    number by name, for example ``dropped0``.
+    """Maps the names of aggregates, such as ``dropped0``, to their numbers. ``counts`` contains all these numbers in
+    the value of the JVM lane's single aggregate.
     """
     sums = {"empty": counts["empty"], "converters": counts["converters"]}
     for name, size in {"dropped": stages, "failed": stages, "touched": entries}.items():
@@ -150,8 +150,8 @@ def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], 
 
 
 def _silent_foreign(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> Iterator[Problem]:
-    """Yields a warning for each foreign transform of ``chain`` that has neither changed nor dropped any record,
-    although records passed through it.
+    """Yields a warning for each foreign transform of ``chain`` without an effect: records passed through the transform,
+    but it neither changed nor dropped any of them.
     """
     for line in ledger:
         stage, counts = chain.stages[line.entry.stage], stages[line.entry.stage]

@@ -465,8 +465,8 @@ class _TableErasure:
         raise self._never_alone()
 
     def _drift(self) -> tuple[Mapping[str, int], TableState | None]:
-        """Returns the number of rows, by topic, that the table contains beyond the rows that its commits counted. Also
-        returns the state of these commits.
+        """Returns two items: by topic, the difference between the rows in the table and the rows that its commits
+        counted; and the state of these commits.
         """
         for _ in range(_TRIES):
             state = self.table.state()

@@ -60,8 +60,8 @@ def table_facts(
     count_keys: bool = False,
     small_below: int | None = None,
 ) -> TableFacts:
-    """Reads facts about a table after a run: its state, and comparisons with the topics and, after a window, with the
-    rows and columns.
+    """Reads facts about a table after a run. The facts contain the state of the table, and comparisons with the topics.
+    If the run had a window, they also contain comparisons with the rows and columns of the table.
 
     Args:
         spec: The request of the run.
@@ -187,8 +187,8 @@ class _Looking:
         return None
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
-        """Returns the foreign commits, if the table contains a different number of rows (``counted``) than our commits
-        wrote.
+        """Returns the foreign commits if ``counted``, the number of rows in the table, differs from the number that our
+        commits wrote. Otherwise returns nothing.
         """
         if state is None or counted in (None, sum(state.rows.values())):
             return ()

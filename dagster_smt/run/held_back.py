@@ -22,8 +22,9 @@ def held_back(
 ) -> list[HeldBack]:
     """Returns the fields and headers that the policy of a run held back.
 
-    If a key or value has a schema, the schema shows the fields. Otherwise, and for headers, the counts of the run show
-    whether a stage dropped anything. If so, the function reads a sample of the window to find the names.
+    If a key or value has a schema, the schema shows the fields. For headers, and for keys and values without a schema,
+    the function first reads the counts of the run. If a stage dropped anything, the function reads a sample of the
+    window to find the names.
 
     Args:
         chain: The chain of the run.

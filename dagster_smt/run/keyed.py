@@ -113,7 +113,7 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
 
 @dataclass(frozen=True)
 class Replay:
-    """The records of a window that a table has read before, together with the later records that the run reads again.
+    """A window that a table has already read, with the later records that the run also reads again.
 
     Attributes:
         window: The records of the window, before the chain.
@@ -320,7 +320,7 @@ class _Actions:
 def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
-    """Caches ``changes`` together with ``vanished``, the removals of rows that their topics no longer produce. Returns
+    """Caches ``changes`` together with ``vanished``, which removes the rows that the topics no longer produce. Returns
     the cached changes and the counts of their effects.
     """
     if vanished is not None:

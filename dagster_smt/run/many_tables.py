@@ -1,9 +1,9 @@
 """Implements runs that write a table for each output topic, with one evaluation and one commit per table.
 
-A separate table stores the progress of the run. The progress has the same form as the state that a run with only one
-table stores in that table. Each table also has its own state, in the commit with its rows. If a run dies between two
-tables, the progress stays unchanged. The next run reads the window again, skips the tables that already contain the
-window, and writes the other tables (``docs/decisions/0034-many-tables-have-one-progress.md``).
+A separate table stores the progress of the run. The progress has the same form as the state of a single table. Each
+table also has its own state, in the commit with its rows. If a run dies between two tables, the progress stays
+unchanged. The next run reads the window again, skips the tables that already contain the window, and writes the other
+tables (``docs/decisions/0034-many-tables-have-one-progress.md``).
 """
 
 import secrets
@@ -107,8 +107,8 @@ class ManyAttempt(Attempt):
         return self.commit(result)
 
     def without_refused(self, frame: DataFrame, refused: Mapping[str, Problem]) -> DataFrame:
-        """Returns ``frame``, the evaluated window, after marking the records of the topics in ``refused`` as failed.
-        These topics get no table.
+        """Marks the records for the topics in ``refused``, which get no table, as failed. Returns ``frame``, the
+        evaluated window.
         """
         stage = last_stage(self.spec.chain)
         for topic, problem in refused.items():

@@ -44,8 +44,8 @@ def misrouted(
 
 
 def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> DataFrame:
-    """Returns ``frame``, the evaluated window, after marking the records for the topics in ``problems`` as failed at
-    the last of the ``stages`` stages.
+    """Marks the records for the topics in ``problems`` as failed, and returns ``frame``, the evaluated window. The
+    chain has ``stages`` stages; the records fail at the last stage.
     """
     for topic, problem in problems.items():
         frame = _refused(frame, topic, problem, stages)

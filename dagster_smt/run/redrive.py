@@ -27,8 +27,8 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
 
 def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
-    """Returns two things: the run ``spec`` limited to exactly those of ``offsets`` that are ``available``, and the
-    offsets that the topics have lost.
+    """Returns two items: the run ``spec``, which now reads exactly the ``available`` part of ``offsets``; and the rest
+    of ``offsets``, which the topics have lost.
     """
     topics = topics_of(available.ranges)
     own = offsets.without(topics_in(offsets.parts) - topics)

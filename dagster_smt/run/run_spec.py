@@ -45,8 +45,8 @@ class RunSpec:
         asked: The string that identifies the whole request, if this run is only a part of a request.
         touched: The fingerprints of the ledger entries whose stages touched records in earlier batches of the run.
         defined: The chain of the definition, if the run uses a different chain; else None.
-        erasure: The settings that state where records contain the ids of people, and the register of erased people,
-            whose records are left out. None if the definition has no erasure.
+        erasure: The locations of people's ids in records, and the register of erased people. The run leaves out the
+            records of these people. None if the definition has no erasure.
     """
 
     name: str

@@ -110,8 +110,8 @@ def _writes_to_kafka(table: Table) -> "TypeGuard[KafkaTable]":
 
 
 def _last_partitions(targets: Sequence[TargetRecords], table: "KafkaTable") -> dict[str, int]:
-    """Returns the last partition of each topic for which the chain has chosen a higher partition, which does not
-    exist.
+    """Returns the last partition of each topic that has too few partitions: the chain has chosen a higher partition for
+    a record.
     """
     chosen: dict[str, int] = {}
     for target in targets:
@@ -126,8 +126,8 @@ def _last_partitions(targets: Sequence[TargetRecords], table: "KafkaTable") -> d
 
 
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
-    """Returns ``frame``, the evaluated window, after marking the records that do not meet the requirements in ``unmet``
-    as failed at the last stage.
+    """Marks the records that do not meet the requirements in ``unmet`` as failed at the last stage. Returns ``frame``,
+    the evaluated window.
     """
     assert _writes_to_kafka(table)
     stage = last_stage(chain)

@@ -28,8 +28,8 @@ def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
 
 
 def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str], None]) -> "DataFrame":
-    """Reads the records of ``window``, the part of the run's window that is needed, and returns all columns that the
-    chain uses.
+    """Reads the records of ``window``, and returns all columns that the chain uses. ``window`` is the needed part of
+    the run's window.
     """
 
     def beat() -> None:

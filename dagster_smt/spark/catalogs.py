@@ -1,7 +1,7 @@
 """Copies Iceberg catalogs without their table cache. Runs write through these copies.
 
 A run creates a copy when it needs one. There is one exception: a catalog with a secret gets its copy when the session
-starts, because Spark hides a secret in its event log only if the session was started with it.
+starts. Spark hides the secret in its event log only if the session was started with the settings of the copy.
 """
 
 import re

@@ -116,7 +116,7 @@ def unplanned(where: str) -> DataError:
 
 def _unplanned(where: str) -> Convert:
     """Returns a function that raises the error for a value whose schema is missing from the plan. ``where`` is the path
-    of the value. Such a value is rare: a stage has put a null into a struct.
+    of the value. The error is rare. For example, it happens if a stage puts a null into a struct.
     """
 
     def refuse(value: Any) -> Any:

@@ -300,8 +300,8 @@ def _job(plan: Plan, table: SideFormats, written: Formats | None, ledger: bool) 
 
 
 def left_records(evaluated: DataFrame, plan: Plan, table: SideFormats, written: Formats | None = None) -> DataFrame:
-    """Evaluates in Python the records of those rows that the JVM lane has left (``__status`` is ``LEFT``), and returns
-    their new rows.
+    """Evaluates in Python the records that the JVM lane could not evaluate, and returns their new rows. Their old rows
+    have the ``__status`` ``LEFT``.
 
     Args:
         evaluated: The result of ``evaluate`` with ``whole=False``. The result may have been persisted.

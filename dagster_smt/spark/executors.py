@@ -65,8 +65,8 @@ def on_a_cluster(master: str | None) -> bool:
 
 
 def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
-    """Returns the function that executors run. The function lists those ``modules`` that cannot be imported, and the
-    hashes of the files of ``package``.
+    """Returns the function that executors run. The function returns two things: the ``modules`` that cannot be
+    imported, and the hashes of the files of ``package``.
 
     The function is nested and contains its own imports, so cloudpickle ships it by value.
     """

@@ -8,8 +8,8 @@ _ROWS = 25_000
 
 
 def by_key(frame: DataFrame, rows: int, key: str) -> DataFrame:
-    """If the rows of ``frame`` need fewer partitions than Spark uses by default, returns ``frame`` partitioned by
-    ``key`` into as few partitions as the rows need. Otherwise returns ``frame`` unchanged.
+    """Returns ``frame`` partitioned by ``key`` into as few partitions as its rows need. If this number is not below
+    Spark's default, returns ``frame`` unchanged.
 
     By default, Spark shuffles into 200 partitions. In a plain query, Spark then merges small partitions, but it does
     not do so in a frame that it caches. Each later job on the frame would then have 200 tasks for a few thousand rows.

@@ -152,8 +152,8 @@ def way_of(facts: Facts) -> Way:
 
 
 def possible_ways(facts: Facts) -> list[Way]:
-    """Returns the paths that are possible with ``facts``, some of which may be unknown. The preferred path comes
-    first.
+    """Returns the paths that are possible with ``facts``. Some facts may be unknown, so several paths may be possible.
+    The preferred path comes first.
     """
     ways = []
     for way in WAYS:

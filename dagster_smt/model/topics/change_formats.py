@@ -1,7 +1,8 @@
 """Formats of change data. Their messages contain a row, and metadata next to the row (FLIP-107).
 
 ``debezium-json`` is Debezium's envelope as JSON, with or without a schema around it. ``canal-json`` is Canal's message
-about MySQL. The metadata keys are those of Flink's formats of the same names, and a few that Flink lacks.
+about MySQL. Flink's formats of the same names have the same metadata keys. This module adds a few keys that Flink
+lacks.
 """
 
 from collections.abc import Mapping

@@ -197,7 +197,7 @@ _SAID_OTHERWISE = {
 
 @dataclass(frozen=True)
 class Row:
-    """The columns of a topic table, with the part of the record that contains each of them.
+    """The columns of a topic table, and the location of each column in the record.
 
     Attributes:
         columns: The columns, in order.
@@ -205,8 +205,8 @@ class Row:
         key_fields_prefix: The prefix of the names of key columns. The fields in the key lack this prefix: with ``k_``,
             the column ``k_id`` is the field ``id`` of the key.
         value_fields_include: ``ALL`` if the value also contains the columns of the key.
-        verify_integrity: The treatment of a record whose key and value contain different values of one column: ``True``
-            fails the record, ``check`` counts it.
+        verify_integrity: The treatment of a record that has different values of a column in its key and in its value:
+            ``True`` fails the record, ``check`` counts it.
     """
 
     columns: tuple[Column, ...] = ()
@@ -247,7 +247,9 @@ class Row:
 
     @property
     def key_column(self) -> Column | None:
-        """The column that contains the whole key, for a key that is not a struct. None if there is no such column."""
+        """The column that contains the whole key. A key that is not a struct needs such a column. None if there is
+        none.
+        """
         columns = [c for c in self.physical if c.name in self.key_fields]
         if len(columns) == 1 and columns[0].keyed:
             return columns[0]

@@ -41,8 +41,8 @@ CROSSING = Problem(
 
 @dataclass(frozen=True)
 class SoftDeleteColumns:
-    """The names of two columns in a table that keeps deleted rows. One is a flag for deleted rows; the other contains
-    the time of the record that deleted the row.
+    """The names of two columns in a table that keeps deleted rows. One column is a flag for deleted rows. The other
+    column contains the timestamp of the deleting record.
     """
 
     deleted: str = "_is_deleted"
@@ -81,11 +81,11 @@ class KeyedRows:
         keys: The columns of the key; empty for the fields of the record's key.
         deletes: The effect of a deletion: ``apply`` removes the row, ``soft`` flags it, ``ignore`` does nothing.
         delete_flag: The column with which the chain marks deletions. The table does not have this column.
-        sequence_by: The column that orders the events of a key; empty if the offsets of the key's only partition order
-            them.
+        sequence_by: The column that orders the events of a key. If empty, the offsets order the events, so all events
+            of a key must be in the same partition.
         track: The columns whose change creates a new version; empty for all columns.
-        unavailable_value: The placeholder for a large column that an update left unchanged; empty if there is no such
-            placeholder.
+        unavailable_value: The placeholder that an update event contains instead of a large unchanged value; empty if
+            events contain no placeholders.
         soft, validity: The names of the columns that the mode adds.
     """
 

@@ -72,7 +72,7 @@ class Layout:
 
     Attributes:
         partition_by: The partitioning.
-        cluster_by: The columns whose values determine which rows are stored close to each other.
+        cluster_by: The columns by which rows are clustered: rows with similar values are stored close to each other.
         properties: Table properties.
         comment: The description of the table.
         target_file_size: The size of files, in bytes; 0 for the default of the table format.
@@ -176,8 +176,8 @@ def _wrong(place: str, statement: str, hint: str) -> Problem:
 def _entries(
     option: str, texts: Sequence[str], read: Callable[[str], T], hint: str, problems: list[Problem]
 ) -> tuple[T, ...]:
-    """Parses ``texts``, the entries of the option ``option``, with ``read``. Adds a problem for each entry that cannot
-    be parsed or that appears twice.
+    """Parses ``texts``, the entries of the option ``option``, with ``read``. Adds a problem for each invalid or
+    repeated entry.
     """
     if isinstance(texts, str):
         problems.append(_wrong(option, "is a text, not a list", f"write {option}=['{texts}']"))

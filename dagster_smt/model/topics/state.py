@@ -176,26 +176,26 @@ class TableState:
             topic-partition. If a record after this offset is deleted before a run reads the record, it is lost. Older
             states have no ``begins``.
         spans: The time spans that runs by time have read, per topic-partition.
-        absent: Offsets that were missing in the source when a run read the offsets after them. If they appear later, a
-            run reads them.
+        absent: Offsets that a run skipped because the source did not have them, although it had later offsets. If they
+            appear later, a run reads them.
         epochs: The leader epoch of each topic-partition when a run last measured it, for sources with leader epochs.
         identities: The identity of each topic in its source.
         rows: Rows per topic.
         runs: The last runs, oldest first.
-        dead_letters: Per partition of the dead letter topic, the offset at which a later run begins its search for
-            existing letters. Earlier letters belong to records in ``held``.
+        dead_letters: For each partition of the dead letter topic: the offset at which the next run begins to search for
+            existing letters. Letters before this offset belong to records in ``held``.
         unmasked: Records in the table that masks, drops or renames did not touch.
         accepted: Decisions that such records are acceptable, newest last.
-        former: Offsets of rows from a deleted topic whose name a new topic now has. A run that reads the same offsets
-            of the new topic must not replace these rows.
+        former: Offsets of rows from a deleted topic, if a new topic has the same name. A run that reads these offsets
+            of the new topic must not replace the old rows.
         settled: Decisions that rows changed by other writers are correct, newest last.
         report: The run's report as JSON data.
-        waiting: For runs that write many tables: offsets that are not in ``held``, because the table for their records
-            could not be written. The next run reads these offsets again.
-        tables: For runs that write many tables: the rows of each table, by the output topic of the chain, then by the
-            topic from which the rows were read. A table is listed before it is created.
-        taken_over: The connector that wrote the table earlier, and its offsets, which are also in ``held``; None if no
-            connector has written the table.
+        waiting: For runs that write many tables: offsets that a run has read, but that are not in ``held``, because a
+            table could not be written. The next run reads these offsets again.
+        tables: For runs that write many tables: the number of rows by output topic, which names the table, and then by
+            input topic. A table is listed before it is created.
+        taken_over: The connector that wrote the table earlier, and the offsets of its records. These offsets are also
+            in ``held``. None if no connector has written the table.
         erased: The note that people have been erased from the table; None if nobody has been erased.
     """
 

@@ -77,8 +77,8 @@ def path_of_topic(template: str, topic: str) -> str:
 
 
 def template_problem(path: str, table: str) -> Problem | None:
-    """Returns the problem of a sink whose ``path`` or ``table`` contains ``{topic}`` in a way that is not possible.
-    Returns None if there is no problem.
+    """Returns the problem of a sink with an invalid ``{topic}`` in its ``path`` or ``table``. Returns None if there is
+    no problem.
     """
     text = path or table
     if text.count(TOPIC) > 1:

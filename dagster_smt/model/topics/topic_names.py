@@ -30,8 +30,9 @@ def takes_records(name: str, place: str) -> bool:
 
 
 def names_of(place: str) -> tuple[str, frozenset[str]]:
-    """Returns a regular expression for the names of topics to which records can be written, and the names that are
-    excluded. ``place`` is the kind of destination. The expression has the same meaning in Python and Java.
+    """Returns two items that describe the topics to which records can be written: a regular expression for their names,
+    and a few names that match but are excluded. ``place`` is the kind of destination. The expression has the same
+    meaning in Python and Java.
     """
     if place == "file_topics":
         return (_FILE_TOPIC.pattern, frozenset())

@@ -54,8 +54,8 @@ def _joined(one: Span, other: Span, new: Span) -> Span:
 
 
 def reached(spans: Spans, since: int) -> int | None:
-    """Returns the end offset of the span that ends at the time ``since``, or that contains this time. Returns None if
-    no run has read that time.
+    """Finds the span that ends at the time ``since`` or contains this time, and returns the span's end offset. Returns
+    None if there is no such span, because no run has read that time.
     """
     ends = []
     for span in spans:

@@ -73,8 +73,8 @@ def build_new_topic_sensor(
 
     Args:
         asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.
-        table: The asset's topic table, which must have a topic pattern. It may also be a topic table for the topics to
-            which the routers of another asset write.
+        table: The asset's topic table, which must have a topic pattern. Its topics may be the output of another asset,
+            with names that the routers of that asset create.
         name: The name of the sensor.
         exclude: A regular expression for topics to leave out although they match the pattern.
         request_runs: If False, the sensor only adds partitions. ``AutomationCondition.on_missing()`` can launch them.
@@ -145,8 +145,8 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
 def _added(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Iterable[str]
 ) -> list[str]:
-    """Returns the partition keys that this tick adds: those of topics in ``live`` without a partition in ``known``. The
-    options ``max_topics`` and ``max_new_per_tick`` limit their number.
+    """Returns the partition keys that this tick adds, one for each topic in ``live`` that has no partition in ``known``
+    yet. The options ``max_topics`` and ``max_new_per_tick`` limit their number.
     """
     partitions = set(known)
     new = []
@@ -165,7 +165,8 @@ def _added(
 def _unmaterialized(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Collection[str]
 ) -> list[str]:
-    """Returns the keys in ``known`` whose topic is in ``live`` and which no run has materialized yet.
+    """Returns the keys in ``known`` that no run has materialized yet. Keys of topics that are not in ``live`` are left
+    out.
 
     While a run that this sensor requested is in progress, the result is empty.
     """
@@ -337,8 +338,8 @@ def build_lag_sensor(
         default_status: As in ``dg.sensor``.
 
     Raises:
-        ConfigError: SMT039, the topics are in a table, which only Spark can read; or the asset has time partitions; or
-            the source does not know the size of its topics.
+        ConfigError: SMT039, the source is a table, which only Spark can read; or the asset has time partitions; or
+            ``min_bytes`` is set, but the source does not know the size of its topics.
     """
     if isinstance(table.source, TableSource):
         hint = "use a schedule, or an automation condition on the table's own asset"

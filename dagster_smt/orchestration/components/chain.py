@@ -389,8 +389,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
 
 class _OfComponent(SmtTranslator):
-    """The translator of a component. It must create the spec of the asset before the specs of the topics, which depend
-    on the data of the asset.
+    """The translator of a component. Topic specs depend on the data of the asset, so the translator must create the
+    spec of the asset first.
     """
 
     def __init__(self, component: SmtChainComponent, data: SmtAssetData | None = None):

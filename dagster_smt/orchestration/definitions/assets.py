@@ -189,7 +189,7 @@ def _run_selected(
 
 
 def two_writers(name: str, place: str, other: dg.AssetKey) -> Problem:
-    """Returns the problem that the asset ``name`` has the same sink ``place`` as the asset ``other``."""
+    """Returns the problem that two assets, ``name`` and ``other``, write to the same sink, ``place``."""
     statement = f"writes to {place}, as {other.to_user_string()} does"
     return Problem("SMT037", name, statement, "a table has one chain that writes it: give each asset a sink of its own")
 

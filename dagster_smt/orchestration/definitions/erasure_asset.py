@@ -1,5 +1,5 @@
-"""Builds the erasure asset, which erases people by their ids. Each launch records which rows were erased, and the proof
-that nothing is left.
+"""Builds the erasure asset, which erases people by their ids. Each launch records the number of erased rows in each
+table, and the proof that nothing is left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,9 +80,9 @@ def build_erasure_asset(
     """Builds an asset that erases people from the tables of ``assets``, from the dead letters of these tables, and from
     their topics.
 
-    Each launch materializes the asset with a record of the erasure. The record states what has been done in each table
-    and topic, and what the residue scan has read and proven. The check ``no_residue`` passes if no value is left.
-    Neither the record nor a log names a person.
+    Each launch materializes the asset with a record of the erasure. The record lists the actions in each table and
+    topic, and the result of the residue scan. The check ``no_residue`` passes if no value is left. Neither the record
+    nor a log names a person.
 
     Example:
         .. code-block:: python
@@ -287,8 +287,8 @@ def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
 
 
 def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
-    """Returns the failure of the step. Its metadata contains ``report``, the record of the erasure, because a step that
-    fails yields no other event with metadata.
+    """Returns the failure of the step. A failed step yields no other event with metadata, so the failure's metadata
+    contains ``report``, the record of the erasure.
     """
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)

@@ -46,8 +46,8 @@ def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
     """Builds an asset for the tables that ``asset`` writes to a sink with ``{topic}``. The asset has a partition for
     each table.
 
-    Each run adds the partitions of new tables. It materializes the partitions of the tables that it has written, with
-    rows, schema, column lineage and offsets. Tables in ``destinations`` are separate assets instead.
+    Each run adds the partitions of new tables. For each table that it has written, the run materializes the partition,
+    with rows, schema, column lineage and offsets. Tables in ``destinations`` are separate assets instead.
 
     Example:
         .. code-block:: python
@@ -109,7 +109,7 @@ def destination_specs(
 
 
 def check_destinations(destinations: Sequence[str], sink: Sink, partitions: object, place: str) -> None:
-    """Raises an error if a table in ``destinations`` is one that no run can write.
+    """Raises an error if ``destinations`` lists a table that no run can write.
 
     Raises:
         ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731, SMT732, a name cannot be a

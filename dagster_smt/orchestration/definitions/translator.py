@@ -21,8 +21,8 @@ _KINDS = {"delta": "deltalake"}
 
 @dataclass(frozen=True, kw_only=True)
 class SmtAssetData(SmtTable):
-    """The data of a table that a translator receives: an ``SmtTable`` whose chain has been read, and the plan of the
-    chain.
+    """The data of a table that a translator receives. It is an ``SmtTable`` with a parsed chain, and with the plan of
+    the chain.
 
     Attributes:
         key: The asset key that the definition requests.

@@ -38,7 +38,7 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
 
 
 def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
-    """Returns a data version. It changes if there are new records, which ``ends`` shows, or if the chain of the run
+    """Returns a data version. It changes if there are new records, so that ``ends`` changes, or if the chain of the run
     changes.
     """
     return dg.DataVersion(digest([ends, chain_hash]))

@@ -49,7 +49,8 @@ class RunContext:
         gaps: The offsets that have been skipped permanently.
         app_id: Spark's id of the application.
         window_id: The id of the last window that the table has read; by default the window of the report.
-        last: The report of the last commit, which may contain columns that are missing in the plan and in the report.
+        last: The report of the last commit. It is used if the plan and the report of this run do not contain the
+            columns.
         lag: The number of offsets that are now in the topics but not in the table.
         policy: The policy of the run; None: no policy.
     """
@@ -165,8 +166,8 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _row_metadata(report: RunReport) -> Metadata:
-    """Returns metadata with the counts of rows in ``report``, where they differ from the counts of records. The
-    metadata also contains the number of records of erased people.
+    """Returns metadata with the counts of rows in ``report``, if they differ from the counts of records. One record can
+    have several rows, for example. The metadata also contains the number of records of erased people.
     """
     metadata: Metadata = {}
     if report.rows_in != report.records_in:
@@ -230,8 +231,8 @@ _DESTINATION_COLUMNS = {
 
 
 def _destination_metadata(report: RunReport) -> Metadata:
-    """Returns metadata that lists the tables that a run has written, according to ``report``. Failed tables come
-    first.
+    """Returns metadata that lists the written tables in ``report``, for a run that writes many tables. Failed tables
+    come first.
     """
     destinations = sorted(report.destinations, key=lambda one: (not one.failed, one.topic))
     if not destinations:
@@ -340,8 +341,8 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
 
 
 def letters_metadata(report: RunReport) -> Metadata:
-    """Returns metadata about the dead letters that a run has published: their number and the reasons in ``report``, but
-    never their contents.
+    """Returns metadata about the published dead letters in ``report``: their number and the reasons, but never their
+    contents.
     """
     return {
         "dagster_smt/records_dead_lettered": report.failed_records,

@@ -1,7 +1,8 @@
 """Defines the two messages, in JSON, between a run and the process that does its Spark work: the request and the
 answer.
 
-Both sides check what they read, because an answer may come from a bucket to which other programs can write.
+Both sides check the messages that they receive. An answer may come from a bucket to which other programs can also
+write.
 """
 
 import base64

@@ -62,8 +62,8 @@ def destination_events(
 
 
 def destination_checks(table: PlannedAsset, run: "SmtRun") -> Iterator[dg.AssetCheckResult]:
-    """Yields the check results of the tables that ``run`` has written and that are separate assets according to the
-    definition.
+    """Yields the check results of separate assets: the tables in the definition's ``destinations`` that ``run`` has
+    written.
     """
     for topic in table.definition.destinations:
         report = run.report.destination_reports.get(topic)

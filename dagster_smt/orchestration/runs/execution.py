@@ -64,7 +64,7 @@ class SmtOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class SmtRun(RunResult):
-    """A finished run of a table: its result, and everything that is needed to report the result to Dagster.
+    """A finished run of a table: the result, and the data that Dagster events about the result need.
 
     Attributes:
         table: The table.
@@ -242,8 +242,8 @@ def execute(
 def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     """Returns the id of the run that first attempted the work of ``run``.
 
-    It is the first run in an unbroken series of retries, each of a failed run. If somebody executes a successful run
-    again, that is a new request.
+    The result is the first run in an unbroken series of retries. A retry follows a failed run. If somebody executes a
+    successful run again, this execution is a new request.
     """
     while run.parent_run_id:
         parent = instance.get_run_by_id(run.parent_run_id)

@@ -35,8 +35,8 @@ def run_cancellable(
     log: Progress = lambda line: None,
     beat: Callable[[], str] | None = None,
 ) -> T:
-    """Runs the function ``fn``, which does Spark work, so that the work can be cancelled. A signal or exception in the
-    calling thread stops the work, and the session stays usable.
+    """Runs the Spark work of the function ``fn`` in a separate thread, so that it can be cancelled. A signal or
+    exception in the calling thread stops the work, and the session stays usable.
 
     Args:
         session: The Spark session, classic or Connect.

@@ -117,8 +117,8 @@ class _Declared:
 
     Attributes:
         columns: The columns of the key or value, which determine how it is read.
-        computed: The columns that are computed after reading. They contain dates, and nulls of the right type for
-            fields that are not needed and so are not read.
+        computed: The columns that are computed after reading: the columns of dates, and a column of nulls for each
+            field that is not read because nothing needs it.
     """
 
     columns: SideColumns

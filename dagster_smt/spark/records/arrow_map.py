@@ -3,9 +3,9 @@
 This module evaluates the records that the JVM lane (``jvm_records``) does not evaluate. Tests compare the lane with
 this module.
 
-The columns that travel to Python and back are flat, because every column costs time in both directions, and lists of
-structs cost most. So headers that no stage reads travel as JSON text (null without headers), and Spark builds the
-structs of the result.
+The columns that travel to Python and back are flat: every column costs time in both directions, and lists of structs
+cost most. So Spark builds the structs of the result. Headers that no stage reads travel as JSON text, or as null if a
+record has none.
 """
 
 from collections.abc import Callable, Iterable, Iterator

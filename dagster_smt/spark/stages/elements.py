@@ -162,8 +162,8 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
     """Returns a UDF that is true if an array or map has an element to which ``any_item`` applies.
 
-    The result is null if the test itself fails. In that case, the change of the same elements also fails, and so does
-    the record.
+    The result is null if the test itself fails. Then the change of the same elements also fails, so the record fails in
+    any case.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

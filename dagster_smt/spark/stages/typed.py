@@ -279,7 +279,9 @@ class _StepRun:
         return columns
 
     def _other_problems(self, rule: Rule | None) -> list[Problem]:
-        """Returns the problems that ``rule`` reports by their codes instead of by an exception class."""
+        """Returns the problems that ``rule`` may raise besides its declared failure. The column of exception classes
+        contains the codes of these problems.
+        """
         errors = rule.other_failures() if rule is not None else ()
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 

@@ -1,3 +1,3 @@
-"""Erases people. This package finds the records and rows of a person, remembers the erased people, and scans all files
-to show that none of them contains a value of the person.
+"""Erases people. This package finds the records and rows of a person, and remembers the erased people. At the end, it
+scans all files, to show that no file contains a value of the person.
 """

@@ -40,8 +40,8 @@ class Needles:
 
     @property
     def short(self) -> frozenset[str]:
-        """The ids that are searched for only in columns and at paths that contain ids of people. They are too short to
-        be searched for everywhere.
+        """The short ids, such as ``42``. Elsewhere they may occur by chance, so the scan searches for them only in
+        columns and at paths that contain ids of people.
         """
         return frozenset(filter(is_short, self.ids))
 
@@ -164,8 +164,8 @@ class Needles:
         return isinstance(value, str | bytes) and self.in_bytes(text.encode(errors="surrogatepass")) > 0
 
     def is_bound(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if ``value`` belongs to one of the people, or is the beginning of a value that belongs to one of
-        them. Statistics contain such truncated values.
+        """Returns True if ``value`` is a value of one of the people, or the beginning of such a value. Statistics
+        contain truncated values.
         """
         if self.is_value(value, names_person=names_person):
             return True

@@ -1,8 +1,8 @@
 """Removes old versions of a table after an erasure: their data files, the statistics of these files, and the log or the
 manifests that contain these statistics.
 
-Each old version still contains the values. So an erasure keeps only the current version, and ends time travel, restores
-and queries that read an older version.
+Each old version still contains the values, so an erasure keeps only the current version. Afterwards, time travel,
+restores and queries of older versions are impossible.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Describes as plain data where records and rows contain the id of a person, and where erased people are remembered.
-This module does not import PySpark.
+"""Describes an erasure as plain data: the location of a person's id in records and rows, and the register of erased
+people. This module does not import PySpark.
 """
 
 import hmac
@@ -25,8 +25,8 @@ _BYTES = 16
 
 @dataclass(frozen=True)
 class SmtErasure:
-    """The rules of an erasure: where records and rows of a table contain the id of a person, and where erased people
-    are remembered.
+    """The rules of an erasure: the location of a person's id in the records and rows of a table, and the register of
+    erased people.
 
     Example:
         .. code-block:: python

@@ -216,8 +216,8 @@ class Transactions:
     def _abort(self, last: Outgoing) -> None:
         """Aborts a transaction in which records were rejected or lost, and learns from a rejection.
 
-        If brokers rejected ``last``, the record that was sent last, because it was too large, the method lowers the
-        size limit of the topic.
+        ``last`` is the record that was sent last. If brokers rejected this record because it was too large, the method
+        lowers the size limit of the topic.
 
         Raises:
             TableError: SMT590, the brokers rejected something other than a single record.
@@ -289,8 +289,8 @@ class Transactions:
 
         ``failure`` may hide the reason. If librdkafka reports records while it raises its fatal error, Python wraps the
         fatal error into one ``SystemError`` per record. Later calls that send records raise only ``_FATAL``, without
-        the reason. But a producer with a fatal error raises this error again in each call about transactions, so the
-        method makes such a call.
+        the reason. But every call about transactions raises the original error again. So the method makes such a call
+        to find the reason.
         """
         if any(map(_is_fenced, self.refused)):
             return True
