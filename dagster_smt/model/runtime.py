@@ -161,8 +161,7 @@ def kind_of(value: Any) -> str:
 
 
 def kind_of_schema(schema: Schema) -> str:
-    """Returns the kind of values of ``schema``: the logical type, or the name of the type if there is no logical type.
-    """
+    """Returns the kind of values of ``schema``: the logical type, or else the name of the type."""
     return schema.logical or schema.type.value
 
 

@@ -200,7 +200,7 @@ def _none_of(patterns: Sequence[str]) -> str:
 
 
 def _of_names(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iterator[TopicDecisions]:
-    """Yields the decisions of ``policy`` in groups. The sources of tags list the same fields for all topics of a group.
+    """Yields the decisions of ``policy`` in groups. All topics of a group have the same fields in the sources of tags.
     """
     alike: dict[tuple[TaggedField, ...], list[str]] = {}
     for topic in subject.topics:
