@@ -200,7 +200,8 @@ def _none_of(patterns: Sequence[str]) -> str:
 
 
 def _of_names(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iterator[TopicDecisions]:
-    """Yields the decisions of ``policy`` in groups. All topics of a group have the same fields in the sources of tags.
+    """Yields the decisions of ``policy`` in groups. In the sources of tags, all topics of a group have the same fields
+    with the same tags.
     """
     alike: dict[tuple[TaggedField, ...], list[str]] = {}
     for topic in subject.topics:
