@@ -62,8 +62,8 @@ class EventRouter(CodeTransform):
     - For an array, Debezium writes a string with a schema that does not fit. Here the array stays a string.
     - Debezium loses values whose fields are renamed by `field.name.adjustment.mode`. Debezium also loses fields that
       only some objects of an array have, depending on the order of a hash set. Here no value is lost.
-    - If an option has its default, such as `aggregateid`, and the row has this column only in upper case, as in Oracle,
-      the transform finds the column. Debezium does this only for some connectors.
+    - Some databases, such as Oracle, have column names in upper case. If an option has its default, such as
+      `aggregateid`, the transform also finds the column `AGGREGATEID`. Debezium does this only for some connectors.
     - `table.field.event.type` and the tracing options have no effect.
     - In a table of columns, a row without a configured column is rejected, even if the row was deleted.
     """

@@ -78,8 +78,8 @@ class TimezoneConverter(CodeTransform):
       string. Here the offset is the zone's offset at the event's `ts_ms`. An event without `ts_ms` is rejected, unless
       the zone is an offset.
     - Debezium fails if `source` is null. Here such an event has no table.
-    - Debezium rejects names with characters other than letters, digits, `_`, `.` and spaces, and rules of three parts
-      after the first rule. Here both are accepted.
+    - Debezium rejects names with characters other than letters, digits, `_`, `.` and spaces. After the first rule,
+      Debezium also rejects rules of three parts, such as `source:customers:created_at`. Here both are accepted.
     - Debezium fails late for offsets beyond 18 hours and for short names such as `PST`. Here both are rejected when the
       chain is parsed, and so are rules `name:field:more`.
 

@@ -8,10 +8,19 @@ from dagster_smt.effects.effect import AddHeader, Effect
 class InsertHeader(Transform):
     """Append one header to each record. Existing headers of the same name stay.
 
-    As in Connect, the spelling of the value determines its type: `1` is an int8, `128` an int16, `1.5` a 32-bit float,
-    `true` a boolean, `null` a header without a value, `2020-01-01` a Date, `2020-01-01T12:34:56.789Z` a Timestamp
-    (UTC), `[1,2]` an array, `{"a":1}` a map, and anything else a string. If a comma, colon or bracket ends the first
-    value, the rest is dropped: `1,2` is the int8 1.
+    As in Connect, the spelling of the value determines its type:
+
+    | spelling | type |
+    |---|---|
+    | `1`, `128` | the smallest fitting integer type: int8, int16 |
+    | `1.5` | 32-bit float |
+    | `true` | boolean |
+    | `null` | a header without a value |
+    | `2020-01-01`, `2020-01-01T12:34:56.789Z` | Date, Timestamp (UTC) |
+    | `[1,2]`, `{"a":1}` | array, map |
+    | anything else | string |
+
+    If a comma, colon or bracket ends the first value, the rest is dropped: `1,2` is the int8 1.
     """
 
     connect_class = PACKAGE + "InsertHeader"
