@@ -232,8 +232,9 @@ def _text_of(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
 def codes_page() -> str:
     """Returns the reference page of problem codes."""
     lines = ["# Problem codes", ""]
-    lines += ["Each code has one meaning and is never reused. `…` stands for a name, a path or a type. No"]
-    lines += ["problem quotes a field value. The message also contains the location and a hint.", ""]
+    lines += ["Each code has one meaning and is never reused. In a statement, `…` stands for a name, a path or a type."]
+    lines += ["If a module composes a statement at run time, the table only names the module. A message of the program"]
+    lines += ["also contains the location and a hint. No message quotes the value of a field.", ""]
     for area, codes in groupby(by_code().items(), key=lambda pair: pair[0][3]):
         lines += [f"## {area}xx: {AREAS[area]}", "", "| code | statement | module |", "|---|---|---|"]
         for code, places in codes:
