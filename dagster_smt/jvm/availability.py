@@ -21,6 +21,11 @@ CATALOG = "dagster_smt"
 """
 SETTING = f"spark.sql.catalog.{CATALOG}"
 CLASS = "dagstersmt.Functions"
+CACHE_SETTING = "spark.sql.cache.serializer"
+CACHE_CLASS = "dagstersmt.cache.RowCache"
+"""The class that keeps cached rows as rows. A run caches its window, and Spark's own class takes more time for this than
+the lane takes to evaluate the window.
+"""
 _log = logging.getLogger(__name__)
 _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
@@ -31,7 +36,7 @@ def lane_settings() -> Mapping[str, str]:
     """
     if not _jar_is_current():
         return {}
-    return {"spark.jars": str(JAR), SETTING: CLASS}
+    return {"spark.jars": str(JAR), SETTING: CLASS, CACHE_SETTING: CACHE_CLASS}
 
 
 @cache

@@ -22,6 +22,7 @@ _RELEASE = "11"
 _NEEDED = (
     "spark-catalyst_",
     "spark-core_",
+    "spark-sql_",
     "spark-sql-api_",
     "spark-common-utils_",
     "spark-unsafe_",
