@@ -27,8 +27,8 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Returns a validator that splits an option with a list of paths. The list is split at the characters ``marks``.
-    Under V2 and ``extended``, a mark inside backticks does not split the list.
+    """Returns a validator for an option with a list of paths. Under V2 and ``extended``, the validator splits the list
+    at the characters ``marks``, except inside backticks. Under V1, it leaves the list to the type of the option.
 
     Use the validator on the type of an option in a subclass of ``NestedPaths``, which has the version of the syntax.
     """

@@ -33,8 +33,8 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
 
 
 def validated(node: Node) -> Node:
-    """Returns the struct ``node``, prepared as a field of another struct. As in Connect, a record then fails if a
-    required field of ``node`` is null.
+    """Returns the struct ``node`` with a check: a record fails if a required field of the struct is null. Connect makes
+    this check when a struct becomes a field of another struct.
     """
     if not isinstance(node, Group):
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
@@ -52,8 +52,8 @@ def _validated(name: str, child: Node, present: Expr) -> Node:
 
 
 def filled(cell: Cell, parent: Expr | None) -> Cell:
-    """Returns ``cell`` with the default of its schema in place of null. Only if ``parent``, the struct around the cell,
-    is null, does the cell stay null.
+    """Returns ``cell`` with the default of its schema in place of null. If ``parent``, the struct around the cell, is
+    null, the cell stays null.
     """
     default = Const(cell.schema.default, cell.schema)
     if parent is None:

@@ -38,8 +38,8 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
 def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr]) -> Call:
     """Returns the call of ``rule`` on ``texts``, the strings of the fields of ``group``.
 
-    The rule expects the struct as its first argument. Spark would only pass the flag whether the struct is null, so the
-    argument is a constant here.
+    The rule's first argument is the struct, but Spark passes a struct only as a flag (null or not null). A constant
+    therefore takes the place of this argument.
     """
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 

@@ -53,8 +53,8 @@ class Split(tuple[Any, ...]):
 
 
 def path_items(value: Any, marks: str, version: str) -> Any:
-    """Returns the items of ``value``, a list of paths. If ``marks`` is ``,``, the items are strings. If ``marks`` is
-    ``,:``, they are tuples with the parts of each item.
+    """Returns the items of ``value``, a list of paths. If ``marks`` is ``,``, an item is a string. If ``marks`` is
+    ``,:``, an item is a tuple of its parts, such as the two parts of ``old:new``.
     """
     if isinstance(value, str):
         items = split_paths(value, ",", version, marks[1:]) if trim(value) else []
@@ -69,8 +69,8 @@ def path_items(value: Any, marks: str, version: str) -> Any:
 
 
 def _plain_items(items: list[str] | tuple[str, ...]) -> None:
-    """Raises an error if ``items``, a YAML list, contains an item that a connector's properties cannot express because
-    they would split it.
+    """Raises an error if an item of ``items``, a YAML list, cannot be written in a connector's properties. Properties
+    split a list at commas, and remove the spaces around items.
     """
     for item in items:
         if "," in item or item != trim(item):

@@ -105,7 +105,7 @@ class Chain:
         keeps_topic: True if the topic of a record after the chain determines the table for its row.
         foreign: The settings of the stages that run from jars.
 
-    The hash does not include the attributes after ``warnings``, because none of them changes a record.
+    The hash of the chain depends only on ``properties``, and on no other attribute.
     """
 
     stages: tuple[Stage, ...]

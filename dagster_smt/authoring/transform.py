@@ -42,7 +42,7 @@ class Example:
         before: The shown part of the record before the transform, as JSON.
         after: The shown part after the transform; None if the record is dropped.
         shows: The name of the shown part: ``value``, ``key``, ``headers``, or ``topic`` (the bare name).
-        input_part: The name of the part in ``before``, if that is a different part.
+        input_part: The name of the part in ``before``; empty if ``before`` has the same part as ``after``.
     """
 
     title: str
@@ -58,7 +58,7 @@ class Entry:
     """An entry that an effect of a transform may write into the ledger.
 
     Attributes:
-        action: One of ``model.report.ACTIONS``.
+        action: One of ``model.reports.run_report.ACTIONS``.
         path: The path, as configured.
         target: The new name, type or location.
         side: The side (key, value, headers or topic), if it is not the side of the stage.
@@ -214,7 +214,7 @@ class Transform(Options):
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
     """Applies the null rule of ``transform`` to ``record``, and returns the result. The key or value on which the
-    transform acts is null in all these records, and has no schema.
+    transform acts is null in ``record``, and has no schema.
 
     Raises:
         PlanError: The null rule rejects null.

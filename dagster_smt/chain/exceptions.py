@@ -17,7 +17,7 @@ _ROOTS = ("key", "value", "topic", "header")
 
 
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
-    """Returns the exceptions that ``source``, a chain, makes to the search for masked values.
+    """Returns the exceptions to the search for masked values that ``source``, the source of a chain, lists.
 
     Properties list the exceptions in the same way as transforms: ``mask.exceptions=a`` with
     ``mask.exceptions.a.fields`` and ``mask.exceptions.a.reason``. YAML has

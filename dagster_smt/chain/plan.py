@@ -615,7 +615,7 @@ def missing_problem(stage: Stage, miss: Missing) -> Problem:
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
-    """Returns True if the stage of ``plan`` skips exactly the records whose key or value (the stage's side) is null.
+    """Returns True if the stage of ``plan`` skips exactly the records in which its key or value is null.
 
     A null key or value has no schema (difference D6), so the skipped records need no variant of their own.
     """

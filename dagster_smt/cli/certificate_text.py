@@ -41,7 +41,7 @@ def of_kinds(certificate: Certificate) -> Iterator[tuple[str, list[list[Finding]
     """Yields the findings of ``certificate`` in two parts, each with its title: first the differences without a reason,
     then the deliberate differences.
 
-    The findings in a group differ only in their evaluator or lane.
+    A part consists of groups. The findings in a group differ only in their evaluator or lane.
     """
     different = [finding for finding in certificate.findings if not finding.decision]
     deliberate = [finding for finding in certificate.findings if finding.decision]

@@ -12,8 +12,8 @@ _NO_KEY = "the keys have no schema, so their fields are unknown: declare the key
 
 
 def fit_to_kind(settings: TableSettings, kind: str, key: str) -> None:
-    """Removes settings that the table does not support. If the table is partitioned by the time of its records,
-    completes this setting.
+    """Removes settings that the table does not support. If the table is partitioned by the time of its records, adds
+    the partitioning and, for a table of columns, a stage that inserts the time.
 
     Args:
         settings: The settings, which this function changes.

@@ -1,4 +1,4 @@
-"""The Spark session of a Dagster project: finds it, and writes the file if the project has none."""
+"""Finds the Spark session of a Dagster project. If the project has none, writes a file with a session."""
 
 import json
 import re

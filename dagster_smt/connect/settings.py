@@ -136,8 +136,8 @@ def mapped_table(connector: Connector, settings: TableSettings, option: str, sep
 
 
 def every(option: str, seconds: float, settings: TableSettings) -> None:
-    """Lets runs start as often as the connector commits, which is every ``seconds``. If this interval is a minute or
-    more, the component gets a schedule; otherwise it gets a sensor.
+    """Lets runs start every ``seconds`` seconds, as often as the connector commits. For an interval of a minute or
+    more, the component gets a schedule, and for a shorter interval a sensor.
     """
     if seconds <= 0:
         settings.say(option, "not needed", "the option is switched off")

@@ -194,10 +194,10 @@ def _fields(connector: Connector, settings: TableSettings) -> None:
 
 
 def _keys_of_values(connector: Connector, fields: Sequence[str]) -> list[str]:
-    """Returns the key columns that ``fields``, the fields in ``fields.whitelist``, lacks. The option need not list the
-    key columns, because the connector writes them in any case.
+    """Returns the key columns that are missing in ``fields``, the list in ``fields.whitelist``. A user need not list
+    key columns there, because the connector writes them in any case.
 
-    The list is empty unless the key columns come from the value.
+    If the key columns do not come from the value, the result is empty.
     """
     if _first(connector, _KEY_MODES)[1].lower() != "record_value":
         return []

@@ -1,5 +1,5 @@
-"""Base classes for transforms and predicates that are implemented in Python code. They are for actions and tests that
-no effect or condition can express.
+"""Base classes for transforms and predicates that are implemented in Python code. Use these classes for actions and
+tests that no effect or condition can express.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -60,10 +60,12 @@ class CodeTransform(Transform):
         """Returns a function that transforms a key or value without a schema. The function receives two arguments, the
         key or value and the record, and returns the new key or value.
 
-        The key or value is lazily decoded JSON (``values.lazy``), and the function may change it in place. If the
-        function puts a part of it into two locations of the record, it must copy the part (``values.lazy.copied``). In
-        a transform without sides, the function changes the record itself and sets ``record.dirty``; its result is
-        ignored. To drop the record, the function raises ``DropRecord``.
+        The key or value is lazily decoded JSON (``values.json.lazy``), and the function may change it in place. If the
+        function puts a part of this JSON into two locations of the record, it must copy the part
+        (``values.json.lazy.copied``). To drop the record, the function raises ``DropRecord``.
+
+        In a transform without sides, the function changes the record itself and sets ``record.dirty``. Its result is
+        then ignored.
 
         Args:
             bits: For each ledger entry, the bit of ``record.touched`` that records the entry.

@@ -2,7 +2,7 @@
 
 Three modules read conditions: planning (``conditions_on_plan``), Python functions for records without a schema
 (``conditions_on_values``), and push-down (``passing``). In a predicate, a condition on fields reads the value of a
-record. In ``Reject``, it reads the key or value on which the stage acts.
+record. In ``Reject``, a condition on fields reads the key or value on which the stage acts.
 """
 
 from dataclasses import dataclass
@@ -59,8 +59,12 @@ class NoTest:
 
 
 FieldCheck = TextPasses | IsLiteral | ValuePasses | NoTest
-"""The tests that a condition can apply to a field: a rule on the field's text as Connect would write it into a header,
-equality with a literal, a value rule, or a test that rejects every field.
+"""The tests that a condition can apply to a field:
+
+- ``TextPasses``: a rule for the field's text, as Connect would write it into a header
+- ``IsLiteral``: equality with a literal
+- ``ValuePasses``: a value rule
+- ``NoTest``: a test that cannot be applied to any field
 """
 
 
@@ -120,7 +124,9 @@ class FieldPasses:
 
 @dataclass(frozen=True)
 class PathFinds:
-    """A condition that is true if the result of a JSONPath is one of the listed answers (``values.json_path.answer``).
+    """A condition that is true if the result of a JSONPath is one of the listed answers.
+
+    The function ``values.json.path.answer`` returns the answer of a path, for example that a value matches.
 
     Attributes:
         path: The path.

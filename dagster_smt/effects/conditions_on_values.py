@@ -1,5 +1,5 @@
 """Tests conditions on keys and values without a schema. The tests are Python functions on lazily decoded JSON
-(``values.lazy``).
+(``values.json.lazy``).
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Applies effects to a symbolic record. They change the key or value (``on_plan``), or the topic, the headers, the
+"""Applies effects to a symbolic record. Effects change the key or value (``on_plan``), or the topic, the headers, the
 timestamp and the key.
 """
 

@@ -1,4 +1,6 @@
-"""Applies effects to a key or value without a schema. Python functions change lazily decoded JSON (``values.lazy``)."""
+"""Applies effects to a key or value without a schema. Python functions change lazily decoded JSON
+(``values.json.lazy``).
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,7 +44,8 @@ from dagster_smt.values.text_rules import JoinTexts, java_text
 
 
 def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns a function that applies effects to a key or value. Its arguments are the value and the record.
+    """Returns a function that applies ``effects`` to a key or value. The function receives the key or value, and the
+    record.
 
     Args:
         effects: The effects, of one family.

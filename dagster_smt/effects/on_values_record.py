@@ -1,5 +1,5 @@
-"""Applies effects to records without a schema. They change the key or value (``on_values``), or the topic, the headers,
-the timestamp and the key.
+"""Applies effects to records without a schema. Effects change the key or value (``on_values``), or the topic, the
+headers, the timestamp and the key.
 """
 
 from typing import Any

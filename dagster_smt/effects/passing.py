@@ -1,5 +1,5 @@
-"""Determines the condition that a record must satisfy to pass a stage. A run does not need to read records that do not
-satisfy it (``model.keeps``, decision 16).
+"""Determines the condition that a record must satisfy to pass a stage. A run need not read records for which the
+condition is false (``model.keeps``, decision 16).
 """
 
 from dagster_smt.authoring.fields.jayway_paths import finding

@@ -22,8 +22,8 @@ from dagster_smt.errors import EngineError, Problem, UnsupportedError
 from dagster_smt.foreign.maven import java
 
 OPTIONS, OUTPUT = "DAGSTER_SMT_HOST_OPTIONS", "DAGSTER_SMT_HOST_OUTPUT"
-"""Two environment variables. The first contains Java options for the host. If the second is ``show``, the host prints the
-output of stages to standard error.
+"""Two environment variables. The first contains Java options for the host. If the second is ``show``, the host prints
+the output of stages to standard error.
 """
 JAR = Path(__file__).parents[1] / "jvm" / "dagster_smt.jar"
 MAIN = "dagstersmt.foreign.Host"

@@ -44,16 +44,16 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 
 class Read(Protocol):
-    """A function that decodes the bytes of a key or value, and returns the schema and the value. It needs the topic of
-    the record, because the version of a schema in a registry depends on the topic.
+    """A function that decodes the bytes of a key or value, and returns the schema and the value. The function needs the
+    topic of the record, because the version of a schema in a registry depends on the topic.
     """
 
     def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
 
 
 class Write(Protocol):
-    """A function that encodes a key or value, and returns the bytes. It needs the topic to which the record is written,
-    because the subject of a schema in a registry depends on that topic.
+    """A function that encodes a key or value, and returns the bytes. The function needs the target topic, because the
+    subject of a schema in a registry depends on it.
     """
 
     def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...

@@ -40,8 +40,7 @@ class OpenLineage:
         timeout: The maximum time for one event, in seconds.
 
     Raises:
-        ConfigError: SMT771 if there is not exactly one of ``url`` and ``file``; SMT772 for a key or login in clear
-            text.
+        ConfigError: SMT771 if both ``url`` and ``file`` are set, or neither; SMT772 for a key or login in clear text.
     """
 
     url: str = ""

@@ -83,7 +83,7 @@ class KeyReference:
         id: The name of the key in its ring.
         text: Where processes look up the key: ``${env:NAME}``, ``${file:…}``, ``${dir:…}`` or ``${vault:…}``.
         encoding: The encoding of the bytes: ``base64``, ``hex`` or ``text``.
-        use: ``hmac``, ``aes`` or ``siv``; it determines the possible sizes of the key.
+        use: One of ``SIZES``, such as ``hmac``; it determines the possible sizes of the key.
         check: The check value that the key must have; empty in the process in which the chain is written.
     """
 

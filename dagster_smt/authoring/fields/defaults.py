@@ -17,7 +17,7 @@ def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Gro
 
     Args:
         before, after: The struct before and after the change.
-        olds: For each field, its name before the change.
+        olds: Maps the new name of each field to its name before the change.
     """
     default, schema = before.schema.default, before.schema
     if default is None or after.schema.fields == schema.fields:

@@ -55,8 +55,8 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
 
 
 def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
-    """Returns an expression for the answer of ``path`` on the struct ``group`` (``values.json_path.answer``). The
-    expression is null if the struct is null.
+    """Returns an expression for the answer of ``path`` on the struct ``group``, as ``values.json.path.answer`` computes
+    it for JSON. The expression is null if the struct is null.
 
     ``at`` collects the names in the path that the schema does not have; the path treats such fields as missing. A null
     field is read as its default.

@@ -1,4 +1,4 @@
-"""Finds the matches of an extended path in lazily decoded JSON (``values.lazy``), and decodes as little as possible.
+"""Finds the matches of an extended path in lazily decoded JSON (``values.json.lazy``). Decodes as little as possible.
 
 A deep scan for a name skips JSON that does not contain the quoted name. Skipped JSON stays undecoded, and therefore
 keeps all its bytes.

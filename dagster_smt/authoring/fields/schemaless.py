@@ -1,4 +1,4 @@
-"""Helps transforms of records without a schema, on lazily decoded JSON (``values.lazy``)."""
+"""Helps transforms of records without a schema, on lazily decoded JSON (``values.json.lazy``)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any

@@ -156,8 +156,8 @@ class Settling:
         return offsets
 
     def _settled(self, heads: Heads, flight: InFlight) -> StoppedConnector | None:
-        """Returns the stopped connector with its offsets. Reads the offsets first. Returns None if one of the tables
-        then has a version other than in ``heads``, because the connector has committed in the meantime.
+        """Reads the offsets of the stopped connector, and returns the connector with these offsets. Returns None if a
+        table then has a version other than in ``heads``, because the connector has committed in the meantime.
         """
         offsets = self.offsets()
         answer = self.rest.offsets()
@@ -189,8 +189,8 @@ class Settling:
         return TableError(Problem("SMT796", self.plan.name, statement, hint))
 
     def _drain(self, heads: Heads, end: float) -> None:
-        """Resumes the connector until it has committed all data in flight. ``heads`` are the versions of the tables
-        before that, and ``end`` is the time limit.
+        """Resumes the connector until it has committed all data in flight. ``heads`` are the present versions of the
+        tables, and ``end`` is the time limit.
         """
         self.rest.resume()
         while time.monotonic() < end:

@@ -1,8 +1,12 @@
 """Reads the names that sinks give to their Parquet files. Each name contains the topic, the partition and the first
 offset.
 
-The names are Confluent's ``TOPIC+PARTITION+OFFSET.parquet`` (S3, GCS, Azure; ``file.delim``), for HDFS also with the
-last offset (``TOPIC+PARTITION+START+END.parquet``), and the names that Aiven's option ``file.name.template`` defines.
+There are three forms of names:
+
+- Confluent's sinks for S3, GCS and Azure: ``TOPIC+PARTITION+OFFSET.parquet``. The option ``file.delim`` may replace
+  ``+``.
+- Confluent's sink for HDFS, also with the last offset: ``TOPIC+PARTITION+START+END.parquet``.
+- Aiven's sinks: the option ``file.name.template`` defines the names.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The client of a schema registry. It looks up a schema by its id, and the id of a schema.
+"""The client of a schema registry. The client looks up the schema with an id, or the id of a schema.
 
 This module uses the client of ``confluent-kafka``, which works with every registry that has Confluent's REST interface.
 That client caches schemas, so that a process requests each schema only once.

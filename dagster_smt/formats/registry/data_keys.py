@@ -74,7 +74,7 @@ class DataKeys:
         self.unknown: set[int] = set()
 
     def opened(self, sealed: bytes, is_text: bool) -> bytes:
-        """Returns the field ``sealed`` after decryption. It is a string in UTF-8, or bytes.
+        """Returns the field ``sealed`` after decryption. The result is a string in UTF-8, or bytes.
 
         Args:
             sealed: The encrypted field.

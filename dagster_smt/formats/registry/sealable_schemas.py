@@ -1,6 +1,7 @@
 """Schemas whose records can be encrypted. Such a schema finds the fields to which a rule applies, and encrypts them.
 
-A field is found again in another schema of the same subject by its path. Tags, however, belong to a full name:
+If two schemas of a subject have a field with the same path, this is the same field. Tags, however, belong to the full
+name of a field:
 
 =========  ======================  ================================
 kind       path of a field         full name, which patterns match

@@ -1,8 +1,8 @@
 """Encrypts fields of records for a subject whose producers encrypt these fields, so that the subject's consumers can
 decrypt them.
 
-The schema of the written records is derived from a Connect schema, so it has no tags. It is registered with the rules
-of the latest version, and with the tags of the fields in its metadata.
+The schema of the written records is derived from a Connect schema, so it has no tags. The registration adds the rules
+of the latest version, and writes the tags of the fields into the metadata.
 """
 
 from collections.abc import Callable

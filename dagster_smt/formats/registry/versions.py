@@ -87,8 +87,8 @@ class SchemaWithId:
     opening: "Opening | None" = None
 
     def reading(self, form: Format, side: KeyOrValue, topic: str) -> Callable[[bytes], Any]:
-        """Returns a function that reads the keys or values (``side``) of records in ``topic``. It decrypts encrypted
-        fields first.
+        """Returns a function that reads the keys or values (``side``) of records in ``topic``. The function first
+        decrypts encrypted fields.
         """
         if self.opening is None:
             return self.read

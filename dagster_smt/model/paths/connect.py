@@ -88,7 +88,8 @@ def seems_pattern(text: str, version: str = V1) -> bool:
     """Returns True if ``text``, a path that is read as plain names, looks like a path of the extended syntax or like a
     JSONPath.
 
-    Such a path is probably a mistake. Names in backticks are never a mistake, but V1 has no backticks.
+    Such a path is probably a mistake. Under V2, the parts in backticks are ignored, because they are names on purpose.
+    V1 has no backticks.
     """
     if version == EXTENDED:
         return False

@@ -46,8 +46,7 @@ class MaintenanceReport:
 
     Attributes:
         place: The table.
-        before, after: The files of the table; None if the table does not exist yet, or the files
-            could not be read.
+        before, after: The files of the table; None if the table does not exist yet, or the files could not be read.
         steps: The steps, in order.
         rows: The rows of the table at the end; None if the run did not count them.
         notes: Sentences about comparisons of row counts that were not possible.

@@ -32,8 +32,8 @@ class LedgerEntry:
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
         target: For ``renamed`` and ``cast``: the new name or type.
-        matched: The fields that ``path`` matches. Empty if the plan does not know the schema, or if ``path`` is itself
-            the path of the field. For example, a pattern path is not.
+        matched: For a pattern path, or a V1 name with dots: the fields that ``path`` matches in the schema. Empty for
+            all other paths, and if the plan does not know the schema.
         explicit: True if the user configured ``path``, so that the field should exist.
         from_records: True if the entry is not in the plan, but was added because a foreign stage changed this field in
             a record.
@@ -227,8 +227,7 @@ class Unread:
 
     Attributes:
         topic: The topic.
-        stage, alias: Number and name of the stage. All counts treat the records as dropped by this
-            stage.
+        stage, alias: Number and name of the stage. All counts treat the records as dropped by this stage.
         records: The number of records or of offsets; see ``counted``.
         ranges: The offsets of the records.
         counted: True if ``records`` is the number of records. False if it is the number of offsets, some of which may
@@ -346,16 +345,15 @@ class RunReport:
         previous: Output schema of the value in the table's previous commit; ``None`` if that commit had none.
         lineage: Maps the path of each output column to the input fields on which the column depends; empty if
             schemaless.
-        masked: Output columns whose value was replaced by a MaskField stage.
+        masked: Output columns with masked values (``Plan.masked``).
         rejects: The first rejects of each topic.
         topics: The counts of each topic. The counts above are sums over all topics.
-        failures: The problems of topics of which the run committed nothing.
-        files, bytes: Data files that the commit
-            added, and their size.
+        failures: The problems of the topics from which the run committed nothing.
+        files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.
-        schemas: The number of records of each schema, for records that carry their schema into columns and for records
-            whose schemas are in a registry.
+        schemas: The number of records of each schema. Contains only schemas that are in a registry, and schemas that
+            records carry into columns.
         warnings: Problems that did not stop the run, such as a mask that touched no record.
         unread: The records of the window that were not read. The counts include them, but the ledger does not.
         chain: Hash of the chain; empty in reports of older versions.
