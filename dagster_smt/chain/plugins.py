@@ -1,5 +1,5 @@
-"""Finds the transforms and predicates that chains can use: our own, and those from installed packages (entry
-points).
+"""Finds the transforms and predicates that chains can use: the classes of this package, and the classes of installed
+packages (entry points).
 """
 
 import pkgutil

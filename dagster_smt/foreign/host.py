@@ -89,7 +89,7 @@ class Host:
 
     def send(self, request: bytes, decoder: Any = _decoder) -> list[Any]:
         """Sends ``request``, which has already been encoded, to the host. Returns the answer without its first item,
-        the name of the answer. The errors are those of ``call``.
+        the name of the answer. Raises the same errors as ``call``.
         """
         with self.lock:
             assert self.process.stdin is not None

@@ -2,7 +2,7 @@
 expression describes each value.
 
 A node describes a value after a stage. A ``Cell`` is a value of any type; its expression computes the value from the
-input of the stage. A ``Group`` is a struct that is split into its fields, because a stage addresses one of them.
+input of the stage. A ``Group`` is a struct that is split into its fields, because a stage addresses one of the fields.
 Expressions are plain data that can be printed and pickled. Both evaluators are built from the expressions; this module
 knows neither evaluator.
 """

@@ -1,4 +1,4 @@
-"""Compares the columns of a connector's table with those that the chain produces for the last records."""
+"""Compares the columns of a connector's table with the columns that the chain produces for the last records."""
 
 import secrets
 from collections.abc import Mapping
@@ -77,7 +77,7 @@ def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, wind
 
 
 def column_differences(sink: TableSink, table: StructType, chain: StructType) -> list[ColumnDifference]:
-    """Returns the differences between the columns of a table and those that a chain produces. Source columns are
+    """Returns the differences between the columns of a table and the columns that a chain produces. Source columns are
     ignored.
 
     Args:

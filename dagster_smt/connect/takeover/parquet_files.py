@@ -71,7 +71,7 @@ class ParquetFolder:
         self.session, self.path, self.naming = session, path, naming
 
     def schema(self) -> StructType | None:
-        """Returns the columns of the files, including those in folder names. Returns None if there is no file."""
+        """Returns the columns of the files, including the columns in folder names. Returns None if there is no file."""
         try:
             schema = self._reader().parquet(self.path).schema
         except PySparkException:
@@ -242,8 +242,8 @@ def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
 def _counted(
     place: TopicPartition, files: Sequence[ConnectorFile], offset: int, begin: int, count: CountRows
 ) -> Problem | None:
-    """Compares two numbers of rows: those in ``files``, and those that the chain produces for the same offsets. Returns
-    a problem if the numbers differ.
+    """Compares two numbers of rows: the rows in ``files``, and the rows that the chain produces for the same offsets.
+    Returns a problem if the numbers differ.
 
     Rows must be counted because some offsets may have no record, and because the chain may drop records. If all files
     are in one folder, each file begins after the previous one ends, so only the last file is counted. The offsets of

@@ -22,7 +22,7 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
     """Returns the plan for the takeover of a connector's table.
 
     Args:
-        connector: The connector. If it writes several tables, its part for one of them.
+        connector: The connector. If the connector writes several tables, its part for one table (``by_table``).
         url: The address of a worker.
         definition: The component.
 

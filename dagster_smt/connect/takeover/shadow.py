@@ -1,5 +1,5 @@
 """Implements shadow runs. A shadow run sends a connector's records through the chain into a scratch table, and compares
-the rows with those of the connector.
+the resulting rows with the connector's rows.
 """
 
 import json

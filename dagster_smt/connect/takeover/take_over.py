@@ -245,8 +245,8 @@ class TakeOver:
         """Gives the tables back to the connector, which continues at the end of the runs' progress.
 
         Raises:
-            SmtError: The tables were not given back. If one of them already has the note of the return, neither runs
-                nor the connector continue until a second attempt succeeds.
+            SmtError: The tables were not given back. One of the tables may already have the note of the return. Runs
+                and the connector then stay stopped until a second attempt succeeds.
         """
         states = []
         for table in self.tables:

@@ -61,7 +61,7 @@ def pool_of(files: Sequence[bytes], place: str) -> tuple[DescriptorPool, FileDes
     comes after the files that it imports.
 
     Raises:
-        ConfigError: SMT273 if a file is not a Protobuf file, or does not fit the others.
+        ConfigError: SMT273 if a file is not a Protobuf file, or does not fit the other files.
     """
     pool, known = DescriptorPool(), set[str]()
     if not files:

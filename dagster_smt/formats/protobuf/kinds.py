@@ -1,7 +1,7 @@
 """Translates Protobuf types that are single values in Connect: scalars, enums and some messages (``ProtobufData``'s
 converters).
 
-Connect has no unsigned numbers. Both an unsigned 32-bit number and an unsigned 64-bit number become INT64, the latter
+Connect has no unsigned numbers. An unsigned 32-bit number becomes INT64. An unsigned 64-bit number also becomes INT64,
 with the same bits. The parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. Values that Connect
 would truncate are rejected.
 """

@@ -232,7 +232,7 @@ class _DescriptorBuilder:
 
 
 def _tags(schema: Schema) -> Any:
-    """Yields the field numbers of the struct ``schema`` in order, including those of the members of its oneofs."""
+    """Yields the field numbers of the struct ``schema`` in order, including the numbers of the members of oneofs."""
     fields = []
     for _, child in schema.fields:
         fields += [member for _, member in child.fields] if is_union(child) else [child]

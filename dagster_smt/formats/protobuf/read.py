@@ -1,6 +1,6 @@
 """Reads and writes Protobuf as Confluent's ``ProtobufConverter`` does (``ProtobufData``).
 
-The Protobuf runtime reads the bytes; this module converts names, oneofs, maps and logical types into those of Connect.
+The Protobuf runtime reads the bytes; this module converts names, oneofs, maps and logical types into Connect's.
 The converter's defaults apply (``ProtobufDataConfig``):
 
 - Every field is optional, and has its number as the parameter ``Tag``.

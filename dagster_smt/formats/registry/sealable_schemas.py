@@ -90,7 +90,7 @@ class SealableAvro:
 
 
 class SealableJson:
-    """A JSON Schema whose records can be encrypted. Paths are those of Confluent's clients, in which the items of an
+    """A JSON Schema whose records can be encrypted. Paths have the form that Confluent's clients use: the items of an
     array have the path of the array.
     """
 

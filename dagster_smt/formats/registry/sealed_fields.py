@@ -81,7 +81,7 @@ def sealer(
     avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
     """Returns a function that encrypts fields in the bytes of an Avro record, and returns the changed bytes. The
-    arguments are those of ``opener``.
+    arguments have the same meaning as in ``opener``.
     """
     steps = []
     for rule in rules:

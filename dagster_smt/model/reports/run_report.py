@@ -425,7 +425,7 @@ class RunReport:
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
 
     def of_topic(self, topic: str) -> "RunReport":
-        """Returns the report of ``topic`` alone. Only its numbers of files and bytes are those of the whole commit."""
+        """Returns the report of ``topic`` alone. The numbers of files and bytes still belong to the whole commit."""
         window = Window(tuple(r for r in self.window.ranges if r.topic == topic))
         unread = tuple(u for u in self.unread if u.topic == topic)
         part = Part(window, {topic: self.topics.get(topic, TopicCounts())}, unread)
