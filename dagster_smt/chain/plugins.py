@@ -58,7 +58,9 @@ def _is_of_a_vendor(cls: type[Options]) -> bool:
 
 
 def listed(package: ModuleType) -> Iterator[type]:
-    """Yields the classes of ``package``: first those in its ``ALL``, then those of its subpackages, ordered by name."""
+    """Yields the classes of ``package``: first the classes in its ``ALL``, then the classes of each subpackage. The
+    subpackages are ordered by name.
+    """
     yield from getattr(package, "ALL", ())
     for info in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{package.__name__}."):
         if info.ispkg:

@@ -58,8 +58,8 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
 
 
 def _wider_decimal(a: Schema, b: Schema) -> Schema:
-    """Returns a decimal schema for the decimals of both ``a`` and ``b``. If one of them has no precision, the result
-    has none, because the decimals may have any number of digits.
+    """Returns a decimal schema for the decimals of both ``a`` and ``b``. If ``a`` or ``b`` has no precision, the result
+    has no precision, because the decimals may have any number of digits.
     """
     if a.precision is None or (b.precision is not None and b.precision < a.precision):
         return a

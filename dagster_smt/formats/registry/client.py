@@ -51,7 +51,7 @@ class RegistrySchema:
     Attributes:
         text: The schema: JSON for Avro and JSON Schema; for Protobuf the file's descriptor in base64, or the source
             text if the registry has no other form.
-        references: Pairs of a reference's name and text. Each reference comes after those that it needs itself.
+        references: Pairs of a reference's name and text. A reference comes after the references that it needs itself.
         rules: The rules that consumers apply.
         tags: The tags in the schema's metadata. Each item consists of a pattern for full field names, and the tags of
             these fields.
