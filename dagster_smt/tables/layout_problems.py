@@ -124,8 +124,8 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
-    """Returns, by name, the columns of a table with keys that do not come from the value: the key columns, and the
-    columns that the mode of ``keyed`` adds.
+    """Returns the key columns of a table, and the columns that its mode adds, by name. None of them comes from the
+    value.
     """
     fields = {}
     for name in (*keyed.keys, *keyed.added_columns):

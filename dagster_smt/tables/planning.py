@@ -67,8 +67,8 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
 
 
 def declared_values(table: TopicTable) -> Schema | None:
-    """Returns the schema that the values of ``table`` have before the first stage of a chain, according to the
-    declaration. Returns None if the schema depends on the records.
+    """Returns the declared schema of the values of ``table``, before the first stage of a chain. Returns None if the
+    schema depends on the records.
     """
     if table.row and table.row.physical:
         return Schema(Type.STRUCT, fields=tuple((column.name, column.schema) for column in table.row.physical))

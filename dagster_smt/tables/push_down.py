@@ -164,8 +164,8 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
 def _split(
     place: "RecordPlace", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
-    """Splits the offsets of ``place``. Returns the offsets that the run must read, and for each stage the offsets of
-    the records that the stage would drop.
+    """Splits the offsets of ``place`` into two parts. Returns the offsets that the run must read, and all other offsets
+    by the stage that would drop their records.
 
     An offset belongs to a stage only if it is certain that the record reaches this stage and is dropped there. This
     must be true for null values and for other values (``nulls``).

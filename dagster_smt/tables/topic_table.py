@@ -64,13 +64,13 @@ class TopicTable:
         topics: The names of the topics.
         pattern: A regular expression for topic names, which must match whole names.
         key, value: The formats of keys and values.
-        start: The record at which a run begins to read a topic that the table has not read before: ``earliest``;
-            ``latest``; a point in time (``2026-01-31T12:00:00Z``), for the first record of that time or later; or
-            ``group:NAME``, for the committed offsets of a consumer group. The table records earlier offsets as a gap.
+        start: The beginning of a topic that the table has not read before: ``earliest``; ``latest``; a point in time
+            (``2026-01-31T12:00:00Z``), for the first record of that time or later; or ``group:NAME``, for the committed
+            offsets of a consumer group. The table records earlier offsets as a gap.
         on_data_loss: The reaction to records that were deleted before a run read them. With ``fail``, the run fails.
             With ``gap``, the run warns, records a gap and continues.
-        group: A consumer group that each commit sets to the table's progress, so that Kafka's own tools can show the
-            progress. Runs never read the group's offsets.
+        group: A consumer group. After each commit, its offsets are set to the table's progress, so that Kafka's own
+            tools can show the progress. Runs never read these offsets.
         columns: The columns of a row: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a mapping
             of names to types or options, or ``Column`` objects. If there are no physical columns, all fields of the
             value stay, and the declared columns are added to them.
@@ -84,9 +84,9 @@ class TopicTable:
             ``key_matches_value``.
         push_down: Leaves records unread if the chain's first stages drop them because of their topic, partition, offset
             or timestamp. With ``off``, all records are read. With ``exact``, a record stays unread only if the stages
-            drop it whatever it contains. ``no-tombstones`` assumes that no value is null, so it also leaves records
-            unread that the stages would keep only as tombstones. Unread records cannot fail, and are counted as
-            dropped.
+            drop it whatever it contains. With ``no-tombstones``, you promise that no value is null. A record then also
+            stays unread if the stages would keep it only with a null value. Unread records cannot fail, and are counted
+            as dropped.
         primary_key: The columns of a statement's ``PRIMARY KEY (…) NOT ENFORCED``. A sink with keys uses these columns
             if it does not name its own.
         partitioned_by: The columns and transforms of a statement's ``PARTITIONED BY``. A sink that writes a table uses

@@ -80,7 +80,7 @@ class ResolvedWindow:
             stores the topic's beginning, so that later runs can report lost records. And a time span without records is
             stored, so that late records are found.
         warnings: Warnings about lost offsets that the table now records as a gap.
-        remade: Topics that have been created again, or that have lost records that the table holds.
+        remade: Topics that were created again, and topics without some of the records that the table has read.
         anew: Those topics in ``remade`` that are read from their beginning, while the rows of the former topics stay.
         division: The division of the window among time partitions.
     """

@@ -97,7 +97,7 @@ class KeepKeys(ValueRule):
         return too_long()
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
-        """Returns a condition that is true if the rule has failed: the map has become null, because the search for a
+        """Returns a condition that is true if the rule has failed. The map is then null, because the search for a
         pattern in one of its keys took too long.
         """
         return result.isNull() & value.isNotNull()

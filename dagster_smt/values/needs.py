@@ -1,4 +1,4 @@
-"""Defines rules that reject values. The message is that of a transform, and the exception class is that of Kafka's
+"""Defines rules that reject values. A transform chooses the message of the error, and the exception class of Kafka's
 original.
 """
 

@@ -1,4 +1,4 @@
-"""Defines the rule that checks the partition that a stage has chosen for a record."""
+"""Defines the rule that checks a record's target partition, which a stage has chosen."""
 
 from dataclasses import dataclass
 from typing import Any

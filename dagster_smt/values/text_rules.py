@@ -335,8 +335,8 @@ class Finds(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPasses:
-    """A test for ``model.keeps`` that applies a rule to the string that Connect would write for a value into a
-    header.
+    """A test for ``model.keeps``. It converts a value to the string that Connect would write into a header, and applies
+    a rule to this string.
     """
 
     rule: "IsText | Finds | Matches"

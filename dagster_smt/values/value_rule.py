@@ -30,7 +30,7 @@ class ValueRule:
     """
 
     def failure(self) -> Any:
-        """Returns the error that the rule raises for a value on which it fails."""
+        """Returns the error for a value on which the rule fails."""
         raise NotImplementedError
 
     def other_failures(self) -> tuple[Any, ...]:

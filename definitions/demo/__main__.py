@@ -160,8 +160,8 @@ def _jvm_output_to(file: Path) -> Iterator[None]:
 
 
 def _definitions(session: SparkSessionResource) -> dg.Definitions:
-    """Returns the definitions of the demo: the assets, a job for each asset, a logger that prints only the log lines of
-    runs, and ``session`` as the resource ``spark``.
+    """Returns the definitions of the demo: the assets, a job for each asset, the logger ``console``, and ``session`` as
+    the resource ``spark``.
     """
     from definitions.definitions import build_masked, build_pushes
 

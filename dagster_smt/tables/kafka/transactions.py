@@ -32,11 +32,11 @@ _OF_RECORDS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaEr
 topic.
 """
 _NOT_SENT = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-"""Errors that the client reports for records that it did not send: records after a rejected record, and records of the
-next transaction.
+"""Errors that the client reports for records that it did not send. These are the records after a rejected record, and
+records of the next transaction.
 
-The client assigns sequence numbers to records. After a rejected record, these numbers have a gap until the client gets
-a new epoch.
+The reason is a gap: the client numbers its records, and a rejected record leaves a gap in these numbers. The gap stays
+until the client gets a new epoch.
 """
 
 

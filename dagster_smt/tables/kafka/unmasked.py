@@ -1,5 +1,5 @@
-"""Stores the list of unmasked records in the commits of a consumer group. If a commit has too little space for the
-list, its ranges are joined.
+"""Stores the list of unmasked records in the commits of a consumer group. A commit has little space. If the list is too
+long, its ranges are joined.
 """
 
 import json

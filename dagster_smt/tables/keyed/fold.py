@@ -4,8 +4,8 @@ in the window.
 | column | type | meaning |
 |---|---|---|
 | ``key``, ``row``, ``op``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``order`` | | as of the last event |
-| ``unchanged`` | array<string> | columns that no event of the window has: the table's values stay |
-| ``incomplete`` | array<string> | columns without any value: the row began in the window, and no event has them |
+| ``unchanged`` | array<string> | columns that no event of the window has, so the table's values stay |
+| ``incomplete`` | array<string> | columns without a known value: the row is new, and no event has them |
 | ``crosses`` | boolean | true if the events are from several partitions |
 | ``events`` | bigint | the number of events |
 | ``deletions`` | array<struct> | with ``sequence_by``: the ``order`` of every deletion in the window |
@@ -144,8 +144,8 @@ class _EventFold:
     """The row of a key while the events of the key are applied in order. The state is a struct of ``row``,
     ``unchanged`` and ``incomplete``.
 
-    ``unchanged`` names the columns that still have the table's values; at first, these are all columns.
-    ``incomplete`` names the columns whose values are unknown; after a deletion, these are all columns.
+    ``unchanged`` names the columns that still have the table's values. Before the first event, these are all columns.
+    ``incomplete`` names the columns with unknown values. After a deletion, these are all columns.
     """
 
     def __init__(self, row: StructType, *, soft: bool):

@@ -36,8 +36,9 @@ def version_changes(
         keyed, schema: The table and its columns.
 
     Returns:
-        The columns ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete``, ``now_topic`` and
-        ``now_partition``, for each version that is added, changed or removed, and for each key with a conflict.
+        A row for each version that is added, changed or removed, and for each key with a conflict. The columns are
+        ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete``, ``now_topic`` and
+        ``now_partition``.
     """
     versions = _Versions(keyed, schema)
     if table is None:
@@ -58,8 +59,8 @@ class _Versions:
         self.tracked = list(keyed.rows.track) or [name for name in schema.names if name not in self.own]
 
     def touched(self, table: DataFrame, events: DataFrame, starts: Starts) -> DataFrame:
-        """Returns those versions of ``table`` that have a key of the window and may change. These are the versions that
-        were open when the window began, and the versions that began in the window or later.
+        """Returns the versions of ``table`` that the events may change. For each key of the window, these are the
+        version that was open when the window began, and all versions that began in the window or later.
 
         The result has the columns of an event, and ``stale``: true if the version began in the window or later.
         """

@@ -104,7 +104,9 @@ def _row_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
-    """Returns the columns that the mode of ``keyed`` adds, with their values for a row that has just been written."""
+    """Returns the columns that the mode of ``keyed`` adds, with their initial values. For example, a new row is not
+    deleted.
+    """
     rows = keyed.rows
     if rows.mode == "scd2":
         no_time, no_offset = F.lit(None).cast(TimestampType()), F.lit(None).cast("bigint")

@@ -121,8 +121,8 @@ def _order_after_row(kind: DataType) -> Column:
     position.
 
     A tombstone has no sequence of its own. If it follows the event of the current row in the same partition, its
-    position gets the sequence of this row, and the deletion is remembered with this sequence. Otherwise an older event
-    could create the row again.
+    position gets the sequence of this row. The deletion is remembered with this sequence, so that no older event can
+    create the row again.
     """
     follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
     place = F.struct(F.col("now_sequence").alias("sequence"), "topic", "partition", "offset").cast(kind)
@@ -141,8 +141,8 @@ def _row_with_sequence(keyed: Keyed) -> Column:
 
 
 def _is_older(keyed: Keyed) -> Column:
-    """Returns a condition that is true if an event is older than the event that produced the current row in the table
-    ``keyed``.
+    """Returns a condition that compares two events: a new event, and the event that produced the current row in the
+    table ``keyed``. The condition is true if the new event is older.
 
     Without ``sequence_by``, the condition is never true: a run that reads older offsets again also reads all later
     offsets up to the table's progress.
@@ -163,8 +163,8 @@ def _is_older(keyed: Keyed) -> Column:
 
 
 def _conflicts(keyed: Keyed, changes: DataFrame) -> Column:
-    """Returns a condition that is true if nothing in ``keyed`` determines the order of two events: a new event, and the
-    event that produced the current row.
+    """Returns a condition that compares the same two events as ``_is_older``. The condition is true if nothing in
+    ``keyed`` determines their order.
     """
     if not keyed.rows.sequence_by:
         return ~_same_partition()
@@ -181,10 +181,10 @@ class Effects:
     """The effects of a window's changes on a table.
 
     Attributes:
-        counts: The counts by the topic of the events.
+        counts: The counts of rows and of superseded events, by the topic of the events.
         rows: The change in the number of the table's rows, by topic.
         conflicts: The number of keys whose events are in several partitions and have no order.
-        actions: Those of the actions in ``WRITTEN`` that occur.
+        actions: The actions that occur, as far as they are in ``WRITTEN``.
         keeps_columns: True if an event lacks columns. The values of these columns stay.
     """
 

@@ -31,8 +31,8 @@ _NO_LITE = re.compile(r"DELTA_CANNOT_VACUUM_LITE")
 _LONGER = re.compile(r"low retention period|retentionDurationCheck")
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _UNCHECKED: dict[int, tuple[int, str | None]] = {}
-"""Two facts for each session, by the session's id: the number of running steps that have switched off Delta's retention
-check, and the value of the setting before these steps.
+"""Two facts for each session, by the session's id: the number of running steps without Delta's retention check, and the
+value of the setting before these steps.
 """
 _LOCK = threading.Lock()
 

@@ -56,8 +56,8 @@ class SmtMaintenance:
             raise ConfigError(problems)
 
     def steps_of(self, sink: Sink) -> tuple[str, ...]:
-        """Returns the steps for ``sink`` in their order. These are the steps that are switched on and that the table
-        format supports.
+        """Returns the steps for ``sink`` in their order. A step must be switched on, and the table format must support
+        it.
         """
         steps = []
         for step in STEPS_OF[sink.storage]:

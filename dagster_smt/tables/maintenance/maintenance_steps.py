@@ -67,8 +67,7 @@ def sizes_of(files: DataFrame, small_below: int) -> FileSizes:
 
 @contextmanager
 def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
-    """Converts errors about a concurrent writer that a table format raises inside the block into errors of this
-    package.
+    """Converts errors of a table format about a concurrent writer into errors of this package, while the block runs.
 
     Args:
         pattern: A regular expression that matches the message of such an error.

@@ -38,7 +38,7 @@ class Proposal:
         key, value: The encodings of keys and values.
         columns: The columns of the value, followed by the columns of the key.
         options: The options for ``WITH``, except topics and servers.
-        notes: Remarks about fields that are ambiguous or in which records disagree.
+        notes: Remarks about ambiguous fields, and about fields that differ between records.
         remarks: Remarks about the whole table.
         rows: True if an array at the top of a value becomes rows.
     """
@@ -224,8 +224,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _field_with_key(samples: Sequence[Sample]) -> str:
-    """Returns the field of the value that equals the key in all of ``samples`` that have both a key and a value. If
-    there is no such field, returns an empty string.
+    """Returns the name of a field of the value that repeats the record's key. The field must equal the key in all
+    ``samples`` with a key and a value. If there is no such field, returns an empty string.
     """
     candidates: set[str] | None = None
     for sample in samples:

@@ -48,8 +48,8 @@ class Encoding:
 def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     """Guesses the encoding of ``sides``, which are the keys or the values of sampled records.
 
-    If the bytes start with a zero byte and a number of four bytes, the number is treated as the id of a schema in a
-    registry. Otherwise the function tries Connect's envelopes, other JSON, strings, and finally bytes.
+    Bytes that start with a zero byte and a number of four bytes name a schema in a registry: the number is the schema's
+    id. For other bytes, the function tries Connect's envelopes, other JSON, strings, and finally plain bytes.
     """
     present = [side for side in sides if side is not None]
     if not present:

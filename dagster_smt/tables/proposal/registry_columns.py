@@ -38,8 +38,8 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
 
 def _format_and_schema(value: bytes, url: str) -> tuple[Format, SchemaWithId]:
-    """Returns the format and the schema of ``value``. The function asks the registry for an Avro schema first, and then
-    for a Protobuf schema, because a schema id does not show the type of the schema.
+    """Returns the format and the schema of ``value``. A schema id does not show the type of the schema. So the function
+    asks the registry for an Avro schema first, and then for a Protobuf schema.
     """
     problem: DataError | None = None
     for kind in _KINDS:

@@ -197,9 +197,7 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """Returns the error for a record that has several headers of the same name, although the column ``what`` permits
-    only one.
-    """
+    """Returns the error for a record with several headers of the same name, if the column ``what`` permits only one."""
     return data_error("SMT433", f"{what} appears several times", "match first, last or all of them")
 
 
@@ -273,8 +271,8 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """A rule that returns the value of a column that is in both the key and the value of a record. If the key and the
-    value differ, the record fails.
+    """A rule for a column that is in both the key and the value of a record. The rule returns the column. If the key
+    and the value differ in this column, the record fails.
 
     The argument ``there`` is null if the record has no value. In that case, nothing is compared.
     """
@@ -309,10 +307,8 @@ def _function(decoder: Decoder, schema: Schema) -> Decode:
 
 @dataclass(frozen=True, slots=True)
 class Mismatched(ValueRule):
-    """A rule that returns True if the key and the value of a record differ in a column that both contain. Otherwise the
-    rule returns null.
-
-    The ledger counts the result. See ``Same``.
+    """A rule for a column that is in both the key and the value of a record, as in ``Same``. The rule returns True if
+    they differ in this column, else null. The ledger counts the result.
     """
 
     def python(self, value: Any, other: Any, there: Any) -> bool | None:

@@ -1,9 +1,9 @@
 """Reads records with their own schemas into declared columns. A column gets the field of the same name, converted into
 the declared type.
 
-The rules are Avro's rules for a writer's schema and a reader's schema: fields are matched by name, numbers may become
-wider, and missing fields become null. Only integers of 32 bits may become narrower, with 8 or 16 bits, because Flink
-writes such integers as 32 bits.
+The rules are those of Avro for two schemas, the writer's and the reader's: fields are matched by name, numbers may
+become wider, and missing fields become null. Only integers of 32 bits may become narrower, with 8 or 16 bits, because
+Flink writes such integers as 32 bits.
 """
 
 from dataclasses import dataclass, replace

@@ -15,10 +15,10 @@ from dagster_smt.values.value_rule import PythonRule
 
 @dataclass(frozen=True, slots=True)
 class PutHeader(PythonRule):
-    """A rule that writes a column's value into a header, if the value differs from the header that was read. The result
-    is the list of the record's headers.
+    """A rule that writes a column into the header ``key``, if a stage has changed the column. The result is the list of
+    the record's headers.
 
-    A changed value replaces the last header with the name. The other headers with this name are removed, because they
+    The new value replaces the last header with this name. All other headers with this name are removed, because they
     would still contain the old value.
     """
 

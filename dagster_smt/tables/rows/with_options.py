@@ -44,10 +44,11 @@ _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "properties.enable.auto.commit": ("false",),
     "scan.topic-partition-discovery.interval": (),
 }
-"""Maps an option to the values that request what runs do in any case. An empty tuple accepts any value.
+"""Maps an option to its values that change nothing, because runs behave in this way in any case. An empty tuple accepts
+any value.
 
-The case of the values is ignored. An example is an option that requests the discovery of new partitions, because each
-run finds new partitions.
+The case of the values is ignored. For example, the interval for the discovery of new partitions changes nothing,
+because each run finds new partitions.
 """
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 """Maps the words that ksqlDB uses for delimiters to the delimiters."""

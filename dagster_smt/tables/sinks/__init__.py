@@ -16,8 +16,8 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
     Args:
         session: The Spark session.
         sink: The sink. For a sink with ``{topic}``, the result is the table that stores the progress of its runs.
-        source: The source of the records. Sinks that write topics need the source, so that a run does not write to a
-            topic that it reads.
+        source: The source of the records. Sinks for topics need the source, because a run must not write to its own
+            source topics.
 
     Raises:
         UnsupportedError: SMT952, no module can write this kind of sink.

@@ -62,7 +62,7 @@ _OWN_SOURCE = {
 """Settings that stop Delta from copying the changes before a ``MERGE``. The copy is not needed, because the run has
 already cached the changes.
 
-Delta 4.1 rejects changes that are cached but not copied, because somebody could have cached them while they were read.
+By default, Delta 4.1 rejects changes that are cached but not copied. The second setting permits them.
 """
 _MAPPING = {
     "delta.columnMapping.mode": "name",
@@ -82,7 +82,9 @@ _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
 _RECORDING: dict[int, tuple[int, str | None]] = {}
-"""For each session, by its id: the number of running commits, and the value of a setting before these commits."""
+"""Two facts for each session, by the session's id: the number of running ``_empty_commits`` blocks, and the value of
+their setting before these blocks.
+"""
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
@@ -161,8 +163,8 @@ class DeltaTable:
         return None
 
     def _standing(self, settle: bool) -> TableState | None:
-        """Returns the state that belongs to the table's current rows. This method is needed if the current rows do not
-        simply come from our last commit.
+        """Returns the state that belongs to the table's current rows. This method is needed if the current rows may not
+        come from our last commit, for example after a ``RESTORE``.
 
         Raises:
             TableError: SMT554, another writer has replaced the rows; SMT555, the log does not reach back far enough.
@@ -357,7 +359,7 @@ class DeltaTable:
         replaced: Replaced,
     ) -> None:
         """Calls ``write`` to commit. If the commit of another writer, such as ``OPTIMIZE``, came first, calls ``write``
-        again.
+        again. Before each attempt, ``now`` must return the expected state.
 
         Raises:
             TableError: SMT528, another run committed; SMT557, other writers changed the table during every attempt.

@@ -288,7 +288,8 @@ class IcebergTable(IcebergStates):
         """Applies the layout of the definition to an existing table with ``properties``. The layout affects only rows
         that are written later.
 
-        A table without a snapshot has this layout already, unless one of our runs died while it created the table.
+        A table without a snapshot is left as it is. With ``made_by_us``, one of our runs has created the table and may
+        have died before it applied the layout.
         """
         if base == NO_SNAPSHOT and not made_by_us:
             return
@@ -301,9 +302,10 @@ class IcebergTable(IcebergStates):
     def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> NewCommit:
         """Replaces the rows and the columns of the table.
 
-        Iceberg replaces whatever the table contains at that moment. So the run first adds an empty snapshot. Runs that
-        have already begun then notice that ``main`` has moved. If a run begins and ends between this snapshot and the
-        replacement, both its rows and its state are lost, so the next run reads the same records again.
+        Iceberg replaces the table even if another run has committed meanwhile. So this run first adds an empty
+        snapshot. Runs that have already begun then notice that ``main`` has moved, and fail. A different run may begin
+        and end between the empty snapshot and the replacement. Both its rows and its state are then lost, so the next
+        run reads the same records again.
         """
         nothing = self.session.table(self.name).limit(0)
         self._publish(base, None, None, lambda branch: self._to(nothing, branch).append())
@@ -496,8 +498,9 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
-        """Runs ``statement``, which changes metadata. If the statement fails because another writer has committed, and
-        ``main`` is still at ``base``, the statement is run again.
+        """Runs ``statement``, which changes metadata. If the statement fails because another writer has committed, the
+        method runs it again. There are two exceptions: if ``done`` returns True, the method returns, and if ``main`` is
+        no longer at ``base``, the run fails.
         """
         for last in (False,) * (_TRIES - 1) + (True,):
             try:

@@ -19,8 +19,8 @@ from dagster_smt.tables.sinks.protocol import ForeignCommit
 MARK = "dagster_smt.commit"
 """The snapshot property that contains the marker of a state, such as ``17.5f3a``."""
 BASE = "dagster_smt.base"
-"""The snapshot property that names the snapshot at which the branch of a run began. All snapshots between the two come
-from this run.
+"""The snapshot property that names the snapshot at which the branch of a run began. All snapshots after the named one,
+up to the snapshot with the property, come from this run.
 """
 COLUMNS = "snapshot_id, parent_id, operation, summary, unix_millis(committed_at) AS millis"
 

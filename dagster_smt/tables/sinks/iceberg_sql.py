@@ -177,8 +177,8 @@ def held_type(kind: DataType) -> DataType:
 
 
 def alterations(old: DataType, new: DataType) -> list[str]:
-    """Returns the ALTER TABLE clauses that change a table with the columns ``old`` so that it can hold the columns of
-    both ``old`` and ``new``.
+    """Returns the ALTER TABLE clauses for a table with the columns ``old``. After these changes, the table can hold the
+    columns of both ``old`` and ``new``.
 
     The clauses for new columns come first, then those for wider types.
     """
@@ -222,7 +222,7 @@ def keeps(old: DataType, new: DataType) -> bool:
 
 
 def _differences(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType, DataType | StructField]]:
-    """Yields the fields of ``new`` that ``old`` lacks, and the parts whose types differ between the two. Each item
+    """Yields the fields of ``new`` that ``old`` lacks, and the fields and elements with different types. Each item
     contains the path for ALTER TABLE.
     """
     if isinstance(old, StructType) and isinstance(new, StructType):

@@ -32,8 +32,8 @@ NEWEST = "dagster_smt.newest"
 COLUMNS = "dagster_smt.columns"
 """The table property for column metadata that Iceberg cannot store elsewhere, as packed JSON."""
 MOST_STATES = 5
-"""The number of old states that stay in the properties, so that the table can be rolled back. States are removed only
-when there are twice as many, so that few runs have to remove any.
+"""The number of old states that stay in the properties, so that the table can be rolled back. A run removes older
+states only when there are twice as many states, because each removal takes time.
 """
 NO_SNAPSHOT = "none"
 HEAD = "current-snapshot-id"
@@ -162,8 +162,8 @@ class IcebergStates:
         return state
 
     def _newest(self, properties: dict[str, str]) -> tuple[str, str, Sequence[Snapshot]]:
-        """Returns three items for a table with ``properties``: the id of our newest snapshot on the path to the current
-        one, the marker of this snapshot, and the later snapshots of other writers.
+        """Searches for our newest snapshot, from the current snapshot backwards. Returns three items: the id of our
+        snapshot, its marker, and the later snapshots of other writers. ``properties`` are those of the table.
 
         The result is empty if there is no such snapshot, for example because another writer has rolled the table back.
         If the search ends at an expired snapshot, there are three ways to continue: a property names this snapshot,

@@ -19,12 +19,12 @@ from dagster_smt.spark.versions import missing, settings_of
 
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 REPEATED = re.compile("DELTA_MULTIPLE_SOURCE_ROW_MATCHING|MERGE_CARDINALITY_VIOLATION")
-"""The errors of Delta and Spark if two changes match the same row, or a change matches several rows, because the table
-has several rows with the same key.
+"""The errors of Delta and Spark if two changes match the same row, or if a change matches several rows. The second case
+means that the table has several rows with the same key.
 """
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
-"""The lock that a thread holds while the settings of a session are those of one ``MERGE``."""
+"""The lock that a thread holds while a session has the settings for one ``MERGE``."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: 
 def can_merge_frames() -> bool:
     """Returns True if the installed version of Spark supports ``merge_frame``.
 
-    Spark 4.1 cannot plan a ``MERGE`` into an Iceberg table from a view that reads an Iceberg table ("No plan for
-    TableReference"), so there a frame is needed. Spark 3.5 supports only the SQL statement.
+    Spark 4.1 needs a frame: it cannot plan a ``MERGE`` into an Iceberg table if the view with the changes also reads an
+    Iceberg table ("No plan for TableReference"). Spark 3.5 supports only the SQL statement.
     """
     return "mergeInto of frames" not in missing()
 
@@ -129,8 +129,8 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
 
 
 def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
-    """Returns the condition that matches a change to its row, and the ``MERGE`` clauses that the actions in ``merge``
-    need.
+    """Returns two parts of a ``MERGE``: the condition that matches a change to its row, and the clauses for the actions
+    in ``merge``.
     """
     matches = " AND ".join(f"{now}.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
     names = merge.columns.names
@@ -176,7 +176,7 @@ def view_of(changes: DataFrame) -> Iterator[str]:
 
 @contextmanager
 def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """Yields a session with ``settings`` that affect no other statement.
+    """Yields a session with ``settings``. The settings affect only the statements that run in this session.
 
     Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads may write through the user's
     session at the same time, and their commits must not get this metadata. A Spark Connect client cannot create a

@@ -36,8 +36,8 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class NewCommit:
-    """The numbers that a table format reports about a commit: the number of added rows (None if unknown), the number of
-    added files, and the number of bytes in these files.
+    """The numbers that a table format reports about a commit: added rows, added files, and the bytes in these files.
+    The number of rows is None if unknown.
     """
 
     rows: int | None
@@ -134,7 +134,7 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """Returns the error for the table ``place``, whose history no longer contains the commit from which its rows come.
+    """Returns the error for the table ``place`` if its rows come from a commit that is no longer in its history.
     ``what`` describes the missing commit.
     """
     statement = f"the table was restored to {what}, and nothing shows the offsets of its rows"
@@ -162,8 +162,8 @@ def changed_at_the_same_moment(place: str, commits: Sequence[ForeignCommit]) -> 
 
 
 def repeated_keys(place: str) -> TableError:
-    """Returns the error for the table ``place``, which has several rows with the same key. A change could not be
-    assigned to one of them.
+    """Returns the error for the table ``place`` if it has several rows with the same key. A change of this key would
+    match all of them.
     """
     statement = "a key of this window has more than one row, because another writer added rows; no row was written"
     hint = "leave one row of each key in the table; or start the table over with window.rebuild: true"

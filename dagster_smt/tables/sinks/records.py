@@ -132,8 +132,7 @@ def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
 
 
 def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
-    """Raises an error for each topic that is in both ``written`` and ``read``, because a run must not write to topics
-    that it reads.
+    """Raises an error if a topic is in both ``written`` and ``read``. A run must not write to the topics that it reads.
 
     Raises:
         TableError: SMT575, for each such topic.
@@ -144,7 +143,7 @@ def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
 
 
 def own_topic(topic: str) -> Problem:
-    """Returns the problem of records that would be written to ``topic``, which the same table reads."""
+    """Returns the problem of records whose target is ``topic``, because their own table reads this topic."""
     hint = "route the records to other topics, write to another place, or narrow the pattern of the topic table"
     statement = "the records would go to a topic that the table reads, and come back"
     return Problem("SMT575", topic, statement, hint)

@@ -43,7 +43,7 @@ class Topics(Protocol):
     ) -> AbstractContextManager["Topics"]:
         """Returns the same topics, for exclusive use by the writer ``owner``.
 
-        An earlier run of this writer has either finished appending, or can no longer append records.
+        In the block, no earlier run of this writer can append records any more.
 
         Args:
             owner: The name of the writer.

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Source(Protocol):
     """An opened source, which combines a source specification with a Spark session.
 
-    A run verifies what it has read: if ``verify`` finds a problem, the run commits nothing. If a source finds a wrong
-    record while Spark reads, the source leaves the record out. The number of records is then too small, and ``verify``
+    After reading, a run calls ``verify``. If ``verify`` finds a problem, the run commits nothing. If a source finds a
+    wrong record while Spark reads, it leaves the record out. The number of records is then too small, and ``verify``
     reports this.
     """
 

@@ -1,8 +1,9 @@
 """Appends a Spark DataFrame to file topics. Spark writes the lines, and the driver only names the files.
 
-Spark computes the frame once, and writes its rows to a staging folder as lines without offsets. The numbers of these
-lines determine the topics to lock and the new end of each partition. While the locks are held, Spark adds the offsets
-to the lines, and the file of each topic-partition becomes the next segment of the partition.
+Spark computes the frame once, and writes its rows to a staging folder as lines without offsets. The driver counts the
+lines of each topic-partition. These counts determine the topics to lock and the new end of each partition. While the
+locks are held, Spark adds the offsets to the lines, and the file of each topic-partition becomes the next segment of
+the partition.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -358,7 +358,9 @@ def _one_schema(case: Case) -> Case | None:
 
 
 def _by_value(tree: Any) -> Any:
-    """Returns ``tree`` in which all fractions that are equal are the same object."""
+    """Returns ``tree`` with a pair in place of each fraction. Fractions with the same value, such as ``1.0`` and
+    ``1.00``, get equal pairs.
+    """
     if isinstance(tree, dict):
         members = {}
         for k, v in tree.items():

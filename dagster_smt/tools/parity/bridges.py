@@ -138,9 +138,7 @@ class Bridge:
         return False
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Returns True if Kafka's result ``want`` is a crash that an option causes, and this package rejects this
-        option with ``code``.
-        """
+        """Returns True if an option makes Kafka crash (``want``), and this package rejects this option with ``code``."""
         if "error" not in want:
             return False
         for *crash, known in CONFIG_CRASHES:
@@ -208,9 +206,9 @@ class Bridge:
         return False
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
-        """Returns True if ``want``, a value that JSON cannot express, equals ``got``, a value that JSON can express.
+        """Returns True if the values ``want`` and ``got`` are equal, although JSON can express only ``got``.
 
-        The scale and the name of the schemas may differ.
+        The scale and the name of their schemas may differ.
         """
         if want["unserialisable"].startswith(_TOO_DEEP):
             return got is not None and _depth(next(iter(got.values()))) > 1000

@@ -118,8 +118,8 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """Returns the schema in ``text``, which belongs to a value that JSON cannot express. The defaults in the schema
-    have the same form as such values.
+    """Parses the schema of a value that JSON cannot express, and returns it in a comparable form. The defaults in the
+    schema have the same form as the value.
     """
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 

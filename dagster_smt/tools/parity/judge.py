@@ -121,8 +121,8 @@ class Judge:
         return Bridge(self.case, self.chain)
 
     def refusal(self, problem: dict[str, Any]) -> str:
-        """Returns the id of the difference that explains why this package rejects a chain that Kafka runs. ``problem``
-        is the reason for the rejection.
+        """Returns the id of the difference that explains why this package rejects the chain with ``problem``, although
+        Kafka runs it.
         """
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
@@ -193,8 +193,8 @@ class Judge:
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the id of the difference that explains a value whose schema has the name of a logical type but not
-        its type. Kafka reads the value by the name, and this package rejects it.
+        """Returns D5 if the schema of a value has the name of a logical type, but a different type. Kafka reads the
+        value by the name, and this package rejects it.
         """
         record = self.case["records"][number]
         if "error" not in got or got["error"]["code"] != "SMT414":

@@ -56,7 +56,7 @@ _SIDES = ("key", "value")
 
 @dataclass
 class SparkAnswers:
-    """A runner of cases in a Spark session, which also counts which evaluator processed the records.
+    """A runner of cases in a Spark session. It also counts the records by the evaluator that processed them.
 
     Attributes:
         session: The Spark session.

@@ -1,8 +1,8 @@
 """Spells floating-point numbers as Java did before Java 19 (JDK-4511638), which is not always the shortest spelling.
 
-The recorded results come from Java 17. Its ``Double.toString`` produces the digits of the exact value one by one, and
+The recorded results come from Java 17. Its ``Double.toString`` produces the digits of the exact value one by one. It
 stops as soon as the rest is within the rounding error of the number. The computation uses whole numbers. At powers of
-two, it uses an error that is half as large. For this reason the spelling is sometimes not the shortest:
+two, the rounding error is half as large. For this reason the spelling is sometimes not the shortest:
 ``1.9999999999999998E23`` for ``2.0E23``.
 """
 
@@ -37,7 +37,7 @@ def java17_text(value: float, single: bool = False) -> str:
 
 
 def spellings(text: str) -> set[str]:
-    """Returns the strings that Java 17 may have printed for a float that later versions print as ``text``."""
+    """Returns the possible spellings of a float in Java 17. ``text`` is the spelling of the float in later versions."""
     try:
         value = float(text)
     except ValueError:
@@ -108,8 +108,8 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
 
 
 def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
-    """Returns two flags: True if the rest is so small that no further digit is needed, and True if the rest is so close
-    to the next higher digit that no further digit is needed.
+    """Returns two flags for the two cases in which no further digit is needed. The first is True if the rest is close
+    to zero, and the second if the rest is close to the next higher digit.
     """
     if not width:
         return rest < error, rest + error >= ten

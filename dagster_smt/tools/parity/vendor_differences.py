@@ -439,8 +439,7 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """Returns True for the deliberate difference D10: a stage rejects every record of a schema, always with the same
-    problem.
+    """D10: returns True if a stage rejects every record of a schema, always with the same problem.
 
     A table of columns needs one plan for all records of a schema, so the plan already contains this problem.
     """
@@ -469,8 +468,8 @@ def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> b
 
 
 def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[Schema | None, Schema | None]]:
-    """Yields the pairs of key schema and value schema with which ``record`` may be planned: its own schemas, and for a
-    null key or value also the schemas of other records in the case.
+    """Yields pairs of a key schema and a value schema for a plan of ``record``. The schemas are those of the record
+    itself. For a null key or value, they are also those of the other records in the case.
     """
     sides: dict[str, list[Schema | None]] = {}
     for side in ("key", "value"):

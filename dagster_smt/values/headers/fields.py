@@ -147,7 +147,7 @@ class KeepNamed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HasOtherHeaderOrNull(ValueRule):
-    """A rule that returns True if the record has a header whose name is not listed, else null.
+    """A rule that returns True if the record has a header with a name that is not listed, else null.
 
     The result is null instead of False, because the ledger counts values that are not null.
     """
@@ -208,8 +208,8 @@ class HasHeaderOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LastHeader(ValueRule):
-    """A rule that returns the bytes of the last header with the given name. They are the bytes that were read or that
-    will be written. If the record has no such header, the result is null.
+    """A rule that returns the bytes of the last header with the given name, as they were read or as they will be
+    written. If the record has no such header, the result is null.
     """
 
     name: str

@@ -184,8 +184,8 @@ class Fields:
         """Returns the letter of the field that determines the day of the year. The letters ``d``, ``W`` and ``F`` also
         need the month; ``D`` and ``w`` do not.
 
-        If fields contradict each other, the last field that was set wins, with the fields that belong to it. For
-        example, ``W`` and ``E`` belong together. The rules are those of ``Calendar.selectFields``.
+        Fields can contradict each other. The field that was set last then wins, together with its group: for example,
+        ``W`` and ``E`` are a group. The rules are those of ``Calendar.selectFields``.
         """
         if self._order.keys().isdisjoint("DwWFE"):
             return "d"

@@ -1,14 +1,14 @@
 """Translates Java regular expressions to the ``regex`` library, with the meaning that they have in Java 17 (Unicode
 13).
 
-The translator reads a pattern as ``java.util.regex.Pattern`` does: quantifiers, flags, classes, intersections, quotes,
-escapes, properties, scripts and blocks are allowed in the same places, and a pattern that Java rejects is rejected.
-``\\d \\w \\s`` and POSIX classes are ASCII without the flag U; ``.``, ``^`` and ``$`` treat all of Java's line ends
-alike without the flag d. ``\\b`` is the boundary of Java before 19: its words consist of letters and digits of all
-scripts with their combining marks, and of the underscore. From Java 19 on, words are ASCII without the flag U.
+The translator reads a pattern as ``java.util.regex.Pattern`` does. Quantifiers, flags, classes, intersections, quotes,
+escapes, properties, scripts and blocks are allowed in the same places. If Java rejects a pattern, so does the
+translator. ``\\d \\w \\s`` and POSIX classes are ASCII without the flag U; ``.``, ``^`` and ``$`` treat all of Java's
+line ends alike without the flag d. ``\\b`` is the boundary of Java before 19: its words consist of letters and digits
+of all scripts with their combining marks, and of the underscore. From Java 19 on, words are ASCII without the flag U.
 
-Patterns that cannot be translated exactly are rejected when the configuration is read, with an error that names the
-construct. No pattern is ever matched differently from Java. The following constructs are rejected:
+If a pattern cannot be translated exactly, it is rejected when the configuration is read. The error names the construct.
+No pattern is ever matched differently from Java. The following constructs are rejected:
 
 - the flag c, ``\\b{g}``, and names in ``\\N{...}`` that contain a code point, such as names of ideographs;
 - a reference under the flags i and u, or under i in a pattern with Unicode properties or ``\\b``;
@@ -24,9 +24,9 @@ Unreliable groups: after a failed attempt or an earlier repetition, Java may lea
 happen in an atomic part, in a repeated part that may be empty, and in a repetition of repetitions. The pattern itself
 is usable, but a replacement that uses such a group fails.
 
-Two limits remain. Characters that were assigned or reclassified after Unicode 13 may have other properties here. Also,
-a string is a sequence of characters here, but of 16-bit units in Java: with characters beyond ``\\uFFFF``, a search, a
-look-behind, or a reference under the flag i may see half a character in Java.
+Two limits remain. Characters that were assigned or reclassified after Unicode 13 may have different properties here.
+Also, a string is a sequence of characters here, but a sequence of 16-bit units in Java. In strings with characters
+beyond ``\\uFFFF``, a search, a look-behind, or a reference under the flag i may therefore see half a character in Java.
 
 Decision 32 explains why this translator exists and why no part of it can be left out.
 """
@@ -173,8 +173,8 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
 
 
 def group_missing() -> DataError:
-    """Returns the error for a replacement that uses a group that the pattern does not have. The Spark form reports this
-    error for every replacement that cannot be used.
+    """Returns the error for a replacement with a group that is not in the pattern. The Spark form reports this error
+    for every replacement that cannot be used.
     """
     return _bad_replacement("it uses a group that the pattern does not have")
 

@@ -85,9 +85,7 @@ def of(text: str) -> Chars:
 
 
 def rule(*names: str, also: str = "") -> Chars:
-    """Returns the set of the characters that have one of the ``regex`` properties ``names``, or that are in
-    ``also``.
-    """
+    """Returns a set of characters: those with one of the ``regex`` properties ``names``, and those in ``also``."""
     return union(Chars(rule="".join(rf"\p{{{name}}}" for name in names)), of(also))
 
 
@@ -145,7 +143,7 @@ def lower(code: int) -> int:
 
 @cache
 def _cased() -> dict[int, int]:
-    """Maps each character that has another case to the character that Java uses for comparisons."""
+    """Maps each character with upper and lower case to the character that Java compares instead."""
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
     codes = {}

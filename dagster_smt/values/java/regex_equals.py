@@ -77,8 +77,7 @@ def _boxed(schema: Schema | None, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class EqualsLiteral(ValueRule):
-    """A rule that returns True if a value equals the value that the string ``text`` describes. For null, the result is
-    False.
+    """A rule that returns True if a value equals the value of the literal ``text``. For null, the result is False.
 
     Attributes:
         schema: The value's schema; None if the value has no schema.

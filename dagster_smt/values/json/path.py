@@ -3,8 +3,8 @@
 A missing field is not equal to any value, so it passes ``!=``, ``!==`` and ``nin``. Numbers are compared by value. A
 number and a string are compared as numbers if the field is a number, and as strings if the field is a string. For
 ``===`` and ``!==``, a number and a string always differ. Only two numbers or two strings have an order. A regular
-expression is matched with a string, with the text of a number or boolean, with each element of an array, and with the
-empty string for any other value. Two inputs that crash json-path do not crash here: NaN and the infinities equal
+expression is matched with a string, with the text of a number or boolean, or with each element of an array. Any other
+value is treated as the empty string. Two inputs that crash json-path do not crash here: NaN and the infinities equal
 nothing, and an object in an array is treated as the empty string.
 """
 
@@ -109,7 +109,9 @@ def passes(test: Test, item: Any) -> bool:
 
 
 def not_comparable(names: Names) -> DataError:
-    """Returns the error for a test that compares the field at ``names``, which contains bytes or a date."""
+    """Returns the error for a test of the field at ``names``, if the field contains bytes or a date and so cannot be
+    compared.
+    """
     statement = f"{'.'.join(('@', *names))} holds bytes or a date, which a condition cannot compare"
     hint = "convert the field in an earlier stage, with TimestampConverter or Cast"
     return data_error("SMT458", statement, hint, "com.jayway.jsonpath.JsonPathException")
@@ -234,8 +236,8 @@ class StructShape:
 
 
 def plain(schema: Schema, value: Any) -> Any:
-    """Returns ``value``, which has the schema ``schema``, in the form of a value without a schema: objects, arrays, and
-    numbers that keep their class.
+    """Converts ``value`` with the schema ``schema`` into the form of a value without a schema: structs and maps become
+    objects, arrays stay arrays, and numbers keep their Java class.
     """
     if value is None:
         return None

@@ -16,8 +16,8 @@ from dagster_smt.values.privacy.text_rule import TextRule
 KINDS = ("iban", "card", "email", "phone")
 """The kinds of values, in the order in which they are searched for."""
 LEAST_DIGITS = {"iban": 2, "card": 12, "email": 0, "phone": 7}
-"""Maps each kind to the smallest number of digits in a value of this kind. A text with fewer digits need not be
-searched for it.
+"""Maps each kind to the smallest number of digits in a value of this kind. A text with fewer digits contains no such
+value.
 """
 KIND = "<kind>"
 """The placeholder in a replacement for the kind of the replaced value."""

@@ -1,6 +1,4 @@
-"""Plans the row with which a transform replaces a change event, and the fields and headers that are added to the
-row.
-"""
+"""Plans the row that replaces a change event, and the fields and headers that a transform adds to it."""
 
 from dataclasses import replace
 
@@ -134,8 +132,8 @@ def _as_field(node: Node, row: Expr) -> Cell:
 
 
 def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr) -> tuple[Cell, Expr]:
-    """Returns the topic that the field ``field`` of the row contains, and an expression that is null if the record
-    keeps its topic.
+    """Returns two items: the topic in the field ``field`` of the row, and an expression. The expression is null if the
+    record keeps its topic.
 
     If there is no row after the change, the field is read from the row before the change.
     """

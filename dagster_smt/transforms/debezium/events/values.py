@@ -53,8 +53,8 @@ def _any(values: tuple[Any, ...], F: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoneThere(ValueRule):
-    """A rule that returns True if an event has no row: the first value, a change event, is not null, and all other
-    values, its rows, are null.
+    """A rule that returns True if an event has no row. The first value is the change event, which must not be null. All
+    other values are its rows, which must be null.
     """
 
     def python(self, event: Any, *images: Any) -> bool:
@@ -83,7 +83,7 @@ class Deleted(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LogicalTopic(PythonRule):
-    """A rule that returns the new topic of a record, which a regular expression determines.
+    """A rule that returns the new topic of a record. A regular expression determines the topic.
 
     The record keeps its topic if the expression does not match or if the new topic would be empty. With ``strict``, a
     record that keeps its topic is rejected.

@@ -16,7 +16,7 @@ _LIMITS = tuple((kind, 1 << INTEGER_BITS[kind] - 1) for kind in (Type.INT32, Typ
 
 
 class NoSchemaError(ValueError):
-    """Raised for a string that is not JSON, or whose values have no common schema."""
+    """Raised for a string that is not JSON, and for values without a common schema."""
 
 
 @dataclass(frozen=True, slots=True)
