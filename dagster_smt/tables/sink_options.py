@@ -128,8 +128,9 @@ class TableSink(Sink):
         mode: For kind ``columns`` only: ``append`` adds a row for each record; ``upsert`` keeps one row for each key;
             ``scd2`` keeps each version of a key.
         keys: The columns of the key, or ``record_key``: the fields of the record's key.
-        deletes: The effect of a tombstone, or of a row that the chain marks as deleted: ``apply`` removes the row,
-            ``soft`` keeps the row with the flag ``_is_deleted`` and the time ``_deleted_at``, ``ignore`` does nothing.
+        deletes: The effect of a tombstone, or of a row that the chain marks as deleted. ``apply`` removes the row.
+            ``soft`` keeps the row, and sets the flag ``_is_deleted`` and the time ``_deleted_at``. ``ignore`` does
+            nothing.
         delete_flag: The column in which the chain marks deleted rows (true or 'true'). The table does not get this
             column.
         sequence_by: A column that orders the events of a key if they come from several partitions. Without this option,

@@ -201,8 +201,8 @@ class TopicTable:
                 ``properties.bootstrap.servers``.
             place: The name of the statement in messages.
             elsewhere: The source to use if neither ``source`` nor the statement names one.
-            others: Options that no statement can set, such as ``on_data_loss`` and ``group``, and also ``start`` and
-                ``key`` if this statement does not set them.
+            others: Further options of the topic table. Some of them cannot be set by any statement, such as
+                ``on_data_loss`` and ``group``. ``start`` and ``key`` are permitted if this statement does not set them.
 
         Raises:
             ConfigError: All wrong or unsupported parts of the statement: SMT250 to SMT270; SMT271, the source of the
@@ -265,8 +265,8 @@ def check_start(start: str, place: str) -> None:
 
 
 def millis_of(moment: str) -> int:
-    """Converts ``moment`` into milliseconds since 1970. ``moment`` is an ISO 8601 time, which is in UTC if it has no
-    time zone, or already a number of milliseconds.
+    """Converts ``moment`` into milliseconds since 1970. ``moment`` is a time in ISO 8601, or already a number of
+    milliseconds. A time without a time zone is in UTC.
 
     Raises:
         ValueError: The string is neither a time nor a number.

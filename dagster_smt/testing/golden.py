@@ -39,8 +39,8 @@ def assert_chain(
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
-        records: A file of JSON lines; or values (bytes, strings, or any JSON value; None is a tombstone); or
-            ``Sample``s, which also have a key, headers, a timestamp and a topic.
+        records: The records, in one of three forms: a file of JSON lines; values as bytes, strings or JSON, where None
+            is a tombstone; or ``Sample``s, which also have a key, headers, a timestamp and a topic.
         golden: The golden file.
         key, value: The formats of keys (strings by default) and values (JSON by default).
         topic: The topic of those records that are given as values only.

@@ -33,8 +33,8 @@ def assert_same_as_connect(
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
-        records: A file of JSON lines; or values (bytes, strings, or any JSON value; None is a tombstone); or
-            ``Sample``s, which also have a key, headers, a timestamp and a topic.
+        records: The records, in one of three forms: a file of JSON lines; values as bytes, strings or JSON, where None
+            is a tombstone; or ``Sample``s, which also have a key, headers, a timestamp and a topic.
         connector: The original chain of the connector. Connect's classes then run this chain, while this package runs
             ``chain``, so a changed option also shows as a difference. None to run ``chain`` in both.
         key, value: The formats of keys (strings by default) and values (JSON by default).

@@ -124,8 +124,8 @@ def _date_text(F: Any, value: Any, kind: str) -> Any:
     """Returns a column with the date ``value`` as a string. As in ``Values.dateFormatFor``, the format depends on the
     instant.
 
-    The string is composed from numbers without Spark's date formats. These raise errors for days outside the range of
-    Spark's timestamps, write ``+10000`` for a year of five digits, and depend on the session's time zone.
+    The string is composed from numbers without Spark's date formats. Spark's formats raise errors for days outside the
+    range of Spark's timestamps, write ``+10000`` for a year of five digits, and depend on the session's time zone.
     """
     if kind == "Date":
         millis = F.unix_date(value).cast("bigint") * _DAY

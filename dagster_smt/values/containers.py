@@ -61,8 +61,8 @@ class StructField(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A new name for a field or key. It is a fixed name, or the old name in which the first match of a pattern is
-    replaced. The replacement may contain references to groups, such as ``$1``.
+    """A new name for a field or key: either a fixed name, or a change to the old name. In the second case, ``text``
+    replaces the first match of a pattern in the old name, and may contain references to groups, such as ``$1``.
     """
 
     text: str

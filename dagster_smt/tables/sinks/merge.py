@@ -107,8 +107,8 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
     Args:
         table: The table's name as SQL.
         source: The frame.
-        alias: The name by which the condition and the clauses refer to a row of ``source``. They refer to a row of the
-            table by ``row_name``.
+        alias: The name by which the condition and the clauses refer to a row of ``source``. For a row of the table,
+            they use the name that ``row_name`` returns.
         on: The condition that matches rows.
         clauses: The clauses, in their order.
     """

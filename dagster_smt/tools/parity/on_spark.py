@@ -401,8 +401,8 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
 
 
 def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
-    """Returns the timestamp in ``values``, in milliseconds. If the chain does not use the timestamp, there is no column
-    for it, and the timestamp before the chain is returned.
+    """Returns the timestamp in ``values``, in milliseconds. If the chain does not use the timestamp, Spark returns no
+    column for it. The result is then the timestamp before the chain.
     """
     if "timestamp" not in values and not chain.writes_timestamp:
         return _read_back(_micros(before["timestamp"]))

@@ -1,8 +1,9 @@
 """Implements ``java.text.SimpleDateFormat`` in UTC and the locale ``en``: patterns, parsing and formatting.
 
 Parsing is lenient, as in Java: fields overflow into the next field, text after the last field is ignored, and spaces
-may precede a field. In Java, a formatter that has read a zone keeps this zone for later strings; here it does not
-(difference D2). The formatter knows the common English zone names, each with the offset that Java 17 uses for it.
+may precede a field. In Java, a formatter that has read a zone uses this zone for later strings. Here, the formatter
+forgets the zone after each string (difference D2). The formatter knows the common English zone names, each with the
+offset that Java 17 uses for it.
 """
 
 import re

@@ -105,8 +105,8 @@ def may_take_long(pattern: str) -> bool:
     """Returns True if ``pattern``, a Java pattern, contains a repetition. The time for matching may then grow faster
     than the length of the string.
 
-    Such a pattern is matched in Python, because Java has no time limit, and its stack overflows in long repetitions of
-    groups.
+    Java has no time limit, and its stack overflows in long repetitions of groups. So such a pattern is matched in
+    Python.
     """
     return bool(set(pattern) & set("*+{")) or "\\X" in pattern
 

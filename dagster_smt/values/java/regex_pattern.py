@@ -1,7 +1,6 @@
 """Parses a regular expression as Java 17 does, and translates it into the syntax of ``regex``.
 
-The translated expression contains the effect of every flag, so that no flag of ``regex`` is needed. Those flags differ
-from Java's.
+The flags of ``regex`` differ from Java's. So the translated expression itself contains the effect of each flag.
 """
 
 import re

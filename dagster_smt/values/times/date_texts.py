@@ -15,8 +15,8 @@ _MOST_DIGITS = {"H": 2, "K": 2, "m": 2, "s": 2, "S": 3}
 
 
 class _Layout(NamedTuple):
-    """The layout of a formatted day. It consists of the day's string with zeros for the time of day, and of the
-    position and the number of the zeros for each field.
+    """The layout of a formatted day: the day's string with zeros for the time of day, and for each field of the time
+    the position and the number of its zeros.
     """
 
     text: str
