@@ -56,8 +56,8 @@ def make_folder(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Writes the content of the file ``path`` to the disk, or, if ``path`` is a folder, the entries of the folder. The
-    data then survives a power failure.
+    """Writes the file ``path`` to the disk, so that its content survives a power failure. For a folder, writes its
+    entries.
     """
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -1,5 +1,5 @@
-"""Determines the columns that a table has after a run. Before the run reads records, columns are added, types are
-widened, or changes are rejected.
+"""Determines the columns that a table has after a run: new columns are added, and types are widened. If a change is not
+permitted, the run fails before it writes rows.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Adds to a sink the key columns and the partitioning that a statement of its topics names."""
+"""Adds options to a sink: the key columns and the partitioning from the statement of its topic table."""
 
 from dataclasses import replace
 

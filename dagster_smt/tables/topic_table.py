@@ -33,7 +33,7 @@ class TableSource:
 
     Attributes:
         name: The table's name in a catalog (``lake.bronze.events``). Set either this name or ``path``.
-        path: The table's path or URI. It also needs ``format``.
+        path: The table's path or URI. If it is set, ``format`` must also be set.
         format: The format of the table at ``path``: ``delta``, ``iceberg`` or ``parquet``.
         columns: The names that the table gives to Kafka's columns, if they differ: ``{"value": "payload"}``.
     """
@@ -85,7 +85,7 @@ class TopicTable:
         push_down: Leaves records unread if the chain's first stages drop them because of their topic, partition, offset
             or timestamp. With ``off``, all records are read. With ``exact``, a record stays unread only if the stages
             drop it whatever it contains. With ``no-tombstones``, you promise that no value is null. A record then also
-            stays unread if the stages would keep it only with a null value. Unread records cannot fail, and are counted
+            stays unread if the stages would drop it with any other value. Unread records cannot fail, and are counted
             as dropped.
         primary_key: The columns of a statement's ``PRIMARY KEY (…) NOT ENFORCED``. A sink with keys uses these columns
             if it does not name its own.

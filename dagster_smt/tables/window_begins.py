@@ -183,7 +183,7 @@ def rebuild_hint(topic: str) -> str:
 
 
 def _anew_hint(topic: str) -> str:
-    """Returns the hint for a run that finds ``topic`` created again. The hint names the two options."""
+    """Returns the hint for a run that finds ``topic`` created again: keep the rows of the former topic, or rebuild."""
     return (
         f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {rebuild_hint(topic)}"
     )

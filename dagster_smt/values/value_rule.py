@@ -98,8 +98,8 @@ class Default(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DefaultUnder(ValueRule):
-    """A rule that returns the first value. If the first value is null and the second value (the parent) is not null, it
-    returns the third value.
+    """A rule that returns the first value, with one exception: if the first value is null, but the second value (the
+    parent) is not, the rule returns the third value.
     """
 
     def python(self, value: Any, parent: Any, default: Any) -> Any:
@@ -115,8 +115,8 @@ class DefaultUnder(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereNull(ValueRule):
-    """A rule that returns the first value. If the second value (a struct) is null and the parent of the struct is not
-    null, it returns the third value.
+    """A rule that returns the first value, with one exception: if the second value (a struct) is null, but the parent
+    of the struct is not, the rule returns the third value.
     """
 
     def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
@@ -133,8 +133,8 @@ class WhereNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Required(ValueRule):
-    """A rule that rejects null, as Connect's ``Struct.put`` does for a required field. The second value is the parent
-    struct; if it is null, nothing is rejected.
+    """A rule that rejects null, as Connect's ``Struct.put`` does for a required field. If the second value, the parent
+    struct, is also null, nothing is rejected.
     """
 
     field: str = ""

@@ -145,8 +145,8 @@ def hold_back() -> int:
 
 @contextmanager
 def _jvm_output_to(file: Path) -> Iterator[None]:
-    """Redirects the output of a JVM that starts in the block to ``file``, for as long as the JVM runs. This process
-    keeps its own output.
+    """Redirects the output of a JVM to ``file``, if the JVM starts in the block. The redirection lasts as long as the
+    JVM runs. This process keeps its own output.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     terminal = os.dup(2)

@@ -31,7 +31,7 @@ _PLACE = SourceColumns("topic", "partition", "offset")
 def remembers_deletions(keyed: Keyed) -> bool:
     """Returns True if the table must remember deletions, because it has ``sequence_by``.
 
-    Tables whose events are ordered by offsets read later records again instead (``run.keyed``).
+    If offsets order the events of a table, a run reads the later records again instead (``run.keyed``).
     """
     return keyed.rows.deletes == "apply" and bool(keyed.rows.sequence_by) and keyed.rows.mode == "upsert"
 
@@ -84,7 +84,7 @@ def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame
 
 
 def remember(changes: DataFrame, table: Table) -> None:
-    """Writes the deletions of ``changes`` that have a sequence to ``table``: the last one of each key and partition."""
+    """Writes deletions of ``changes`` to ``table``: for each key and partition, the last deletion with a sequence."""
     # A tombstone that deletes the row of the table has the sequence of the row, and no event of the window has it.
     last = F.when((F.col("op") == DELETE) & F.col("order.sequence").isNotNull(), F.array("order"))
     deletions = F.concat("deletions", F.coalesce(last, F.array()))

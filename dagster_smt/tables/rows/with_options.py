@@ -75,8 +75,8 @@ class _Options:
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, *names: str) -> str | None:
-        """Removes an option that may have any of ``names``, and returns its value. For options of ksqlDB, the case of
-        the name is ignored.
+        """Removes the option with the first of ``names`` that the statement has, and returns its value. Returns None if
+        the statement has none of them. For names of ksqlDB, the case is ignored.
         """
         for name in names:
             keys = []

@@ -179,8 +179,8 @@ def _metadata(column: Column, cell: Cell) -> Expr:
 
 
 def _number(origin: str, name: str, value: Any) -> int | None:
-    """Returns the timestamp or the partition (``origin``) of a record without a schema, taken from ``value``, the value
-    of the column ``name``.
+    """Converts ``value``, from the column ``name``, into the timestamp or the partition (``origin``) of a record. The
+    record has no schema.
     """
     if value is None:
         return None

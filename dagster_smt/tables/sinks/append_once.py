@@ -34,7 +34,7 @@ class Trace:
 
     Attributes:
         identity: Headers that together identify a record. If a header occurs several times, the last one applies.
-        owner: The name of the header that contains the writer's name, and the writer's name.
+        owner: A pair: the name of a header, and the writer's name, which is the value of this header.
         source: Columns with the topic, partition and offset of the source record, as strings.
     """
 
@@ -61,8 +61,8 @@ def append_once(
         topics: The target topics.
         trace: The identity of the records in their headers.
         since: The offsets at which the search for existing records starts.
-        taken_in: The source offsets that the table holds after this commit. No later run will append the records of
-            these offsets, so it need not search for them.
+        taken_in: The source offsets that the table holds after this commit. No later run appends the records of these
+            offsets, so later runs need not search for them.
         order: The columns that order the records; see ``Topics.append``.
         say: Receives lines about the progress.
 

@@ -186,8 +186,9 @@ class DeltaTable:
     def _version_at(self, restore: Commit, commits: Sequence[Commit]) -> int | None:
         """Returns the version that ``restore`` brought back, if the user restored the table by timestamp.
 
-        Spark records the timestamp as the user wrote it, in the time zone of the user's session. So the method checks a
-        candidate by comparing the files of the two versions.
+        The log contains the timestamp as the user wrote it, without the time zone of the user's session, so it may be
+        ambiguous. The method therefore compares the files of the version that it finds with the files after the
+        restore.
         """
         written = restore.parameters.get("timestamp")
         if written is None:
@@ -315,8 +316,8 @@ class DeltaTable:
         return [other_layout(self.spec.place, differences)]
 
     def _check_rebuild(self, detail: Row) -> None:
-        """Raises an error if Delta cannot rebuild the table that ``detail`` describes with its new layout. The check
-        runs before the run reads records.
+        """Raises an error if Delta cannot rebuild the table with its new layout. ``detail`` describes the current
+        table. The check runs before the run reads records.
 
         Raises:
             UnsupportedError: SMT906.
@@ -429,7 +430,7 @@ class DeltaTable:
         return delta_history.foreign_changes(commits, self._readable, seen, last if until is None else until)
 
     def _add_columns(self, columns: StructType) -> None:
-        """Adds those of ``columns`` to the table that are missing, and widens existing columns."""
+        """Adds columns of ``columns`` that the table lacks, and widens existing columns."""
         table = self.schema()
         assert table is not None
         self._evolve(table, columns)

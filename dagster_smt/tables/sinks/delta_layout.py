@@ -29,7 +29,7 @@ ANY_PROPERTY = {"spark.databricks.delta.allowArbitraryProperties.enabled": "true
 but other writers read it.
 """
 GENERATED = f"{OWN_PREFIX}generated"
-"""The table property that stores the generated columns as packed JSON, each with its spelling in ``partition_by``."""
+"""The table property that stores the generated columns as packed JSON, each with its entry in ``partition_by``."""
 TARGET_SIZE = "delta.targetFileSize"
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _EXPRESSIONS = {
@@ -46,7 +46,9 @@ REDACTED = "*********(redacted)"
 
 
 def generated_columns(layout: Layout) -> dict[str, str]:
-    """Maps the name of each generated column of ``layout`` to its spelling in ``partition_by``."""
+    """Maps the name of each generated column of ``layout`` to its entry in ``partition_by``, such as ``at_day`` to
+    ``day(at)``.
+    """
     columns = {}
     for field in layout.partition_by:
         if field.transform:
@@ -146,8 +148,8 @@ def create_generated(
 
 
 def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
-    """Maps each generated column to its spelling in ``partition_by``. ``properties`` are the properties of the table,
-    one of which stores the generated columns.
+    """Maps each generated column to its entry in ``partition_by``. One of ``properties``, the properties of the table,
+    stores the generated columns.
     """
     text = properties.get(GENERATED)
     if not text:

@@ -116,8 +116,9 @@ class IcebergTable(IcebergStates):
         frame.writeTo(self.name).append()
 
     def _creates(self, frame: DataFrame) -> bool:
-        """Creates the table from ``frame`` if it does not exist. Returns False if the table exists, even if another
-        writer has just created it.
+        """Creates the table if it does not exist. Returns True if the table then contains the rows of ``frame``.
+        Returns False if these rows must still be written, for example because another writer has just created the
+        table.
         """
         if self._properties() is not None:
             return False
@@ -356,7 +357,9 @@ class IcebergTable(IcebergStates):
         columns: dict[str, Any] | None,
         write: Callable[["_Branch"], None],
     ) -> NewCommit:
-        """Calls ``write`` with a branch that starts at ``base``, and then moves ``main`` to the end of the branch."""
+        """Calls ``write`` with a branch that starts at ``base``, and then moves ``main`` to the end of the branch.
+        Stores ``state`` and the metadata of ``columns`` in properties of the table.
+        """
         mark = _mark(state) if state else ""
         branch = _Branch(f"smt_{int(time.time())}_{secrets.token_hex(8)}", base, mark)
         start = "" if base == NO_SNAPSHOT else f" AS OF VERSION {base}"

@@ -157,7 +157,7 @@ def _stage(
 
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
     """Writes a file of complete lines for each topic-partition. ``starts`` contains the first offset of each
-    topic-partition.
+    topic-partition, and ``keys`` is the number of columns that order the lines.
     """
     known = []
     for place, start in starts.items():

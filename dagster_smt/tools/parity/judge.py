@@ -138,7 +138,8 @@ class Judge:
         return ""
 
     def explain(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain the result ``got`` of the record ``number``.
+        """Returns the ids of the differences that explain why ``got``, our result for the record ``number``, differs
+        from Kafka's result ``want``.
 
         The list is empty if the results are equal, and None stands for a difference that nothing explains.
         """

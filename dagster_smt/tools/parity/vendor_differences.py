@@ -228,7 +228,7 @@ class Crash:
     Attributes:
         transform: The class.
         error: The class of the exception.
-        text: A regular expression for its message.
+        text: A regular expression for the message of the exception.
         change: Returns the case with a change that avoids the crash. The results of the changed case must then be the
             same.
     """

@@ -28,8 +28,11 @@ _QUOTED = re.compile(r"'[^']*'?")
 def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, Any], got: dict[str, Any]) -> bool:
     """Returns True if ``want`` and ``got`` differ only in the zone of instants from a TimestampConverter.
 
-    Three conditions must be true. The date format reads zones. An earlier string, or the string of the record itself,
-    has a zone. The instants differ by an amount by which two zones can differ.
+    Three conditions must be true:
+
+    - The date format reads zones.
+    - An earlier string, or the string of the record itself, has a zone.
+    - The difference between the instants is possible between two zones.
     """
     if "record" not in want or "record" not in got:
         return False

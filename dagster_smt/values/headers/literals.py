@@ -3,8 +3,8 @@
 
 Connect's default header converter, ``SimpleHeaderConverter``, uses both methods. The spelling determines the type of a
 value. A whole number gets the narrowest integer type. Other possible types are a float, a decimal, a boolean, null, an
-ISO 8601 date in UTC, an array and a map. Anything else is a string. If more characters follow the first value, the
-result is the same as in Connect: the characters are dropped, or the whole text is a string.
+ISO 8601 date in UTC, an array and a map. Anything else is a string. More characters may follow the first value. As in
+Connect, they are then dropped, or the whole text is a string.
 """
 
 import base64
@@ -50,16 +50,14 @@ _TEMPORAL = {
 
 
 def parse_literal(text: str) -> Parsed:
-    """Returns the schema and the value that the string ``text`` describes. For the string ``null``, both are None."""
+    """Returns the schema and the value of the literal ``text``. For the string ``null``, both are None."""
     if not text:
         return STRING, text
     return _LiteralParser(text).parse(embedded=False)
 
 
 def parse_simple_header(data: bytes | None) -> Parsed:
-    """Returns the schema and the value that ``data``, the bytes of a header, describe. If ``data`` is None, both are
-    None.
-    """
+    """Returns the schema and the value of a header with the bytes ``data``. If ``data`` is None, both are None."""
     if data is None:
         return NULL
     try:
@@ -106,9 +104,8 @@ class _LiteralParser:
         return self.text[start : self.at]
 
     def _take(self, expected: str) -> bool:
-        """Skips blank tokens. If the next token after them is ``expected``, skips this token as well and returns True.
-
-        Blank tokens are skipped even if the result is False.
+        """Skips blank tokens. If the token after them is ``expected``, skips this token as well and returns True.
+        Otherwise returns False.
         """
         while self._more:
             end = self._end()

@@ -165,8 +165,8 @@ class Fields:
         return ((hours * 60 + values("m", 0)) * 60 + values("s", 0)) * 1000 + values("S", 0)
 
     def _date(self, extra: int) -> int:
-        """Returns the number of the day that is ``extra`` days after the date of the fields. Whether the Julian or the
-        Gregorian calendar applies depends on the resulting day.
+        """Returns the number of the day that is ``extra`` days after the date of the fields. The resulting day
+        determines the calendar, which is Julian or Gregorian.
         """
         year = self._values.get("y", 1970)
         if self._values.get("G") == 0:
@@ -216,8 +216,8 @@ class Fields:
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
-    """Returns a valid week and weekday. ``week`` is a week, and ``weekday`` an ISO weekday that may be outside 1 to
-    7.
+    """Returns a valid week and weekday. As in Java's ``CalendarBuilder``, a ``weekday`` outside 1 to 7 is read as an
+    ISO weekday, and its whole weeks are added to ``week``.
     """
     if 1 <= weekday <= 7:
         return week, weekday
@@ -226,8 +226,8 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
-    """Returns the number of the day that the fields in ``values`` determine. The calendar is the one that applies to
-    that day.
+    """Returns the number of the day that the fields in ``values`` determine, plus ``extra`` days. ``kind`` is the
+    result of ``_kind``. The calendar depends on the resulting day: Julian before the cutover, else Gregorian.
     """
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)

@@ -253,8 +253,8 @@ def date_format(pattern: str) -> DateFormat:
 
 
 def _quoted(pattern: str, start: int) -> tuple[str, int]:
-    """Returns the text inside the quotes that open at ``start``, and the position after the closing quote. Two quotes
-    in the text represent one.
+    """Returns the text inside the quotes that open at ``start``, and the position after the closing quote. Two adjacent
+    quotes inside the text stand for one quote.
     """
     if pattern.startswith("''", start):
         return "'", start + 2
@@ -306,7 +306,7 @@ def _percent(part: _DatePart) -> str:
 
 
 def _text(moment: Moment, part: _DatePart) -> str:
-    """Returns ``part`` of the date ``moment`` as a string. The part depends only on the day."""
+    """Returns ``part`` of the date ``moment`` as a string. ``part`` is not a part of the time of day."""
     letter, count = part.letter, part.count
     if not letter:
         return part.text

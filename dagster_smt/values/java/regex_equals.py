@@ -1,5 +1,5 @@
-"""Tests whether a value is equal, as Java defines equality, to the value that ``Values.parseString`` reads from a
-string.
+"""Tests whether a value equals a literal, by Java's definition of equality. ``Values.parseString`` determines the value
+of the literal.
 
 ``Object.equals`` also compares classes. For example, a Long is never equal to an Integer.
 """
@@ -50,9 +50,7 @@ def identity(schema: Schema | None, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def expected(text: str) -> Any:
-    """Returns the key of the value that ``text`` describes, as ``identity`` returns it. For the string ``null``,
-    returns None.
-    """
+    """Returns the key (see ``identity``) of the value of the literal ``text``. For the string ``null``, returns None."""
     schema, value = parse_literal(text)
     return identity(schema, _boxed(schema, value))
 
@@ -90,8 +88,8 @@ class EqualsLiteral(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if the value and the literal may have the same Java class, but Catalyst compares them differently than
-        Java.
+        """True if the value and the literal may have the same Java class, but Catalyst and Java compare such values
+        differently.
         """
         return self._kind not in _CATALYST and self._same_class
 

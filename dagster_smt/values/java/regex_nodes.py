@@ -261,8 +261,8 @@ def line_break() -> Node:
 
 
 def boundary(negative: bool, unicode: bool) -> Node:
-    r"""Returns a part for ``\b`` or, if ``negative`` is set, for ``\B``. A combining mark belongs to a word if the
-    character to which it is added does.
+    r"""Returns a part for ``\b`` or, if ``negative`` is set, for ``\B``. A combining mark belongs to a word if its base
+    character belongs to the word.
     """
     word = WORD.text() if unicode else r"[\p{L}\p{Nd}_]"
     before, after = f"(?<={word})", f"(?={word})"

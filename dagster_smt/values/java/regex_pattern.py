@@ -156,7 +156,7 @@ class _PatternReader(CharReader):
 
     def escape(self, run: list[str]) -> str | Node:
         """Reads an escape, whose backslash is the next character. Returns a literal character, or a part for any other
-        escape.
+        escape. ``run`` contains the literal characters that were read before.
         """
         letter = self.chars[self.at + 1]
         if letter in "pP":

@@ -63,7 +63,8 @@ class FF1:
         return self._numerals(a, u) + self._numerals(b, v)
 
     def _prepared(self, n: int, tweak: bytes) -> tuple[int, int, Callable[[int, int], int]]:
-        """Returns the lengths of the two halves into which ``n`` numerals are split, and the function for the rounds.
+        """Prepares the encryption of ``n`` numerals, which are split into two halves. Returns the lengths of the
+        halves, and the function for the rounds.
 
         This function maps the number of a round and one half of the numerals to ``y`` of the standard.
         """

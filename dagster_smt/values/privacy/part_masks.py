@@ -1,4 +1,4 @@
-"""Masks a string except for one part, which stays visible. This part is the last or first characters, the domain of an
+"""Masks a string except for one part, which stays visible: the last characters, the first characters, the domain of an
 e-mail address, or the groups of a pattern.
 
 If a string does not have the expected form, it is masked as a whole, so that nothing is shown by mistake.

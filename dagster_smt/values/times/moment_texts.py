@@ -31,8 +31,8 @@ def millis_of(text: str) -> int | None:
     """Returns the milliseconds since 1970 of the time ``text``, such as ``2020-01-01 12:00:00.123``. If there is no
     zone, the time is in UTC. The time of day may be missing.
 
-    The result is None for other strings. It is also None for times with digits beyond milliseconds, because a column
-    cannot store these digits, and this function does not truncate them.
+    The result is None for other strings. It is also None for times with digits beyond milliseconds: a column cannot
+    store these digits, and the function must not drop them silently.
     """
     parts = _MOMENT.fullmatch(text)
     if parts is None:

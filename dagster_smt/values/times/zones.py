@@ -86,8 +86,8 @@ def _seconds(moment: datetime) -> int:
 
 
 def _near(seconds: int) -> datetime:
-    """Returns a time that is within Python's range of years. At this time, every zone has the same offset as at
-    ``seconds``.
+    """Returns a substitute for the time ``seconds`` that is within Python's range of years. Every zone has the same
+    offset at both times.
     """
     if seconds > _LAST:
         seconds -= -((_LAST - seconds) // _CYCLE) * _CYCLE

@@ -54,9 +54,9 @@ class InZone(PythonRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """True if a string may not be a time, or if a number may overflow.
+        """True if values can fail: strings that are not times, and numbers of milliseconds that overflow.
 
-        Numbers overflow only in units below milliseconds, where they wrap around as in Java.
+        Numbers in smaller units never fail. As in Java, they wrap around or saturate.
         """
         return self.kind in (ZONED_TIMESTAMP, ZONED_TIME, TIMESTAMP, CONNECT_TIMESTAMP, "ts_ms")
 
