@@ -66,7 +66,7 @@ _MOST_NAMES = 10
 
 
 def added_name(field: PartitionField) -> str:
-    """Returns the name that Iceberg gives to ``field``, a partition field with a transform. An example is ``at_day``."""
+    """Returns the name that Iceberg gives to ``field``, a partition field with a transform, such as ``at_day``."""
     suffix = "trunc" if field.transform == "truncate" else field.transform
     return f"{'.'.join(field.path)}_{suffix}"
 

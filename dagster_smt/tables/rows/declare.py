@@ -156,7 +156,7 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
 
 
 def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
-    """Returns the change data format ``form``, restricted to the fields and metadata that the columns of ``row`` read."""
+    """Returns the change data format ``form``, restricted to the fields and metadata that ``row`` reads."""
     inside = row.value_schema()
     if inside is None or (form.schema is not None and ROW not in form.schema.by_name):
         hint = "declare the columns of the rows; leave the format's schema out"

@@ -138,7 +138,7 @@ class Bridge:
         return False
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Returns True if an option makes Kafka crash (``want``), and this package rejects this option with ``code``."""
+        """Returns True if an option makes Kafka crash (``want``), and this package rejects it with ``code``."""
         if "error" not in want:
             return False
         for *crash, known in CONFIG_CRASHES:
