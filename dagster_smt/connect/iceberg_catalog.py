@@ -22,8 +22,11 @@ _IN_SESSION = "in the project's Spark session"
 
 
 def catalog_name(config: Mapping[str, str]) -> str:
-    """Returns the name of an Iceberg sink's catalog."""
-    return config.get(_CATALOG, "").strip() or _USUAL
+    """Returns the name of an Iceberg sink's catalog in Spark. Spark's catalogs have no names with dots."""
+    name = config.get(_CATALOG, "").strip()
+    if not name or "." in name:
+        return _USUAL
+    return name
 
 
 def catalog_conf(config: Mapping[str, str], name: str = "") -> dict[str, str]:
@@ -68,7 +71,12 @@ def catalog_verdicts(connector: Connector) -> Iterator[OptionVerdict]:
         return
     for option, value in config.items():
         setting = _setting(option)
-        if option == _CATALOG:
+        if option == _CATALOG and _class_in_name(config):
+            yield OptionVerdict(option, "used", f"the catalog's setting catalog-impl {_IN_SESSION}")
+        elif option == _CATALOG and "." in value:
+            text = f"Spark has no catalogs with dots in their names: the catalog's name is {_USUAL} {_IN_SESSION}"
+            yield OptionVerdict(option, "not done", text)
+        elif option == _CATALOG:
             yield OptionVerdict(option, "used", f"the name of the catalog {_IN_SESSION}")
         elif setting and setting_shows_secret(f"spark.sql.catalog.iceberg.{setting}", value):
             text = f"the catalog's setting {setting} {_IN_SESSION}, as a reference to an environment variable: set it"
@@ -86,7 +94,19 @@ def _settings(config: Mapping[str, str]) -> dict[str, str]:
         setting = _setting(option)
         if setting:
             settings[setting] = value
+    if class_name := _class_in_name(config):
+        settings["catalog-impl"] = class_name
     return settings
+
+
+def _class_in_name(config: Mapping[str, str]) -> str:
+    """Returns the class of the catalog if ``iceberg.catalog`` contains the class; else an empty string. In the first
+    versions of Tabular's sink, the option contains the class. In later versions, it contains the name.
+    """
+    value = config.get(_CATALOG, "").strip()
+    if "." not in value or f"{_CATALOG}.type" in config or f"{_CATALOG}.catalog-impl" in config:
+        return ""
+    return value
 
 
 def _setting(option: str) -> str:

@@ -7,14 +7,14 @@ from dagster_smt.connect import Connector
 from tests.connect.shapes_basics import KAFKA, SECRET
 
 FILE = Path(__file__).with_name("real") / "connectors.txt"
-_REGISTRY = "http://registry:8081"
+REGISTRY = "http://registry:8081"
 _CONVERTERS = {
     "STRING": (f"{KAFKA}storage.StringConverter", {}),
     "JSON": (f"{KAFKA}json.JsonConverter", {}),
     "JSON0": (f"{KAFKA}json.JsonConverter", {"schemas.enable": "false"}),
     "JSON1": (f"{KAFKA}json.JsonConverter", {"schemas.enable": "true"}),
-    "AVRO": ("io.confluent.connect.avro.AvroConverter", {"schema.registry.url": _REGISTRY}),
-    "PROTOBUF": ("io.confluent.connect.protobuf.ProtobufConverter", {"schema.registry.url": _REGISTRY}),
+    "AVRO": ("io.confluent.connect.avro.AvroConverter", {"schema.registry.url": REGISTRY}),
+    "PROTOBUF": ("io.confluent.connect.protobuf.ProtobufConverter", {"schema.registry.url": REGISTRY}),
 }
 _SIDES = {"K": "key.converter", "V": "value.converter"}
 _VALUES = {
@@ -25,8 +25,8 @@ _VALUES = {
     "tasks.max": "1",
     "connection.url": f"jdbc:postgresql://db/shop?password={SECRET}",
     "topic.index.map": "orders:o",
-    "key.converter.schema.registry.url": _REGISTRY,
-    "value.converter.schema.registry.url": _REGISTRY,
+    "key.converter.schema.registry.url": REGISTRY,
+    "value.converter.schema.registry.url": REGISTRY,
 }
 _SECRET = re.compile(r"passw|secret|user\.info|private|license|api\.key|access.key|uri$")
 

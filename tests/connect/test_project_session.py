@@ -51,6 +51,31 @@ def test_two_catalogs_of_one_name_get_two_names():
     assert session.conf["spark.sql.catalog.iceberg_2.uri"] == "http://other:8181"
 
 
+REST_CATALOG = "org.apache.iceberg.rest.RESTCatalog"
+
+
+def test_the_first_versions_of_tabulars_sink_have_the_class_in_place_of_the_name():
+    config = {k: v for k, v in ICEBERG.items() if k != "iceberg.catalog.type"} | {"iceberg.catalog": REST_CATALOG}
+    component = written_component(Connector("c", config), SOURCE)
+    session = session_for([(Connector("c", config), component)])
+    assert component.attributes["sink"]["iceberg"]["table"] == "iceberg.shop.orders"
+    assert session.conf == {
+        "spark.sql.catalog.iceberg": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.iceberg.uri": "http://rest:8181",
+        "spark.sql.catalog.iceberg.catalog-impl": REST_CATALOG,
+    }
+    (verdict,) = [v for v in component.options if v.option == "iceberg.catalog"]
+    assert (verdict.verdict, "catalog-impl" in verdict.text) == ("used", True)
+
+
+def test_a_name_with_dots_is_not_done():
+    config = {**ICEBERG, "iceberg.catalog": "prod.eu"}
+    component = written_component(Connector("c", config), SOURCE)
+    session_for([(Connector("c", config), component)])
+    assert component.attributes["sink"]["iceberg"]["table"] == "iceberg.shop.orders"
+    assert [v.option for v in component.options if v.verdict == "not done"] == ["iceberg.catalog"]
+
+
 def test_a_secret_becomes_a_variable_that_the_report_names(tmp_path):
     secrets = {"iceberg.catalog.type": "jdbc", "iceberg.catalog.uri": "jdbc:postgresql://db/lake"}
     secrets |= {"iceberg.catalog.jdbc.password": SECRET, "iceberg.catalog.token": "${file:/run/t:token}"}
