@@ -163,6 +163,7 @@ def plan_forms(
     *,
     topics: Sequence[str] = (),
     last: RunReport | None = None,
+    unread: Problem | None = None,
 ) -> Plan:
     """Returns one plan of ``chain`` for records of several forms. If the chain rejects a form, the other forms are
     still planned.
@@ -190,8 +191,7 @@ def plan_forms(
         entries = ledger_entries(chain)
         return EmptyPlan(chain, None, last.before, True, tuple(topics), (), {}, entries, chain.warnings, last=last)
     if not forms:
-        hint = "choose the format json_schema and declare a schema, or write records instead of columns"
-        raise PlanError(Problem("SMT212", ", ".join(topics), "no record of the window has a schema", hint))
+        raise PlanError(_no_schema(topics, unread))
     if not passed:
         raise PlanError(dict.fromkeys(problem for plan in plans for problem in plan.refused))
     kind = FormsPlan if chain.keeps_topic else Plan
@@ -205,6 +205,16 @@ def plan_forms(
         entries=_entries(passed),
         warnings=_common_warnings(passed),
     )
+
+
+def _no_schema(topics: Sequence[str], unread: Problem | None) -> Problem:
+    """Returns the problem of a window without forms. The problem names the cause ``unread``, if there is one."""
+    place = ", ".join(topics)
+    if unread is not None:
+        statement = f"no record of the window has a schema that can be read: {unread.code} {unread.statement}"
+        return Problem("SMT212", place, statement, unread.hint)
+    hint = "choose the format json_schema and declare a schema, or write records instead of columns"
+    return Problem("SMT212", place, "no record of the window has a schema", hint)
 
 
 def _plan_of_form(chain: Chain, form: Form) -> Plan:

@@ -456,7 +456,8 @@ class _Run:
 
     def plan_of_forms(self, forms: WindowForms, draft: Draft) -> Plan:
         """Returns the plan for records that name their schemas, which are collected in ``forms``."""
-        return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=self.last_report(draft))
+        last = self.last_report(draft)
+        return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=last, unread=forms.problem)
 
     def last_report(self, draft: Draft) -> RunReport | None:
         """Returns the report of the last run that committed to the table before ``draft``.

@@ -3,7 +3,7 @@
 import pytest
 
 from dagster_smt.chain.forms import Form, plan_forms
-from dagster_smt.errors import PlanError
+from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.reports.run_report import RunReport, leaf_labels
 from dagster_smt.model.schema import STRING, optional
 from dagster_smt.model.windows.window import Window
@@ -117,6 +117,15 @@ def test_refused(stages, result, problems):
     with pytest.raises(PlanError) as caught:
         _ = planned(stages, result).after
     assert [str(p).splitlines()[0] for p in caught.value.problems] == problems
+
+
+def test_a_window_without_forms_names_the_problem_of_its_records():
+    unread = Problem("SMT441", "", "the schema with id 1 cannot be used", "set its subject")
+    with pytest.raises(PlanError) as caught:
+        planned([], (), unread=unread)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.place, problem.hint) == ("SMT212", "orders", "set its subject")
+    assert problem.statement.endswith("a schema that can be read: SMT441 the schema with id 1 cannot be used")
 
 
 @pytest.mark.parametrize(

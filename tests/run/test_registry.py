@@ -226,6 +226,13 @@ def test_an_unknown_id_is_a_dead_letter_and_a_silent_registry_ends_the_run(world
     assert world.state.number == 1
 
 
+def test_a_new_table_without_a_readable_schema_names_the_reason(world, registry):
+    world.add(NewRecord(b"k", b"\0\0\0\0\x63x"))
+    spec = spec_of(world, registry.url, world.topics, "orders")
+    with pytest.raises(PlanError, match=r"SMT212 orders: .* SMT441 the schema with id 99 cannot be used"):
+        run(replace(spec, errors_tolerance="all", dead_letter_topic="dead"), world.session)
+
+
 def read_back(url, data):
     """As ``confluent-kafka``'s own deserializer reads it."""
     client = SchemaRegistryClient({"url": url})

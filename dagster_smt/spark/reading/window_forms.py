@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from dagster_smt.chain.forms import Form
-from dagster_smt.errors import problem_of_record
+from dagster_smt.errors import Problem, problem_of_record
 from dagster_smt.formats.registry.versions import header_of
 from dagster_smt.formats.sides import self_described
 from dagster_smt.jvm.availability import CATALOG, has_lane
@@ -55,6 +55,7 @@ class WindowForms:
             ``as_guessed``).
         texts: Maps a side (key or value) and a schema name from ``uses`` to the bytes that identify this schema in
             records.
+        problem: The problem of the first record whose schema cannot be read; None if there is no such record.
     """
 
     forms: tuple[Form, ...]
@@ -62,6 +63,7 @@ class WindowForms:
     nulls: bool = True
     guessed: bool = False
     texts: Mapping[tuple[str, str], bytes] = field(default_factory=dict, hash=False)
+    problem: Problem | None = None
 
 
 def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
@@ -144,6 +146,7 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
     forms: dict[Form, None] = {}
     uses: Counter[tuple[str, str, str]] = Counter()
     texts: dict[tuple[str, str], bytes] = {}
+    problem: Problem | None = None
     for row in rows:
         if row.value is None:
             continue
@@ -159,7 +162,8 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
             if key_describes and row.key is not None:
                 key = keys.schema(bytes(row.key), row.topic)
         except Exception as error:  # noqa: BLE001 the reader of such a record reports its problem
-            problem_of_record(error)
+            problem_of_row = problem_of_record(error)
+            problem = problem or problem_of_row
             continue
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
@@ -167,7 +171,7 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
     schema_uses = []
     for use, records in uses.items():
         schema_uses.append(SchemaUse(*use, records))
-    return WindowForms(tuple(forms), tuple(schema_uses), texts=texts)
+    return WindowForms(tuple(forms), tuple(schema_uses), texts=texts, problem=problem)
 
 
 def _all_avro(table: SideFormats) -> bool:
