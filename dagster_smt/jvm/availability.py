@@ -23,8 +23,8 @@ SETTING = f"spark.sql.catalog.{CATALOG}"
 CLASS = "dagstersmt.Functions"
 CACHE_SETTING = "spark.sql.cache.serializer"
 CACHE_CLASS = "dagstersmt.cache.RowCache"
-"""The class that keeps cached rows as rows. A run caches its window, and Spark's own class takes more time for this than
-the lane takes to evaluate the window.
+"""The class that keeps cached rows as rows. A run caches its window. For this, Spark's own class takes longer than the
+lane takes to evaluate the window.
 """
 _log = logging.getLogger(__name__)
 _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()

@@ -88,7 +88,6 @@ def test_conditions_on_cached_rows(condition, frames):
 
 
 def test_aggregates_and_joins_of_cached_rows(frames):
-    frame, cached = frames
     query = {"i32": "sum", "short_decimal": "max", "text": "min"}
     aggregates = [f.groupBy("long_decimal").agg(query).toDF("a", "b", "c", "d") for f in frames]
     assert rows(aggregates[0]) == rows(aggregates[1])
@@ -119,9 +118,10 @@ def test_every_level_of_storage(level, spark):
     frame = spark.range(0, 25_000, 1, 2).selectExpr("id", "repeat(string(id), 3) AS text")
     cached = frame.persist(getattr(StorageLevel, level))
     try:
-        assert cached.selectExpr("count(1)", "sum(id)", "sum(length(text))").first() == frame.selectExpr(
-            "count(1)", "sum(id)", "sum(length(text))"
-        ).first()
+        assert (
+            cached.selectExpr("count(1)", "sum(id)", "sum(length(text))").first()
+            == frame.selectExpr("count(1)", "sum(id)", "sum(length(text))").first()
+        )
     finally:
         cached.unpersist()
 

@@ -1,5 +1,6 @@
 """Metadata from a plan and from a report made by hand."""
 
+import zipfile
 from pathlib import Path
 
 import dagster as dg
@@ -261,6 +262,19 @@ def test_without_a_schema_the_diff_is_what_the_ledger_counted():
         ("renamed", "n", "number"),
         ("added", "source", ""),
     ]
+
+
+def test_another_jar_is_another_code_version(tmp_path):
+    table, sink = TopicTable(FileTopics(Path("topics")), ("t",)), FileTopicSink("out")
+    stages = [{"alias": "x", "type": "com.acme.Change", "options": {}}]
+    versions = []
+    for content, connect_version in ((b"1", "4.3.1"), (b"1", "4.3.1"), (b"2", "4.3.1"), (b"2", "4.2.0")):
+        with zipfile.ZipFile(tmp_path / "acme.jar", "w") as jar:
+            jar.writestr(zipfile.ZipInfo("com/acme/Change.class"), content)
+        chain = parse_chain(stages, smt_jars=[tmp_path / "acme.jar"], connect_version=connect_version)
+        versions.append(code_version(chain, table, sink))
+    assert versions[0] == versions[1]
+    assert len(set(versions)) == 3
 
 
 def test_versions_change_with_chain_and_offsets_only():

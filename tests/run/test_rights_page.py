@@ -91,6 +91,8 @@ def allow(world, *starts, without=()):
     """Give the rights of the rows whose first cell begins so. ``without``: (name, operation) pairs."""
     names = {"ORDERS": world.orders, "DEAD": world.name("dead"), "CLEAN": f"clean.{world.orders}"}
     names |= {"NAME": "other", "SHOWN": "shown"}
+    for start in starts:
+        assert any(what.startswith(start) for what, *_ in rows()), f"no row begins with {start!r}"
     bindings = []
     for what, kind, prefixed, name, operations in rows():
         if not what.startswith(starts):
@@ -116,7 +118,7 @@ def sink_run(world, dead=True):
 
 def test_the_rights_of_the_page_are_enough(world):
     world.add(order(0), NewRecord(b"k", b"no json"))
-    allow(world, "reads", "writes", "shows", "begins", "makes")
+    allow(world, "reads", "writes", "shows", "begins", "creates")
     assert table_run(world, group="shown").records_out == 1
     assert [line for line in world.lines if "SMT628" in line] == []
     assert len(Topics(world.there.spec).read(world.name("dead"))) == 1
@@ -141,7 +143,7 @@ def test_each_right_of_reading_is_needed(world, missing):
 @pytest.mark.parametrize("missing", WRITING, ids=str)
 def test_each_right_of_writing_is_needed(world, missing):
     world.add(order(0))
-    allow(world, "reads", "writes topics", "makes", without=[missing])
+    allow(world, "reads", "writes topics", "creates", without=[missing])
     with pytest.raises(SmtError) as caught:
         sink_run(world, dead=False)
     assert [problem.code for problem in caught.value.problems] == ["SMT628"]

@@ -3,10 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import dagster as dg
 
 from dagster_smt.chain import Chain
+from dagster_smt.foreign.jars import digest_of, plugins_of
+from dagster_smt.foreign.maven import coordinates_of
 from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, MOMENTS, PLAIN_DECIMALS
 from dagster_smt.tables.sink_options import Sink
 from dagster_smt.tables.topic_table import TopicTable
@@ -17,8 +20,8 @@ EndOffsets = Mapping[str, Mapping[str, int]]
 
 
 def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
-    """Returns a code version. It changes if the chain, the columns of the topic table, the formats or the version of
-    this package change.
+    """Returns a code version. It changes if the chain, its jars, the columns of the topic table, the formats or the
+    version of this package change.
 
     Only format options that can change values are considered. For example, the address of a schema registry is ignored.
     """
@@ -34,7 +37,21 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
             if name in form.settings:
                 texts.append([name, form.settings[name]])
     rows = [ARRAYS_AS_ROWS] if table.value.arrays_as_rows else []
-    return digest([chain.hash, __version__, columns, *encoded, *rows, *texts])
+    return digest([chain.hash, __version__, columns, *encoded, *rows, *texts, *_foreign_classes(chain)])
+
+
+def _foreign_classes(chain: Chain) -> list[str]:
+    """Returns texts that change if other Java classes run the foreign stages of ``chain``. If the chain has no such
+    stages, the list is empty.
+    """
+    if not chain.has_foreign:
+        return []
+    texts = [chain.foreign.connect_version]
+    for plugin in plugins_of(chain.foreign.jars):
+        # coordinates contain a version, and their jars may not have been fetched yet
+        is_of_maven = coordinates_of(plugin.name) is not None and not Path(plugin.name).exists()
+        texts.append(plugin.name if is_of_maven else digest_of(plugin.jars))
+    return texts
 
 
 def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
