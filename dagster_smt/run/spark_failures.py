@@ -60,6 +60,10 @@ _KNOWN = {
         *("SMT662", "Spark looks for views, and the JDBC catalog of Iceberg has none"),
         "set jdbc.schema-version to V1 in the settings of the catalog, or of the REST server over it",
     ),
+    "does not support truncate in batch mode": (
+        *("SMT666", "Delta before 3.3.3 cannot replace these rows on Spark 3.5.6 or newer"),
+        "add Delta 3.3.3 to spark.jars.packages of the session, instead of the older jars of Delta",
+    ),
     "NoSuchNamespaceException": (
         *("SMT663", "the catalog has no such namespace as that of the table"),
         "create the namespace: CREATE NAMESPACE, with the names of catalog and namespace",
@@ -82,8 +86,8 @@ def coded_failures(place: str) -> Iterator[None]:
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system denied an
             operation, SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635,
-            SMT641 Kafka, SMT638 a batch of records is too large for Arrow, SMT661 to SMT663 object stores and catalogs;
-            SMT591, an unforeseen failure.
+            SMT641 Kafka, SMT638 a batch of records is too large for Arrow, SMT661 to SMT663 object stores and catalogs,
+            SMT666 Delta is too old for this Spark; SMT591, an unforeseen failure.
     """
     try:
         yield

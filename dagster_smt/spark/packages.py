@@ -22,7 +22,7 @@ from dagster_smt.spark.versions import NEWEST, VERSIONS, minor_of, scala_of
 
 PACKAGES: dict[str, dict[str, str]] = {
     "3.5": {
-        "delta": "io.delta:delta-spark_2.12:3.3.2",
+        "delta": "io.delta:delta-spark_2.12:3.3.3",
         "iceberg": "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",
         "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",
         "avro": "org.apache.spark:spark-avro_2.12:3.5.7",
@@ -56,8 +56,8 @@ LARGE = ("s3", "iceberg-s3")
 """Packages of several hundred MB. They are downloaded only if a session needs them."""
 
 JARS: dict[str, str] = {
-    "io.delta:delta-spark_2.12:3.3.2": """
-        io.delta_delta-spark_2.12-3.3.2 io.delta_delta-storage-3.3.2 org.antlr_antlr4-runtime-4.9.3""",
+    "io.delta:delta-spark_2.12:3.3.3": """
+        io.delta_delta-spark_2.12-3.3.3 io.delta_delta-storage-3.3.3 org.antlr_antlr4-runtime-4.9.3""",
     "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1": """
         org.apache.iceberg_iceberg-spark-runtime-3.5_2.12-1.10.1""",
     "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7": """

@@ -163,9 +163,10 @@ class _Hearing(logging.Handler):
         ('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3"', "SMT661"),
         ("JDBC catalog is initialized without view support. To auto-migrate", "SMT662"),
         ("org.apache.iceberg.exceptions.NoSuchNamespaceException: Namespace does not exist: db", "SMT663"),
+        ("org.apache.spark.sql.AnalysisException: Table orders does not support truncate in batch mode.;", "SMT666"),
     ],
 )
-def test_object_stores_and_catalogs_that_are_not_ready_have_a_remedy(message, code):
+def test_stores_catalogs_and_jars_that_do_not_fit_have_a_remedy(message, code):
     from pyspark.errors import PySparkException
 
     with pytest.raises(EngineError) as caught, coded_failures("orders"):

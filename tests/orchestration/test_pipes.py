@@ -24,6 +24,7 @@ from dagster_smt.orchestration.definitions import planned_table
 from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.pipes import messages
 from dagster_smt.orchestration.pipes.external import _table
+from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.orchestration.runs.spark_work import RunResult, RunWork
 from dagster_smt.tables.window_request import WindowRequest
 
@@ -114,6 +115,7 @@ def tags(materialization):
     return {k: v for k, v in (materialization.tags or {}).items() if not k.startswith("dagster/input")}
 
 
+TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 VOLATILE = ("spark_app_id", "seconds", "seconds_by_phase", "report")
 
 
@@ -121,8 +123,17 @@ def comparable(metadata):
     return {k: str(v) for k, v in metadata.items() if not k.endswith(VOLATILE)}
 
 
+@pytest.fixture
+def usual_files(spark):
+    """Lets the session of the tests write timestamps as the session of a resource does: files get the same size."""
+    before = spark.conf.get(TIMESTAMPS)
+    spark.conf.set(TIMESTAMPS, SESSION_CONF[TIMESTAMPS])
+    yield
+    spark.conf.set(TIMESTAMPS, before)
+
+
 @pytest.mark.spark
-def test_a_run_elsewhere_reports_what_a_run_with_a_session_reports(project, spark):
+def test_a_run_elsewhere_reports_what_a_run_with_a_session_reports(project, spark, usual_files):
     import shop_defs
 
     with dg.instance_for_test() as instance:

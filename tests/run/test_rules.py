@@ -214,7 +214,11 @@ def test_failures_of_the_machine_have_a_code(world, monkeypatch, error, message)
 
 def test_failures_of_spark_name_its_condition_and_no_value(world, monkeypatch):
     def failing(*args):
-        world.session.sql("SELECT CAST('secret-4711' AS INT)").collect()
+        world.session.conf.set("spark.sql.ansi.enabled", "true")  # Spark 3.5 casts to null by default
+        try:
+            world.session.sql("SELECT CAST('secret-4711' AS INT)").collect()
+        finally:
+            world.session.conf.unset("spark.sql.ansi.enabled")
 
     world.add(order(1))
     monkeypatch.setattr(batch.Attempt, "verify", failing)

@@ -113,9 +113,9 @@ def test_a_server_older_than_this_process_is_refused(monkeypatch):
 
 
 def test_the_remedy_names_the_package_for_the_version_and_scala_of_the_session():
-    assert "io.delta:delta-spark_2.12:3.3.2" in remedy("delta", session_of("3.5.7"))
-    assert "io.delta:delta-spark_2.12:3.3.2" in remedy("delta", session_of("3.5.7", "2.12.18"))
-    assert "io.delta:delta-spark_2.13:3.3.2" in remedy("delta", session_of("3.5.7", "2.13.8"))
+    assert "io.delta:delta-spark_2.12:3.3.3" in remedy("delta", session_of("3.5.7"))
+    assert "io.delta:delta-spark_2.12:3.3.3" in remedy("delta", session_of("3.5.7", "2.12.18"))
+    assert "io.delta:delta-spark_2.13:3.3.3" in remedy("delta", session_of("3.5.7", "2.13.8"))
     assert "iceberg-spark-runtime-3.5_2.13:1.10.1" in remedy("iceberg", session_of("3.5.7", "2.13.8"))
     assert "delta-spark_4.1_2.13:4.1.0" in remedy("delta", session_of("4.1.1"))
     assert "the delta package for Spark 4.7" in remedy("delta", session_of("4.7.0"))
