@@ -2,6 +2,7 @@
 schema needs them.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.formats.json import Convert, Inexact
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_size import room
-from dagster_smt.values.json.lazy import TOO_LARGE, UNREADABLE, check_depth, deeper
+from dagster_smt.values.json.lazy import TOO_LARGE, UNREADABLE, check_depth, converted_to_utf8, deeper
 from dagster_smt.values.numbers import json_decimal
 
 _json = msgspec.json.Decoder()
@@ -21,8 +22,18 @@ def parse_json(data: bytes, exact: bool = False) -> Any:
     """Parses ``data``, a whole JSON document. Integers are always exact. If ``exact`` is set, fractions are also exact
     (``Decimal``).
     """
-    check_depth(data)
     decode = (_exact_json if exact else _json).decode
+    try:
+        return _parsed(data, decode)
+    except DataError:
+        other = converted_to_utf8(data)
+        if other is None:
+            raise
+        return _parsed(other, decode)
+
+
+def _parsed(data: bytes, decode: Callable[[bytes], Any]) -> Any:
+    check_depth(data)
     try:
         return decode(data)
     except UNREADABLE as error:

@@ -24,6 +24,7 @@ from dagster_smt.model.topics.primitives import PRIMITIVES
 from dagster_smt.values.json.lazy import (
     UNREADABLE,
     check_depth,
+    converted_to_utf8,
     decode_whole,
     deeper,
     encode,
@@ -303,6 +304,16 @@ def unusable_schema(reason: str) -> DataError:
 
 
 def _envelope(data: bytes) -> _Envelope:
+    try:
+        return _parsed_envelope(data)
+    except DataError:
+        converted = converted_to_utf8(data)
+        if converted is None:
+            raise
+        return _parsed_envelope(converted)
+
+
+def _parsed_envelope(data: bytes) -> _Envelope:
     check_depth(data)
     try:
         return _envelopes.decode(data)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dagster_smt.errors import problem_of_record
-from dagster_smt.values.json.lazy import decode_whole
+from dagster_smt.values.json.lazy import decode_whole, may_need_utf8
 
 _BEGINNING = (b"[", b" ", b"\t", b"\r", b"\n")
 
@@ -13,7 +13,7 @@ def elements(text: bytes | None) -> list[bytes] | None:
 
     Returns None if the JSON is not an array or not readable. The reader of the value then reports the problem.
     """
-    if not text or not text.startswith(_BEGINNING):
+    if not text or not (text.startswith(_BEGINNING) or may_need_utf8(text)):
         return None
     try:
         value = decode_whole(text)

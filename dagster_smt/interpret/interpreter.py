@@ -16,6 +16,7 @@ from dagster_smt.interpret.stage_runs import DROPPED, ApplyAll, Runner, function
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
 from dagster_smt.model.topics.format import REGISTERED, Format, Formats, names_topic
 from dagster_smt.model.topics.topic_names import takes_records
+from dagster_smt.values.json.lazy import may_need_utf8
 
 PASSED, DROPPED_STATUS, FAILED = 0, 1, 2
 NO_STAGE, KEY_CONVERTER, VALUE_CONVERTER = -1, -2, -3
@@ -89,6 +90,8 @@ def _by_topic(written: Formats) -> int:
     return bits
 
 
+_JSON = ("json", "json_schema", "envelope")
+"""The formats whose text may be in another encoding than UTF-8."""
 NO_TOPIC = Problem(
     "SMT464",
     "",
@@ -149,6 +152,7 @@ class Interpreter:
         read = Formats(key or Format("string"), value or Format())
         self.key = _codec("key", read.key, written.key if written else read.key)
         self.value = _codec("value", read.value, written.value if written else read.value)
+        self.key_is_json, self.value_is_json = read.key.kind in _JSON, read.value.kind in _JSON
         self.by_topic = _by_topic(written or read)
         self.has_defaults = BySchema(has_defaults)
         self.place = written.place if written else ""
@@ -189,7 +193,7 @@ class Interpreter:
         If ``keys`` is False, decodes only the value.
         """
         record.number, batch = 0, Batch([key] if keys else None, [value])
-        self._mark_filled(self._read_all([record], batch), keys)
+        self._mark_changed(self._read_all([record], batch), batch)
         record.headers_read = record.headers
         return batch.lost.get(0, KEPT_OUTCOME)
 
@@ -222,7 +226,7 @@ class Interpreter:
         batch = Batch(keys, values)
         topics = [record.topic for record in records] if self.by_topic else []
         rest = self._read_all(records, batch)
-        self._mark_filled(rest, keys is not None)
+        self._mark_changed(rest, batch)
         rest = self._run_stages(rest, batch)
         if topics:
             for record in rest:
@@ -283,12 +287,20 @@ class Interpreter:
                 batch.lost[record.number] = self._failed(error, where, record)
         return batch.left(records)
 
-    def _mark_filled(self, records: list[Record], keys: bool) -> None:
-        """Marks keys and values of ``records`` as changed if the reader may have replaced a null in them with a
-        default. Marked keys and values are then encoded again.
+    def _mark_changed(self, records: list[Record], batch: Batch) -> None:
+        """Marks keys and values of ``records`` as changed if the reader has read JSON in another encoding than UTF-8,
+        or may have replaced a null with a default. Marked keys and values are then encoded again.
         """
+        if batch.keys is not None and self.key_is_json:
+            for record in records:
+                if may_need_utf8(batch.keys[record.number]):
+                    record.dirty |= KEY_DIRTY
+        if self.value_is_json:
+            for record in records:
+                if may_need_utf8(batch.values[record.number]):
+                    record.dirty |= VALUE_DIRTY
         filled = self.has_defaults
-        if keys and self.key.fills_nulls:
+        if batch.keys is not None and self.key.fills_nulls:
             for record in records:
                 if record.key_schema is not None and filled[record.key_schema]:
                     record.dirty |= KEY_DIRTY

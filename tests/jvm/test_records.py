@@ -98,6 +98,9 @@ ODD = [
     b'{"ts":{}}',
     b'{"a":' + b"[" * 1000 + b"]" * 1000 + b"}",
     b'{"a":' + b"[" * 100_000,
+    b'\xef\xbb\xbf{"a":1,"amount":"2"}',
+    *('{"a":1,"amount":"2","é":"€"}'.encode(encoding) for encoding in ("utf-16", "utf-16-be", "utf-32-le")),
+    '{"a":'.encode("utf-16-le"),
 ]
 UNUSUAL = [
     b'{"a":1,"a":2}',

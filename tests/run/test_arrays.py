@@ -109,6 +109,10 @@ ONE_VALUE = [  # a value, identifiers of its rows, rows dropped, problems of the
     (b'[{"id":1},{"id":2,"name":"\xff"}]', [], 0, "SMT411 the text is not valid JSON in UTF-8"),
     ('[{"id":1},{"id":2,"name":"\u00fc\U0001f600"}]', [1, 2], 0, ""),
     ("[" * 1001 + "]" * 1001, [], 0, "SMT411 the JSON is nested too deeply"),
+    (b"\xef\xbb\xbf" + f"[{one(1)},{one(2)}]".encode(), [1, 2], 0, ""),
+    (f"[{one(1)},{one(2)}]".encode("utf-16-le"), [1, 2], 0, ""),
+    (one(1).encode("utf-32"), [1], 0, ""),
+    (f"[{one(1)}".encode("utf-16"), [], 0, "SMT411 the text is not valid JSON in UTF-8"),
     (" ", [], 0, "SMT411 the text is not valid JSON in UTF-8"),
     ("", [], 0, "SMT402 " + NULL),
 ]  # fmt: skip

@@ -82,7 +82,7 @@ ODD = [
     *(nested(levels, b'{"a":', b"}").replace(b":}", b":1}") for levels in (500, 998, 999, 1000, 3000, 5000)),
     b'"' + b"[{" * 3000 + b'"',
     b"[1,]", b"{,}", b'{"a":1,}', b'{"a" 1}', b"[1 2]", b"tru", b"nul", b"True", b"/**/1", b"1//", b"", b" ",
-    b"\xef\xbb\xbf1",
+    b"\xef\xbb\xbf1", b'\xef\xbb\xbf{"s":"x"}', '{"s":"x"}'.encode("utf-16-le"), '{"s":"é"}'.encode("utf-32"),
     b'{"a":1,"a":2}', b'{"":1}', b"{1:2}", b"[", b"]", b"{", b"}",
 ]  # fmt: skip
 PLACES = {

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from dagster_smt.authoring.stage import Chain
-from dagster_smt.errors import problem_of_record
+from dagster_smt.errors import DataError, problem_of_record
+from dagster_smt.formats.parsing import parse_json
 from dagster_smt.interpret.leaves import parsed
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.key_references import KeyReference
@@ -92,8 +92,8 @@ class SubjectPaths:
         assert data is not None
         if form.kind in _PLAIN_JSON and not form.arrays_as_rows:
             try:
-                whole = msgspec.json.decode(data)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                whole = parse_json(data)
+            except DataError:
                 raise UnreadableRecord from None
             if form.kind == "envelope" and isinstance(whole, dict) and "payload" in whole:
                 return whole["payload"]

@@ -11,6 +11,7 @@ raises the limit of the process, and tries again. The limit stays raised, becaus
 later.
 """
 
+import json
 import math
 import re
 import sys
@@ -31,6 +32,8 @@ _OPEN_OBJECT, _OPEN_ARRAY, _QUOTE = ord("{"), ord("["), ord('"')
 _OPENERS = (_OPEN_OBJECT, _OPEN_ARRAY)
 _NOT_ZERO = re.compile(rb"-[0.]*[1-9]")
 _BLANKS = b" \t\r\n"
+_FIRST_BYTES = b"\0\xef\xfe\xff"
+"""The first bytes of byte order marks, and of big-endian text."""
 _FRAMES = 10_000  # the caller's frames, and several for each of 1,000 levels
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The errors that the JSON parser raises. ``not_json`` converts them into the error of the record."""
@@ -174,10 +177,46 @@ def not_json(error: Exception | None = None) -> DataError:
 
 def decode_whole(text: bytes) -> Any:
     """Decodes the first level of ``text``, the JSON of a whole record, and checks that the whole text is UTF-8. If
-    ``text`` is empty, the result is null.
+    ``text`` is empty, the result is null. Text in UTF-16, for example, is converted first; see ``converted_to_utf8``.
     """
     if not text:
         return None
+    try:
+        return _decode_utf8(text)
+    except DataError:
+        converted = converted_to_utf8(text)
+        if converted is None:
+            raise
+        return decode_whole(converted)
+
+
+def converted_to_utf8(text: bytes) -> bytes | None:
+    """Returns the JSON ``text`` in UTF-8, if it is in UTF-16 or UTF-32, or if it begins with a byte order mark. Returns
+    None for all other text.
+
+    Jackson, Connect's JSON reader, recognizes these encodings by the first bytes (``ByteSourceJsonBootstrapper``). They
+    are rare, so call this function only after the parser has rejected ``text``.
+
+    Raises:
+        DataError: SMT411, the text is invalid in the encoding that its first bytes announce.
+    """
+    encoding = json.detect_encoding(text)
+    if encoding == "utf-8":
+        return None
+    try:
+        return text.decode(encoding).encode()
+    except UnicodeError as error:
+        raise not_json(error) from None
+
+
+def may_need_utf8(text: bytes | None) -> bool:
+    """Returns False if ``converted_to_utf8`` returns None for ``text``. This test is faster: it looks at two bytes."""
+    if not text:
+        return False
+    return text[0] in _FIRST_BYTES or text[1:2] == b"\0"
+
+
+def _decode_utf8(text: bytes) -> Any:
     check_depth(text)
     if text.isascii() and text[0] == _OPEN_OBJECT:
         try:
