@@ -49,7 +49,8 @@ def example_record(example: Example) -> Record:
     elif part == "headers":
         headers = []
         for h in msgspec.json.decode(text):
-            headers.append(Header(h["key"], None, h["value"], from_stage=False))
+            raw = None if h["value"] is None else str(h["value"]).encode()
+            headers.append(Header(h["key"], None, h["value"], raw, from_stage=False))
         record.headers = headers
     else:
         schema, value = _codec(text).read(text.encode())

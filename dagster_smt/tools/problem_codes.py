@@ -110,6 +110,8 @@ Add a module only if it states the same problem.
 """
 _PLACED = ("Problem", "config_problem")
 """The names of the functions whose arguments are a code, a location and a statement, in this order."""
+_PLACEHOLDER = re.compile(r"\{\w*\}")
+"""A place in a statement that ``str.format`` fills."""
 _READERS = ("tools/parity", "connect/survey", "tools/problem_codes")
 """The modules that contain codes only to compare them with the codes of problems."""
 
@@ -175,7 +177,10 @@ def _in_module(tree: ast.Module, module: str) -> Iterator[Use]:
                     else:
                         skip = 1
                     statement = parts[number + skip] if number + skip < len(parts) else None
-                    yield Use(str(part.value), module, _text_of(statement, names))
+                    text = _text_of(statement, names)
+                    # a tuple of codes, which compares a code with several
+                    if not CODE.fullmatch(text):
+                        yield Use(str(part.value), module, text)
 
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
@@ -217,13 +222,13 @@ def _text_of(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
         node = names.get(node.id)
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str):
-            return str(node.value)
+            return _PLACEHOLDER.sub("…", node.value)
         return ""
     if isinstance(node, ast.JoinedStr):
         parts = []
         for v in node.values:
             parts.append(str(v.value) if isinstance(v, ast.Constant) else "…")
-        return "".join(parts)
+        return _PLACEHOLDER.sub("…", "".join(parts))
     if isinstance(node, ast.BinOp):
         return _text_of(node.left, names) + (_text_of(node.right, names) or "…")
     return ""

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import json
 import pkgutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain.plugins import own
 from dagster_smt.chain.plugins import predicates as known_predicates
 from dagster_smt.chain.plugins import transforms as known_transforms
+from dagster_smt.interpret.examples import is_envelope, run_example
 from tests.transforms.helpers import chain_of, check
 
 HERE = Path(__file__).parent
@@ -71,6 +73,22 @@ def test_every_option_is_tried(cls, key):
 @pytest.mark.parametrize(("cls", "example"), EXAMPLES, ids=lambda x: x.__name__ if isinstance(x, type) else x.title)
 def test_every_example_is_true(cls, example):
     check(cls, example)
+
+
+@pytest.mark.parametrize(("cls", "example"), EXAMPLES, ids=lambda x: x.__name__ if isinstance(x, type) else x.title)
+def test_the_page_shows_the_result_of_the_example(cls, example):
+    """The page runs examples by code of its own."""
+    result = run_example(cls, example)
+    if example.after is None or result is None or example.shows in ("topic", "true", "false"):
+        assert result == example.after
+    else:
+        assert payload(result) == payload(example.after)
+
+
+def payload(text):
+    """The JSON of a result. Schemas may be written in a shorter form, so they are left out."""
+    data = json.loads(text)
+    return data["payload"] if is_envelope(data) else data
 
 
 @pytest.mark.parametrize(("package", "base"), PACKAGES, ids=lambda x: getattr(x, "__name__", None))
