@@ -68,7 +68,8 @@ class _Merge:
         if old == new or _holds(old, new):
             return old
         wider = _wider(old, new)
-        widens = not self.old_delta or (wider is not None and wider.simpleString() in _OF_OLD_DELTA)
+        # if the table has the wider type, only the rows change
+        widens = not self.old_delta or wider == old or (wider is not None and wider.simpleString() in _OF_OLD_DELTA)
         if wider is not None and self.evolution == "widen" and widens:
             return wider
         statement = f"the table has {old.simpleString()}, the run would write {new.simpleString()}"

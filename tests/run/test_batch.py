@@ -224,6 +224,18 @@ def test_columns_may_come_but_not_change(world):
     assert [tuple(r) for r in rows] == [(1, "", 5, None), (2, "", 5, None)]
 
 
+def test_a_wider_column_takes_narrower_values(world):
+    world.add(order(1))
+    world.run(kind="columns", value=COLUMNS)
+    world.add(order(2))
+    spec = world.spec(kind="columns", value=Format("json_schema", parse_ddl("id INT, name STRING, amount INT")))
+    spec = replace(spec, sink=replace(spec.sink, schema_evolution="widen"))
+    assert run(spec, world.session).records_out == 1
+    rows = world.table.read().select("id", "amount")
+    assert rows.schema.simpleString() == "struct<id:int,amount:bigint>"
+    assert [tuple(r) for r in rows.orderBy("id").collect()] == [(1, 5), (2, 5)]
+
+
 def test_comments_and_connects_schema_reach_the_table(world):
     world.add(order(1))
     value = Format("json_schema", parse_ddl("id INT COMMENT 'how many', name STRING, amount DECIMAL(9,2)"))

@@ -185,6 +185,7 @@ def test_delta_of_spark_3_widens_to_int_at_most(monkeypatch, kind, wider, widens
             evolved_schema(old_delta, there, new, case_sensitive=False)
     iceberg = IcebergSink("ice.db.t", schema_evolution="widen")
     assert evolved_schema(iceberg, there, new, case_sensitive=False) == new
+    assert evolved_schema(old_delta, new, there, case_sensitive=False) == new, "the table need not be widened"
 
 
 def test_arguments_of_procedures_are_literals_in_spark_3(spark, monkeypatch):
