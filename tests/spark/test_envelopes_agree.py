@@ -101,6 +101,7 @@ def test_random_windows_agree(spark, ways, window, lane):
         same(results[offset], outcome, record, plan)
 
 
+@pytest.mark.spark
 def test_both_ways_were_taken(ways):
     """Runs after the test above."""
     assert min(ways[True], ways[False]) >= 2, ways

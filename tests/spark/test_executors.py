@@ -86,10 +86,12 @@ def test_executors_that_cannot_run_the_function(text, expected):
 
 
 def test_a_connect_server_that_is_gone():
-    from pyspark.errors.exceptions.base import RetriesExceeded
+    from pyspark.errors.exceptions import base
 
+    if not hasattr(base, "RetriesExceeded"):
+        pytest.skip("PySpark 3.5 has no such condition")
     with pytest.raises(Exception) as caught, coded_failures("orders"):
-        raise RetriesExceeded(errorClass="RETRIES_EXCEEDED", messageParameters={})
+        raise base.RetriesExceeded(errorClass="RETRIES_EXCEEDED", messageParameters={})
     assert str(caught.value).startswith("SMT621 orders: the Spark Connect server no longer responds")
 
 
