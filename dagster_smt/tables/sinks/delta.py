@@ -82,9 +82,7 @@ _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
 _RECORDING: dict[int, tuple[int, str | None]] = {}
-"""Two facts for each session, by the session's id: the number of running ``_empty_commits`` blocks, and the value of
-their setting before these blocks.
-"""
+"""For each session, by id: the number of running ``_empty_commits`` blocks, and the former value of their setting."""
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
