@@ -12,6 +12,7 @@ from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tools.parity.datums import Converter
 from dagster_smt.values.headers.fields import header_as_read
+from dagster_smt.values.json.lazy import converted_to_utf8
 
 Case = dict[str, Any]
 CONVERTER = {"replace.null.with.default": "false"}
@@ -113,7 +114,11 @@ class Reader:
 
     def _datum(self, form: Format, data: bytes | None, schema: Any, value: Any) -> Any:
         if form.kind == "json" and not form.options:
-            return None if data is None else {"schemaless": data.decode()}  # a string keeps the spelling of numbers
+            if data is None:
+                return None
+            text = converted_to_utf8(data)
+            # a string keeps the spelling of numbers
+            return {"schemaless": (data if text is None else text).decode()}
         return self.converter.write(schema, value)
 
 
