@@ -11,7 +11,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.formats.json import Convert, Inexact
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_size import room
-from dagster_smt.values.json.lazy import TOO_LARGE, UNREADABLE, check_depth, converted_to_utf8, deeper
+from dagster_smt.values.json.lazy import TOO_LARGE, UNREADABLE, check_depth, deeper, in_any_encoding
 from dagster_smt.values.numbers import json_decimal
 
 _json = msgspec.json.Decoder()
@@ -23,13 +23,7 @@ def parse_json(data: bytes, exact: bool = False) -> Any:
     (``Decimal``).
     """
     decode = (_exact_json if exact else _json).decode
-    try:
-        return _parsed(data, decode)
-    except DataError:
-        other = converted_to_utf8(data)
-        if other is None:
-            raise
-        return _parsed(other, decode)
+    return in_any_encoding(data, lambda text: _parsed(text, decode))
 
 
 def _parsed(data: bytes, decode: Callable[[bytes], Any]) -> Any:

@@ -24,11 +24,11 @@ from dagster_smt.model.topics.primitives import PRIMITIVES
 from dagster_smt.values.json.lazy import (
     UNREADABLE,
     check_depth,
-    converted_to_utf8,
     decode_whole,
     deeper,
     encode,
     encoder,
+    in_any_encoding,
     with_room,
 )
 
@@ -304,13 +304,7 @@ def unusable_schema(reason: str) -> DataError:
 
 
 def _envelope(data: bytes) -> _Envelope:
-    try:
-        return _parsed_envelope(data)
-    except DataError:
-        converted = converted_to_utf8(data)
-        if converted is None:
-            raise
-        return _parsed_envelope(converted)
+    return in_any_encoding(data, _parsed_envelope)
 
 
 def _parsed_envelope(data: bytes) -> _Envelope:

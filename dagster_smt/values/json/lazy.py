@@ -16,7 +16,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,6 +25,7 @@ from dagster_smt.model.runtime import JavaDouble, JavaFloat, kind_of
 from dagster_smt.values.numbers import float_text
 
 Raw = msgspec.Raw
+Value = TypeVar("Value")
 _objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _arrays = msgspec.json.Decoder(list[msgspec.Raw])
 _scalars = msgspec.json.Decoder()
@@ -177,17 +178,27 @@ def not_json(error: Exception | None = None) -> DataError:
 
 def decode_whole(text: bytes) -> Any:
     """Decodes the first level of ``text``, the JSON of a whole record, and checks that the whole text is UTF-8. If
-    ``text`` is empty, the result is null. Text in UTF-16, for example, is converted first; see ``converted_to_utf8``.
+    ``text`` is empty, the result is null. The text may also be in UTF-16, for example; see ``converted_to_utf8``.
     """
     if not text:
         return None
+    return in_any_encoding(text, _decode_utf8)
+
+
+def in_any_encoding(text: bytes, decode: Callable[[bytes], Value]) -> Value:
+    """Returns the result of ``decode`` for the JSON ``text``. If ``decode`` rejects text that is not in UTF-8, calls
+    ``decode`` again with the text in UTF-8.
+
+    Raises:
+        DataError: The error of ``decode``; SMT411, see ``converted_to_utf8``.
+    """
     try:
-        return _decode_utf8(text)
+        return decode(text)
     except DataError:
         converted = converted_to_utf8(text)
         if converted is None:
             raise
-        return decode_whole(converted)
+        return decode(converted)
 
 
 def converted_to_utf8(text: bytes) -> bytes | None:
@@ -217,6 +228,8 @@ def may_need_utf8(text: bytes | None) -> bool:
 
 
 def _decode_utf8(text: bytes) -> Any:
+    if not text:  # a byte order mark alone
+        return None
     check_depth(text)
     if text.isascii() and text[0] == _OPEN_OBJECT:
         try:
