@@ -63,8 +63,8 @@ class Reader:
         self.converter = Converter(CONVERTER)
 
     def read(self, sample: Sample) -> tuple[Record, int, Problem | None]:
-        """Returns ``sample`` as a record before the first stage. If the sample cannot be read, returns the location and
-        the problem of the failure.
+        """Returns ``sample`` as a record before the first stage, the location at which reading ended early (0 if it did
+        not), and the problem (None if there is none).
         """
         headers = []
         for name, raw in sample.headers:

@@ -57,15 +57,15 @@ class CodeTransform(Transform):
         raise NotImplementedError
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Returns a function that transforms a key or value without a schema. The function receives two arguments, the
-        key or value and the record, and returns the new key or value.
+        """Returns a function that transforms a key or value without a schema. The function takes two arguments: first
+        the key or value, then the whole record. It returns the new key or value.
 
         The key or value is lazily decoded JSON (``values.json.lazy``), and the function may change it in place. If the
         function puts a part of this JSON into two locations of the record, it must copy the part
         (``values.json.lazy.copied``). To drop the record, the function raises ``DropRecord``.
 
-        In a transform without sides, the function changes the record itself and sets ``record.dirty``. Its result is
-        then ignored.
+        If the transform does not act on a side (key or value), the function changes the record itself and sets
+        ``record.dirty``. Its return value is then ignored.
 
         Args:
             bits: For each ledger entry, the bit of ``record.touched`` that records the entry.

@@ -78,8 +78,8 @@ def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
 def edges_of_report(report: RunReport, chain: Chain) -> tuple[Edge, ...]:
     """Returns the lineage of a run whose records carried their own schemas. Its edges name no stages.
 
-    The report does not show which stage masked a column. A masked column is therefore certain to be masked in all
-    records only if no mask of the chain has a predicate.
+    The report does not show which stage masked a column. So an edge is ``masking`` only if no mask of the chain has a
+    predicate; otherwise the edge is ``partly masked``, because some records may have skipped the mask.
 
     Args:
         report: The report of the run.
@@ -152,8 +152,8 @@ def _ways(plan: Plan) -> dict[int, Stages]:
 
 
 def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[str, ...]]]) -> None:
-    """Adds the results of ``step`` to ``following``, which maps each variant after the step to its fields, and each
-    field to the stages that have changed it. ``before`` contains the stages for the fields before the step.
+    """Adds the fields after ``step`` to ``following``. For each variant, ``following`` has a mapping of fields to the
+    stages that have changed them. ``before`` is such a mapping for the fields before the step.
     """
     if step.skipped is not None:
         _merge(following.setdefault(step.skipped, {}), before)

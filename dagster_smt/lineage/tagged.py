@@ -8,7 +8,6 @@ from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.effects.effect import Change
 from dagster_smt.lineage.edges import WHOLE_VALUE, Edge
 from dagster_smt.model.paths.extended import extended_steps
-from dagster_smt.model.paths.steps import Step
 from dagster_smt.privacy.applied_policy import AppliedPolicy
 from dagster_smt.privacy.field_paths import covers, path_steps
 from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, Decision
@@ -21,9 +20,11 @@ class TaggedColumn:
     """A column that contains the value of a tagged field, or a tagged field without a column.
 
     Attributes:
-        column: The path of the column. In a table of records, it consists of ``value.`` and the path of the field.
-            Empty if no column contains the field, or if the column is unknown.
-        field: The path of the field in the topic.
+        column: The path of the column. In a table of records, it consists of the part of the record (``value``,
+            ``key`` or ``headers``) and the path of the field. Empty if no column contains the field, or if the column
+            is unknown.
+        field: The path of the field in the topic. The path of a field of the key begins with ``key``, and the name of
+            a header with ``headers.``.
         tags: The tags of the field.
         state: ``unmasked``: the column has the value of the topic, or a value that a stage has decrypted. ``masked``:
             the value is masked. ``partly masked``: only some records, or only a part of the value, are masked.
@@ -59,7 +60,7 @@ def tagged_columns(
     opening = tuple(stage.alias for stage in chain.stages if getattr(stage.transform, "opens", False))
     rows: dict[TaggedColumn, None] = {}
     for decision in policy.decisions:
-        if decision.part == "value" and decision.tags:
+        if decision.tags:
             for one in _of_decision(decision, policy, edges, has_columns, opening):
                 rows[one] = None
     return tuple(rows)
@@ -72,10 +73,11 @@ def _of_decision(
     has_columns: bool,
     opening: tuple[str, ...],
 ) -> Iterator[TaggedColumn]:
-    tags, steps = tuple(tag.name for tag in decision.tags), path_steps(decision.path, "")
+    tags = tuple(tag.name for tag in decision.tags)
+    field = decision.path if decision.part == "value" else _in_record(decision)
     own = []
     for edge in edges:
-        if covers(steps, _steps_of(edge.field)):
+        if _is_inside(edge.field, decision):
             own.append(edge)
     for edge in own:
         state: State = "transformed"
@@ -85,17 +87,19 @@ def _of_decision(
             state = "partly masked"
         elif edge.kind in ("identity", "opened") or (edge.kind == "unknown" and decision.action == KEEP):
             state = "unmasked"
-        yield TaggedColumn(edge.column, decision.path, tags, state, edge.stages)
+        yield TaggedColumn(edge.column, field, tags, state, edge.stages)
     if own:
         return
     # no column is traced to the field: the chain dropped it, or a stage from a jar hides the origin of its columns
     foreign = next((edge.stages for edge in edges if _is_after_foreign(edge)), ())
-    if decision.action in (DROP, HOLD_BACK) or (has_columns and not foreign):
-        yield TaggedColumn("", decision.path, tags, "not in the table")
+    # the stages of a policy drop every tagged header that they do not keep
+    removed = decision.action in (DROP, HOLD_BACK) or (decision.part == "headers" and decision.action != KEEP)
+    if removed or (has_columns and not foreign):
+        yield TaggedColumn("", field, tags, "not in the table")
         return
     aliases = []
     for s in policy.stages:
-        if s.action == decision.action and decision.path in s.paths:
+        if s.part == decision.part and s.action == decision.action and decision.path in s.paths:
             aliases.append(s.alias)
     stages = tuple(aliases)
     actions = set()
@@ -107,14 +111,14 @@ def _of_decision(
         state = "unmasked"
     else:
         state = "masked" if "masked" in actions else "transformed"
-    column = "" if has_columns else _below_value(decision.path)
+    column = "" if has_columns else _in_record(decision)
     # a mask of the policy runs before the class from the jar, which then receives masked values; any other state is
     # unknown
     if foreign and state != "masked":
         state = "unknown"
     if opening and any(_seals(s) for s in policy.stages if s.alias in stages):
         state, stages = "unknown", (*stages, *opening)
-    yield TaggedColumn(column, decision.path, tags, state, (*stages, *foreign))
+    yield TaggedColumn(column, field, tags, state, (*stages, *foreign))
 
 
 def _seals(stage: Stage) -> bool:
@@ -131,19 +135,25 @@ def _is_after_foreign(edge: Edge) -> bool:
     return edge.kind == "unknown" and edge.field == WHOLE_VALUE and bool(edge.stages)
 
 
-def _below_value(path: str) -> str:
-    return f"value{path}" if path.startswith("[") else f"value.{path}"
+def _in_record(decision: Decision) -> str:
+    """Returns the path of the field of ``decision`` within the record: its part, and its path within the part."""
+    if not decision.path:  # the whole key
+        return decision.part
+    if decision.path.startswith("["):
+        return f"{decision.part}{decision.path}"
+    return f"{decision.part}.{decision.path}"
 
 
-def _steps_of(field: str) -> tuple[Step, ...]:
-    """Returns the path steps of ``field``, a field of the value in the spelling of lineage, such as
-    ``value.items[].sku``.
+def _is_inside(field: str, decision: Decision) -> bool:
+    """Returns True if ``field`` is the field of ``decision``, or is inside that field.
 
-    For a field that is not in the value, returns steps that no path of a policy matches.
+    Args:
+        field: A field in the spelling of lineage, such as ``value.items[].sku``.
+        decision: The decision of a policy.
     """
-    if field == "value":
-        return ()
-    if not field.startswith(("value.", "value[")):
-        return ("", "")  # no path of a policy matches this field
-    text = field.removeprefix("value").removeprefix(".").replace("[]", "[*]")
-    return extended_steps(text)
+    if decision.part == "headers" or not decision.path:
+        return field == _in_record(decision)
+    if not field.startswith((f"{decision.part}.", f"{decision.part}[")):
+        return False
+    text = field.removeprefix(decision.part).removeprefix(".").replace("[]", "[*]")
+    return covers(path_steps(decision.path, ""), extended_steps(text))

@@ -57,7 +57,7 @@ _RECORDS = StructType(
         StructField("source_topic", StringType()),
     ]
 )
-"""The columns of a table of records. They equal ``spark.columns.RECORD_COLUMNS``, but are not parsed from a DDL string:
+"""The columns of a table of records. They equal ``spark.outcome_columns.RECORD_COLUMNS``, but are not parsed from a DDL string:
 Spark's parser needs a session, and definitions load without a session.
 """
 _MOST_CLUSTERED = 4

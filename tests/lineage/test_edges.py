@@ -129,9 +129,11 @@ def test_columns_after_a_stage_of_a_jar_have_an_unknown_origin():
     assert plan_of_jars().lineage["who"] == ("value",)
 
 
-def applied(tmp_path, schema, **policy):
-    tags = "topics: {orders: {value: {id: [], who: [PII.name], at.city: [public], note: [PII], price: [num]}}}"
-    (tmp_path / "tags.yaml").write_text(tags, encoding="utf-8")
+TAGS = "topics: {orders: {value: {id: [], who: [PII.name], at.city: [public], note: [PII], price: [num]}}}"
+
+
+def applied(tmp_path, schema, tags_of=TAGS, **policy):
+    (tmp_path / "tags.yaml").write_text(tags_of, encoding="utf-8")
     rules = {"PII.name": "mask", "PII": "drop", "public": "keep", "num": "keep"}
     form = Format("json_schema", schema) if schema is not None else Format()
     subject = Subject(("orders",), Format("string"), form, schema)
@@ -176,6 +178,44 @@ def test_tagged_columns_of_a_table_of_records(tmp_path):
         "note": ("", "not in the table", ()),
         "price": ("value.price", "unmasked", ()),
     }
+
+
+KEYS_AND_HEADERS = """
+topics:
+  orders:
+    value: {id: []}
+    key: {mail: [PII.name], city: [public], tax: [PII]}
+    headers: {user: [PII.name], region: [public]}
+"""
+IN_RECORDS = {
+    "key.mail": ("key.mail", "masked", ("policy_mask_key",)),
+    "key.city": ("key.city", "unmasked", ()),
+    "key.tax": ("", "not in the table", ()),
+    "headers.user": ("", "not in the table", ()),
+    "headers.region": ("headers.region", "unmasked", ()),
+}
+NOT_IN_COLUMNS = ("", "not in the table", ())
+
+
+def test_tagged_fields_of_keys_and_tagged_headers(tmp_path):
+    """A table of records has keys and headers; a table of columns has what its chain puts into the value."""
+    policy = applied(tmp_path, None, tags_of=KEYS_AND_HEADERS)
+    of_records = tagged_columns(policy, (), has_columns=False, chain=policy.on(parse_chain([])))
+    assert states(of_records) == IN_RECORDS
+    of_columns = tagged_columns(policy, (), has_columns=True, chain=policy.on(parse_chain([])))
+    assert states(of_columns) == dict.fromkeys(IN_RECORDS, NOT_IN_COLUMNS)
+    edges = (Edge("mail", "key.mail", "masking", ("policy_mask_key",)), Edge("town", "key.city", "identity"))
+    both = states(tagged_columns(policy, edges, has_columns=True, chain=policy.on(parse_chain([]))))
+    assert both["key.mail"] == ("mail", "masked", ("policy_mask_key",))
+    assert both["key.city"] == ("town", "unmasked", ())
+    assert both["key.tax"] == NOT_IN_COLUMNS
+
+
+def test_a_tagged_whole_key(tmp_path):
+    tags = "topics: {orders: {value: {id: []}, key: [PII.id]}}"
+    policy = applied(tmp_path, None, tags_of=tags, rules={"PII.id": "keep"})
+    columns = tagged_columns(policy, (), has_columns=False, chain=policy.on(parse_chain([])))
+    assert states(columns) == {"key": ("key", "unmasked", ())}
 
 
 @pytest.mark.parametrize("has_columns", [True, False])

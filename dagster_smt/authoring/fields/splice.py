@@ -124,9 +124,10 @@ class _Pattern:
 class _Values:
     """The regular expressions that find some keys and their values in JSON.
 
-    ``texts`` matches keys with string values; there is one expression for each spelling of the colon. ``all`` matches
-    either (key with colon) (value) or (key with colon) () (opening bracket). An expression does not begin at a quote
-    after a backslash, because that quote is a character inside a different string.
+    ``texts`` matches keys with string values; there is one expression for each spelling of the colon. ``all`` matches a
+    key with any value. Its groups are the key with the colon; the value, if it is a scalar; the opening bracket, if it
+    is an array or object. No expression starts at a quote that follows a backslash, because such a quote is inside a
+    string.
     """
 
     def __init__(self, names: Iterable[bytes]):

@@ -305,8 +305,8 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
     relative to ``folder``.
 
     Raises:
-        ConfigError: SMT040, there is no source, or ``data`` has both a statement (``CREATE TABLE``) and an option that
-            belongs in the statement; or all problems of the options.
+        ConfigError: SMT040, if there is no source, or if ``data`` has a statement (``CREATE TABLE``) and also an option
+            that belongs in it. If options are wrong, the error lists all of their problems.
     """
     statement = data["statement"]
     if data["source"] is not None:

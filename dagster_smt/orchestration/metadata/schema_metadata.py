@@ -38,7 +38,7 @@ _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
 class PlanOrReport(Protocol):
-    """A plan or the report of a run, as a description of the columns of a table. See ``chain.Plan`` for the
+    """A plan or the report of a run, as a description of the columns of a table. See ``chain.plan.Plan`` for the
     attributes.
     """
 

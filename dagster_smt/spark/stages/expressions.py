@@ -40,9 +40,9 @@ class Scope:
         columns: The columns of topic, partition, offset, timestamp, headers.
         topics: All possible topics, if no stage has changed the topic yet.
         items: The elements of arrays and maps in scope, by their names in expressions.
-        in_python: The columns of Python results, by the id of a call or of a change of elements. Because a column is
-            reused, Spark computes it only once. An entry also holds the schema, and the object itself, so that the
-            object's id stays valid.
+        in_python: The columns with results of Python, by ``id()`` of the ``Call`` or ``Each``. Later expressions reuse
+            the column, so Spark computes it only once. An entry also holds the schema, and the ``Call`` or ``Each``
+            itself, so that Python cannot give its id to another object.
         raised: The columns with the ``exception_class`` of Python rules, each with its rule.
         early: The rules that the reader runs.
     """

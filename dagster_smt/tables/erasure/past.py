@@ -151,7 +151,8 @@ def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Itera
     """
     # an empty append drops manifests that list only deleted files
     session.table(table.name).limit(0).writeTo(table.name).append()
-    session.sql(f"CALL {table.catalog}.system.rewrite_manifests(table => {text(table.name)}, use_caching => false)")
+    arguments = f"table => {text(table.name)}, use_caching => false"
+    session.sql(f"CALL {table.catalog}.system.rewrite_manifests({arguments})").collect()
     if not table.anchor():
         hint = "launch the erasure again when no run is at work"
         statement = "no property names the snapshot of its progress yet, so no snapshot may expire"

@@ -85,13 +85,13 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
 def vanished_rows(
     table: DataFrame, events: DataFrame, topics: Iterable[str], keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns a removal for each row of the topics that start over, unless an event of the window creates the row
-    again.
+    """Returns an action that deletes the row, for each row of the table that came from ``topics``, unless the window
+    has an event with the same key.
 
     Args:
         table: The rows of the table.
         events: The events of the window.
-        topics: The topics that start over.
+        topics: The topics that are read again from the beginning.
         keyed, schema: The table and its columns.
 
     Returns:

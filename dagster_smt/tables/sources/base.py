@@ -51,8 +51,8 @@ class BaseSource:
         raise NotImplementedError
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[TopicPartition, int]]:
-        """Returns the first offsets of ``topics`` at each of ``moments``, as ``Source`` describes. Sends one request
-        for each time.
+        """Returns the result of ``offsets_at`` for each of ``moments``, as ``Source`` describes. Calls ``offsets_at``
+        once for each of them.
         """
         topics = list(topics)
         return [self.offsets_at(topics, millis) for millis in moments]

@@ -53,8 +53,7 @@ class ExpandJson(PythonRule):
             return None
 
     def inferred(self, key: str | None, value: Any) -> Schema | None:
-        """Returns a schema for ``value``, which is always optional. Returns None if no schema can be inferred from the
-        value.
+        """Returns an optional schema for ``value``, or None if no schema can be inferred.
 
         Raises:
             NoSchemaError: The elements of an array have several kinds.
