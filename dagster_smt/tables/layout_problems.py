@@ -57,8 +57,8 @@ _RECORDS = StructType(
         StructField("source_topic", StringType()),
     ]
 )
-"""The columns of a table of records. They equal ``spark.outcome_columns.RECORD_COLUMNS``, but are not parsed from a DDL string:
-Spark's parser needs a session, and definitions load without a session.
+"""The columns of a table of records. They equal ``spark.outcome_columns.RECORD_COLUMNS``, but are not parsed from a DDL
+string: Spark's parser needs a session, and definitions load without a session.
 """
 _MOST_CLUSTERED = 4
 """The largest number of columns that Delta permits in ``CLUSTER BY``."""
