@@ -30,7 +30,8 @@ def by_syntax(marks: str = ",") -> BeforeValidator:
     """Returns a validator for an option with a list of paths. Under V2 and ``extended``, the validator splits the list
     at the characters ``marks``, except inside backticks. Under V1, it leaves the list to the type of the option.
 
-    Use the validator on the type of an option in a subclass of ``NestedPaths``, which has the version of the syntax.
+    Use the validator on the type of an option in a subclass of ``NestedPaths``. The option ``field.syntax.version`` of
+    that class tells the validator the version.
     """
 
     def split(value: Any, info: ValidationInfo) -> Any:

@@ -45,17 +45,18 @@ def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr])
 
 
 def with_default(field: Node, group: Group) -> Node:
-    """Returns ``field``, a field of ``group``, as Connect's ``Struct.get`` reads it: with its default in place of
-    null.
+    """Returns ``field``, a field of ``group``, as Connect's ``Struct.get`` reads it: if the field has a default, the
+    default replaces null.
     """
     return default_of(field, group.present)
 
 
 def default_of(field: Node, parent: Expr | None) -> Node:
-    """Returns ``field`` with its default in place of null.
+    """Returns ``field`` with its default in place of null. A struct, or a field without a default, is returned
+    unchanged.
 
-    The result is null only if ``parent``, the struct around the field, is null. ``parent=None`` means that the struct
-    is never null.
+    If ``parent``, the struct around the field, is null, the field stays null. ``parent=None`` means that the struct is
+    never null.
     """
     simple = isinstance(field, Cell) and field.schema.type is not Type.STRUCT
     if simple and field.schema.default is not None and field.may_be_null:

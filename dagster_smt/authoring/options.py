@@ -207,7 +207,8 @@ class Options(BaseModel):
     """The option keys of older versions of Kafka, each with its present key."""
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        """Yields (option, statement, hint) for each violated rule that involves several options."""
+        """Yields (option, statement, hint) for each violated rule that the types of the single options cannot express.
+        """
         return iter(())
 
     def configured(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dagster_smt.model.record import Side
 
 def label_of(cls: type[Transform], side: str) -> str:
     """Returns the name of the class ``cls`` as in a connector's properties, but without the package:
-    ``MaskField$Value``. ``side`` is ``key`` or ``value``.
+    ``MaskField$Value``. ``side`` is ``key``, ``value`` or empty.
     """
     if "$" in cls.connect_class:
         return cls.connect_class.rpartition(".")[2]
@@ -30,7 +30,7 @@ class Stage:
     Attributes:
         alias: The user's name for the stage.
         transform: The configured transform.
-        side: ``key``, ``value``, or empty for transforms without sides.
+        side: ``key`` or ``value``; empty if the transform does not act on one of the two.
         predicate: The configured predicate, if any.
         predicate_name: The user's name for the predicate.
         negate: True if the stage acts on records for which the predicate is false.
@@ -102,7 +102,7 @@ class Chain:
         mask_exceptions: The fields where masked values may stay.
         dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
         keeps_key: True if the resulting table has keys. Runs then read the key of each record and keep it.
-        keeps_topic: True if the topic of a record after the chain determines the table for its row.
+        keeps_topic: True if the topic that a record has after the chain determines the table of its row.
         foreign: The settings of the stages that run from jars.
 
     The hash of the chain depends only on ``properties``, and on no other attribute.
@@ -177,7 +177,7 @@ class Chain:
 
     @property
     def reads_headers(self) -> bool:
-        """True if a stage or its predicate reads headers, or adds headers."""
+        """True if a stage reads or adds headers, or if the predicate of a stage reads headers."""
         predicates = []
         for stage in self.stages:
             if stage.predicate is not None:

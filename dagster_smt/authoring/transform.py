@@ -42,7 +42,7 @@ class Example:
         before: The shown part of the record before the transform, as JSON.
         after: The shown part after the transform; None if the record is dropped.
         shows: The name of the shown part: ``value``, ``key``, ``headers``, or ``topic`` (the bare name).
-        input_part: The name of the part in ``before``; empty if ``before`` has the same part as ``after``.
+        input_part: The name of the part that ``before`` shows; empty if ``after`` shows the same part.
     """
 
     title: str

@@ -1,5 +1,5 @@
-"""Compares a chain in Kafka Connect's own classes and in this package, on records of a user. The result is a
-certificate.
+"""Runs a chain on a user's records, once in Kafka Connect's own classes and once in this package, and compares the
+results. The outcome is a certificate.
 
 | module | contents |
 |---|---|

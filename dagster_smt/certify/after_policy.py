@@ -42,7 +42,8 @@ def without_policy(chain: Chain, policy: Sequence[PolicyStage]) -> Chain:
 def samples_after(
     chain: Chain, policy: Sequence[PolicyStage], samples: Sequence[Sample], key: Format, value: Format
 ) -> list[Sample]:
-    """Returns ``samples`` after the stages of ``policy``. Records that cannot be read stay as they are.
+    """Returns ``samples`` after the stages of ``policy``. Records that cannot be read stay as they are, and records
+    that the policy drops or rejects are left out.
 
     Raises:
         UnsupportedError: SMT974 if records of these formats cannot be written after the policy.
@@ -76,7 +77,7 @@ def samples_after(
 
 
 def with_policy(certificate: Certificate, chain: Chain, policy: Sequence[PolicyStage], records: int) -> Certificate:
-    """Returns ``certificate`` with the stages of the policy, which are marked as not comparable.
+    """Returns ``certificate`` with the stages of the policy added before its own. They are marked as not comparable.
 
     Args:
         certificate: The certificate of the chain without its policy.

@@ -60,7 +60,7 @@ class Finding:
         stage: The index of the stage after which the records first differ; ``READING`` for the converters.
         decision: The id of the intended difference, such as ``D5``; empty if no rule explains the difference.
         records: The number of records.
-        lasting: The number of these records that still differ without a reason after the last stage.
+        lasting: The number of these records that still have an unexplained difference after the last stage.
         first: The first location of a difference.
     """
 
@@ -119,7 +119,7 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict. It is ``different`` if some record has a different result without a reason. Otherwise it is
+        """The verdict. It is ``different`` if an unexplained difference remains after the last stage. Otherwise it is
         ``deliberate`` if there are intended differences, and ``equal`` if there are none.
         """
         if any(finding.lasting for finding in self.findings if not finding.decision):
@@ -128,8 +128,8 @@ class Certificate:
 
     @property
     def different(self) -> int:
-        """The number of records whose results differ without a reason. If the execution paths have different numbers,
-        the largest of them.
+        """The number of records that still have an unexplained difference after the last stage. If the execution paths
+        differ in this number, it is the largest one.
         """
         by_way: dict[str, int] = {}
         for finding in self.findings:
@@ -177,7 +177,7 @@ class Certificate:
 
     @property
     def lines(self) -> Iterator[str]:
-        """Yields one line of text for each difference without a reason."""
+        """Yields one line of text for each unexplained difference."""
         for finding in self.findings:
             if not finding.decision:
                 stage = "reading" if finding.stage == READING else self.stages[finding.stage].alias

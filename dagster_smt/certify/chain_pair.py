@@ -54,7 +54,7 @@ def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
 
     Args:
         chain: The chain, with any engine.
-        original: The chain of the connector, with as many stages, if it may differ from ``chain``.
+        original: The chain of the connector, if it may differ from ``chain``. It must have the same number of stages.
 
     Raises:
         ConfigError: Connect's classes reject the options of the chain, or a jar is wrong. The error contains all

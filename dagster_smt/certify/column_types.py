@@ -27,7 +27,7 @@ class _Group:
     """A group of records that have the same input schemas.
 
     Attributes:
-        numbers: The records.
+        numbers: The numbers of the records.
         results: The output schemas of the records' values in Connect.
     """
 

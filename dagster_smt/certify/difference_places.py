@@ -15,7 +15,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.tools.parity.compare import COORDINATES, canonical_record, kind_of_result
 
 _MOST = 200
-"""The largest number of characters that are shown of a value."""
+"""The largest number of characters to show of a value."""
 _MISSING = object()
 _SCHEMA_PARTS = ("type", "optional", "name", "version", "doc", "parameters", "default", "keys", "items", "values")
 _TYPES = {"int": "a whole number", "double": "a number with a fraction", "float": "a number with a fraction"}
@@ -30,8 +30,8 @@ class DifferencePlace:
 
     Attributes:
         record: The coordinates of the record: ``orders-0@17``.
-        part: The differing part: ``result``, ``topic``, ``timestamp``, ``key``, ``value``, ``value schema``,
-            ``headers`` or ``header NAME``.
+        part: The differing part, such as ``result``, ``topic``, ``timestamp``, ``key``, ``value``, ``value schema``,
+            ``headers``, ``header NAME`` or ``type of a column``.
         path: The field inside the part; empty for the whole part.
         connect: The kind of Connect's value.
         here: The kind of this package's value.

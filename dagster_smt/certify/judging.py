@@ -16,8 +16,8 @@ from dagster_smt.tools.parity.compare import result_difference
 from dagster_smt.tools.parity.judge import Judge
 
 EQUAL, DIFFERENT = "", "different"
-"""The verdicts on a record: the result is equal, or it differs without a reason. The third possible verdict is the id
-of an intended difference.
+"""The verdicts on a record: the result is equal, or it differs and no rule explains why. The third possible verdict is
+the id of an intended difference.
 """
 _IGNORED_OPTION = "D1"
 

@@ -51,7 +51,7 @@ def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> lis
 
 
 class _Findings:
-    """A counter of findings by reason. Each finding keeps the location of its first difference."""
+    """A collection of differences by reason. It makes one finding of each reason, with the first location."""
 
     def __init__(self) -> None:
         self.places: dict[str, list[DifferencePlace]] = {}

@@ -1,4 +1,6 @@
-"""Builds the plan of a chain with foreign stages. The plan is based on the output schemas of the records."""
+"""Builds the plan of a chain with foreign stages, whose classes come from jars. The plan is based on the output schemas
+of the records.
+"""
 
 from collections.abc import Sequence
 
@@ -15,8 +17,8 @@ from dagster_smt.model.schema import Schema
 def plan_after(
     chain: Chain, before: Sequence[Schema], forms: Sequence[Form], topics: Sequence[str], last: RunReport | None = None
 ) -> Plan:
-    """Returns one plan for ``forms``, the topics and schemas of records after a chain with foreign stages. The plan
-    does not know from which input fields its columns come.
+    """Returns one plan for the records that a chain with foreign stages has returned. ``forms`` contains their topics
+    and schemas. The plan does not know from which input fields its columns come.
 
     Args:
         chain: The chain.

@@ -19,7 +19,7 @@ class ClassMatch:
 
     Attributes:
         cls: The class; None if there is a problem.
-        side: ``key``, ``value``, or empty for a class without sides.
+        side: ``key`` or ``value`` if the name ends with ``$Key`` or ``$Value``; otherwise empty.
         problem: The reason why there is no class.
     """
 

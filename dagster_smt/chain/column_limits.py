@@ -1,5 +1,5 @@
-"""Warns about columns: a plan gets a warning for each result that a table of columns cannot store as Connect would
-(decision 9).
+"""Warns about the limits of columns: a plan gets a warning for each value that a column cannot represent as Connect
+would (decision 9).
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,8 +13,8 @@ from dagster_smt.values.cast import CastTo
 
 
 def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Problem]:
-    """Yields a warning for each cell of ``nodes`` that has a different value in a column than in Connect after
-    ``stage``.
+    """Yields a warning for each cell of ``nodes`` whose value after ``stage`` can be different in a table's column than
+    in Connect.
 
     Difference D7: all decimals of a column have the column's scale. In a column with scale 2, a cast of the decimal 0
     to a string therefore results in ``0.00``, but Connect writes ``0``.

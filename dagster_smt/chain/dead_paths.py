@@ -1,4 +1,4 @@
-"""Finds masks, drops and renames that can touch nothing, according to the schema or the spelling of their paths.
+"""Finds masks, drops and renames that can never touch a field, according to the schema or the spelling of their paths.
 
 Connect runs such a stage silently, and the values that the stage should hide pass through unchanged. A declared schema
 reveals the mistake before a run reads anything. Without a schema, the only sign is a pattern that is read as a plain
@@ -44,11 +44,11 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
     Args:
         plan: The plan.
-        value: The declared schema of the values. A plan has no schema at all if the keys have none. The stages for
-            values are then checked with this schema.
+        value: The declared schema of the values. If only the values have a schema, the plan contains no schema at all;
+            the stages that act on values are then checked with ``value``.
 
     Raises:
-        PlanError: SMT303, SMT305 or SMT308 if a mask, drop or rename can touch nothing.
+        PlanError: SMT303, SMT305 or SMT308 if a mask, drop or rename can never touch a field.
     """
     problems = dead_paths(plan, value)
     if problems and plan.chain.dead_paths == "error":
@@ -57,7 +57,7 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
 
 def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
-    """Returns the problems of masks, drops and renames in ``plan`` that can touch nothing.
+    """Returns the problems of masks, drops and renames in ``plan`` that can never touch a field.
 
     The arguments have the same meaning as in ``refuse_dead_paths``.
     """
@@ -82,8 +82,8 @@ def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
 
 
 def _without_keys(chain: Chain) -> Chain:
-    """Returns the stages of ``chain`` that can be planned on values alone, up to the first stage that also needs the
-    key.
+    """Returns ``chain`` with only the stages that can be planned on values alone. It ends before the first stage that
+    runs from a jar, or whose transform reads the key.
     """
     stages: list[Stage] = []
     for stage in chain.stages:
@@ -137,9 +137,9 @@ def _acts(plan: StagePlan) -> bool:
 
 
 def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> Iterator[Problem]:
-    """Yields a problem if the ledger entry ``effect`` touches nothing in any plan of ``acting``.
-
-    There is no problem if an earlier stage has moved or dropped the field.
+    """Yields the problem of a path that touches no field in any plan of ``acting``. There is no problem if an earlier
+    stage has dropped the field. If an earlier stage has renamed or moved the field, the problem says so. ``effect`` is
+    the number of the ledger entry within its stage.
     """
     stage = acting[0].stage
     sources = _reached(plan, stage, effect)

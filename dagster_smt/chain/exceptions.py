@@ -17,7 +17,8 @@ _ROOTS = ("key", "value", "topic", "header")
 
 
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
-    """Returns the exceptions to the search for masked values that ``source``, the source of a chain, lists.
+    """Returns the mask exceptions in ``source``, the source of a chain. Each exception lists fields in which masked
+    values may remain, and the reason.
 
     Properties list the exceptions in the same way as transforms: ``mask.exceptions=a`` with
     ``mask.exceptions.a.fields`` and ``mask.exceptions.a.reason``. YAML has

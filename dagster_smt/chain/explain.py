@@ -41,7 +41,7 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the text about the predicate of ``stage``, with which the line about the stage ends."""
+    """Returns the end of the line about ``stage``, which names its predicate."""
     if stage.predicate is None:
         return ""
     if stage.negate:

@@ -51,7 +51,9 @@ class ForeignClasses:
         return text if unseen else ""
 
     def hinted(self, problem: Problem, type_: object) -> Problem:
-        """Returns ``problem``, the problem of an unknown class, with a hint at ``smt_jars`` added."""
+        """Returns ``problem``. If it reports a class that a jar might contain, the result has a hint about
+        ``smt_jars``.
+        """
         text = str(type_ or "")
         if problem.code != UNKNOWN_CLASS or not problem.statement.startswith("unknown"):
             return problem
@@ -67,13 +69,13 @@ class ForeignClasses:
 def foreign_classes(
     settings: ForeignSettings, base: Path, more: Sequence[str | Path], connect_version: str
 ) -> tuple[ForeignClasses, list[Problem]]:
-    """Returns the jars that ``settings`` name, and the problems of the entries.
+    """Returns the jars that ``settings`` and ``more`` name, and the problems of these entries.
 
     Args:
         settings: The settings in the source of the chain.
         base: The folder to which relative paths of the source refer.
-        more: More entries, relative to the current folder.
-        connect_version: A different version of Connect, or empty.
+        more: More entries of ``smt_jars``. Their paths are relative to the current folder.
+        connect_version: The version of Connect to use; empty for the version in ``settings``.
     """
     entries = [*absolute_entries(settings.jars, base), *absolute_entries(map(str, more), Path())]
     settings = replace(settings, jars=()).with_jars(entries, connect_version)

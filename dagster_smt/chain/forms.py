@@ -86,7 +86,7 @@ class FormsPlan(Plan):
 
     @cached_property
     def values_after(self) -> tuple[Schema, ...]:
-        """The output schemas of the values, one for each distinct schema."""
+        """The distinct output schemas of the values."""
         schemas = []
         for record in self.results.values():
             if record.value is not None:
@@ -95,7 +95,7 @@ class FormsPlan(Plan):
 
     @cached_property
     def keys_after(self) -> tuple[Schema, ...]:
-        """The output schemas of the keys, one for each distinct schema."""
+        """The distinct output schemas of the keys."""
         schemas = []
         for record in self.results.values():
             if record.key is not None:
@@ -123,10 +123,11 @@ class FormsPlan(Plan):
         return forms_apart(self.keys_after)
 
     def of_forms(self, values: Collection[int], keys: Collection[int], last: RunReport | None) -> Plan:
-        """Returns the plan of one table, whose records have the output schemas ``values`` and ``keys``.
+        """Returns the plan of one table, which contains only records with the given output schemas.
 
         Args:
-            values, keys: The numbers of the output schemas of the table's records.
+            values, keys: The output schemas of the table's records, as positions in ``values_after`` and
+                ``keys_after``.
             last: The report of the table's last commit. Its columns are used if no record has columns.
         """
         schemas = {self.values_after[number] for number in values}
@@ -175,11 +176,13 @@ def plan_forms(
         last: The report of the last run. Its columns are used if these records have no columns.
 
     Returns:
-        A plan without steps. If a field has two types, ``after`` of the plan raises PlanError. This does not apply to
-        a chain that keeps topics, whose plan keeps the forms of different tables apart (``FormsPlan``).
+        A plan without steps. If a field has two types, reading ``after`` of the plan raises PlanError. If the chain
+        keeps topics, the result is a ``FormsPlan``: it keeps the forms of different tables apart, and never raises this
+        error.
 
     Raises:
-        PlanError: SMT212 if there is no form, or the chain rejects every form.
+        PlanError: SMT212 if there is no form. If the chain rejects every form, the error contains the problems of the
+            stages. There is no error if ``last`` has columns.
         UnsupportedError: SMT901 if predicates result in more than eight variants of one form.
     """
     plans = [_plan_of_form(chain, form) for form in forms]

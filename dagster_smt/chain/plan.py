@@ -43,7 +43,7 @@ class StagePlan:
         missing: Configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
         guarded: True if the stage skips records in which the key or value that it reads is null, and in other records
-            changes something else, such as the topic.
+            changes more than this key or value, for example the topic.
         undecided: True if the predicate itself fails. Records whose key or value is null then also fail.
     """
 
@@ -60,11 +60,10 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """The records that pass a stage which rejects all other records. None if no record passes, or if the stage does
-        not reject records in this way.
+        """The records that pass a stage that rejects all others, as one ``PlanRecord``. None if no record passes, or if
+        the stage does not reject records in this way.
 
-        In the records that pass, the key or value on which the stage acts is null. The transform then leaves the record
-        unchanged.
+        Their key or value, on which the stage acts, is null. The transform leaves such a record unchanged.
         """
         side = self.stage.acts_on
         if (
@@ -95,7 +94,7 @@ def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
 
 @dataclass(frozen=True)
 class Step:
-    """The plan of one stage for one variant of the record, with the variants that result.
+    """The plan of one stage for one variant of the record, with the resulting variants.
 
     Attributes:
         variant: The variant before the stage.
@@ -245,8 +244,8 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
-    """Returns the cells inside ``node`` as ``leaves`` does, and also one cell for each field of a struct that no stage
-    has split into its fields.
+    """Returns the cells inside ``node`` as ``leaves`` does. If a cell is itself a struct, the result contains one cell
+    for each of its fields instead.
     """
     results = []
     for path, cell in leaves(node):
@@ -368,7 +367,7 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
     """Returns True if ``stage`` skips records in which the key or value that it reads is null, and in other records
-    changes something else, such as the topic.
+    changes more than this key or value, for example the topic.
     """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
@@ -608,14 +607,16 @@ class _Fold:
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
-    """Returns the problem that the schema does not have a configured path of ``stage``. ``miss`` describes the path."""
+    """Returns the problem of a configured path of ``stage`` that the schema does not have. ``miss`` describes the path.
+    """
     hint = syntax_hint(stage.transform, miss.path, miss.known)
     hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
     return Problem("SMT303", stage.place, f"no record can have the field '{miss.path}'", hint)
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
-    """Returns True if the stage of ``plan`` skips exactly the records in which its key or value is null.
+    """Returns True if the stage of ``plan`` skips exactly the records in which its key or value is null, and changes
+    neither the key, the topic nor the headers of the others.
 
     A null key or value has no schema (difference D6), so the skipped records need no variant of their own.
     """

@@ -1,5 +1,5 @@
-"""Compares the masks and drops of chains. The module gives each mask and drop an identity that later runs recognize.
-It also finds the masks and drops that one of two chains lacks.
+"""Compares the masks and drops of chains. The module gives each mask and drop an identity that later runs recognize. It
+also finds the masks and drops that only one of two chains has.
 """
 
 import hashlib
@@ -19,9 +19,7 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The value that ``_form_of`` returns for a stage that removes values completely: a drop, or a mask that writes a
-constant.
-"""
+"""The form of a drop, and of a stage whose masks all write a constant: nothing of the value is left."""
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
 """The options that determine which fields a stage masks. They do not affect the form of the masked values."""
 
@@ -52,12 +50,12 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
     """Returns the masks and drops that the chain ``defined`` has and ``chain`` lacks.
 
     Two differences are ignored, because ``chain`` then hides at least as much as ``defined``. First, ``chain`` may have
-    the same mask without a predicate. Second, ``chain`` may drop a field, or replace it with a constant, if the mask in
-    ``defined`` leaves a part of the value.
+    the same mask or drop without its predicate. Second, ``chain`` may drop a field, or replace it with a constant, if
+    the mask in ``defined`` leaves a part of the value.
 
     Paths are compared as strings: if ``chain`` hides the same fields under different paths, the result contains the
-    masks of ``defined``. If only ``chain`` decrypts values or turns tokens back into values, the result contains all
-    encryptions and tokenizations of ``defined``.
+    masks of ``defined``. If ``chain`` has a stage that decrypts values or turns tokens back into values, and
+    ``defined`` lacks this stage, the result contains all encryptions and tokenizations of ``defined``.
     """
     present = set()
     for _, target, form, _ in _hidden(chain):

@@ -1,5 +1,5 @@
-"""Merges schemas by field name, so that one table can contain rows of all of them. The schemas belong to the variants
-of a plan, or come with the records.
+"""Merges schemas by field name, so that one table can contain rows of all of them. The schemas are those of a plan's
+variants, or those that the records themselves carry.
 """
 
 from collections.abc import Sequence

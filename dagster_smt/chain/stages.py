@@ -88,8 +88,8 @@ def _no_list(properties: Mapping[str, Any]) -> Problem:
 def _predicate_problems(
     properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[StageDraft]
 ) -> list[Problem]:
-    """Returns the problems of the predicates in ``properties``: the problems of versions, and the problems of
-    predicates that no draft uses. Kafka also reads such predicates.
+    """Returns the problems of the predicates in ``properties``: wrong versions, and all problems of predicates that no
+    draft uses. Kafka reads unused predicates too.
     """
     problems = []
     used = set()
@@ -192,7 +192,9 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Prob
 
 
 def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: list[Problem]) -> dict[str, Any]:
-    """Returns ``data`` without unknown keys, and adds a problem to ``problems`` for each unknown key."""
+    """Returns the options of ``data``, a stage or predicate. Adds a problem to ``problems`` for each key of ``data``
+    that is not in ``known``, and if ``options`` is not a mapping.
+    """
     for key in map(str, data):
         if key not in known:
             hint = did_you_mean(key, known, "options go below 'options'")

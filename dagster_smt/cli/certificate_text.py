@@ -38,8 +38,8 @@ def _parts(certificate: Certificate) -> Iterator[str]:
 
 
 def of_kinds(certificate: Certificate) -> Iterator[tuple[str, list[list[Finding]]]]:
-    """Yields the findings of ``certificate`` in two parts, each with its title: first the differences without a reason,
-    then the deliberate differences.
+    """Yields the findings of ``certificate`` in two parts, each with its title: first the unexplained differences, then
+    the deliberate differences.
 
     A part consists of groups. The findings in a group differ only in their evaluator or lane.
     """

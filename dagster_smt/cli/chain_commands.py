@@ -150,8 +150,9 @@ def _decisions(policy: AppliedPolicy) -> None:
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
-    """Returns lines about the evaluators and lanes that run ``plan``, one line for each kind of sink. The lines contain
-    only facts that are known without a Spark session and without records.
+    """Returns a line for each kind of sink, with the evaluators and lanes that may run ``plan``. A further line follows
+    if the chain has classes from jars, or stages that keep records out of the JVM lane. The lines contain only facts
+    that are known without a Spark session and without records.
     """
     value, key = Format(), "json"
     if table is not None:
@@ -190,8 +191,8 @@ def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
 
 
 def _tables(plan: Plan, place: str) -> Iterator[str]:
-    """Yields a line for each table of a sink, given the topics that ``plan`` knows. The location ``place`` of the sink
-    may contain ``{topic}``.
+    """Yields lines about the tables of the sink at ``place``, which may contain ``{topic}``: a line for each topic that
+    ``plan`` knows, or the limits of the sink if the records choose their topics.
 
     Raises:
         ConfigError: SMT730, the template is wrong.

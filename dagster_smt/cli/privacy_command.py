@@ -1,5 +1,5 @@
 """Implements the command ``privacy``. The command shows the columns of a table that contain values of tagged fields.
-For each column, it shows the first run that wrote the column.
+For each column, it shows the present state, such as ``masked``, and the run with which this state began.
 
 The command reads Dagster's event log, but no record.
 """
@@ -84,8 +84,8 @@ def _history(asset: str) -> list[RunColumns]:
 
 
 def columns_since(history: Iterable[RunColumns]) -> list[tuple[str, ...]]:
-    """Returns the tagged columns that the newest run of each partition reported. Each row also contains the first run
-    since which the column has had its present state.
+    """Returns the tagged columns that the newest run of each partition reported. Each row also names the run with which
+    the present state of the column began.
 
     Args:
         history: The tagged columns of materializations, the newest first.

@@ -16,8 +16,8 @@ from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 
 def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
-    """Reads a topic table from the ``CREATE TABLE`` statement in the file ``path``. The source of the topics is not
-    needed.
+    """Reads a topic table from the ``CREATE TABLE`` statement in the file ``path``. The statement need not name the
+    source of the topics.
 
     Raises:
         ConfigError: The statement has problems; SMT270, the command also has a schema.

@@ -76,9 +76,9 @@ def topics_at(
 
     Args:
         place: A folder, or brokers.
-        config: Properties of Kafka's clients.
+        config: Properties of Kafka's clients. If there are any, ``place`` is taken for brokers.
         partitions: The number of partitions of a new topic on a broker; None to create no topic.
-        folder: True for a folder, False for brokers; None to determine it from ``place``.
+        folder: True for a folder, False for brokers; None to determine it from ``config`` and ``place``.
 
     Raises:
         ConfigError: ``KafkaTopics`` does not accept an option or a secret.

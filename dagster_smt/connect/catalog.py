@@ -1,5 +1,5 @@
-"""The catalog of connectors. It contains their classes, the targets of their records in this package, and rules about
-their options.
+"""The catalog of connectors. It contains the classes of connectors, the kind of component that an import writes for
+each family of classes (``Goal``), and rules about options.
 
 The catalog is data: one file for each family of connectors in ``catalogs/``, with links to the vendors' pages. A string
 may refer to a sentence in ``catalogs/sentences.yaml``: ``{STORE}``.
@@ -48,7 +48,7 @@ class Catalog:
 
     Attributes:
         classes: The known classes, by their names in ``connector.class``.
-        goals: The target of the records, by family.
+        goals: The target of the component, by family.
         sources: The pages on which the rules of each family are based, by family.
         rules: The rules in order. Rules that apply to all connectors come first.
     """

@@ -16,7 +16,7 @@ from dagster_smt.model.secrets import is_reference, shows_secret
 _UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
 _DELETES, _TOMBSTONES, _TODAY = "delete.handling.mode", "drop.tombstones", "delete.tombstone.handling.mode"
 _FORMER = "io.debezium.transforms.UnwrapFromEnvelope"
-"""The class name that the transform had before Debezium 0.10."""
+"""The class name of ``ExtractNewRecordState`` before Debezium 0.10."""
 _MODES = {
     ("drop", "true"): ("drop", ""),
     ("drop", "false"): ("delete-to-tombstone", "; a tombstone that follows no deletion is dropped"),
@@ -25,8 +25,8 @@ _MODES = {
     ("none", "true"): ("tombstone", ""),
     ("none", "false"): ("tombstone", "; a deletion gives one null, not two"),
 }
-"""Maps the values of ``delete.handling.mode`` and ``drop.tombstones`` in Debezium 2 and earlier to the mode in the
-present version.
+"""Maps the values of ``delete.handling.mode`` and ``drop.tombstones`` in Debezium 2 and earlier to the present mode,
+and to a note about the difference.
 """
 _REFERENCE = re.compile(r"\$\{[\w.-]+:[^}]*\}")
 """Matches a reference that Connect's configuration providers resolve, such as ``${file:/secrets:password}``."""
@@ -37,7 +37,7 @@ class WrittenChain:
     """The chain of a component, with verdicts on the connector's properties.
 
     Attributes:
-        connector: The connector with the component's chain.
+        connector: The connector, with the component's chain instead of its own.
         stages: A verdict on each transform of the connector.
         ignored: Properties that Kafka ignores. The chain's file contains them as comments.
         options: A verdict on each of the connector's properties for transforms and predicates.
@@ -58,7 +58,7 @@ def written_chain(
     *,
     to_topics: bool = False,
 ) -> WrittenChain:
-    """Returns the chain of a connector's component, with a verdict on each property.
+    """Returns the chain of the component for ``connector``, with a verdict on each property.
 
     Args:
         connector: The connector.
@@ -125,8 +125,8 @@ def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> 
 
 
 def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Returns ``connector`` with the name of a variable in place of each secret. Transforms use this name literally,
-    because they do not resolve references.
+    """Returns ``connector`` with ``${env:SECRET}`` in place of each secret in its chain, and a verdict on each secret
+    and each reference. Transforms resolve no references: they would use the text itself.
     """
     config, verdicts = dict(connector.config), []
     for key, value in connector.chain.items():
@@ -246,7 +246,7 @@ def _of_stage(key: str, name: str, alias: str, stages: Iterable[TransformVerdict
 
 def _routes(alias: str, connector: Connector) -> str:
     """Returns the reason why the router with the name ``alias`` has no effect in a table. Returns an empty string for
-    other transforms, and if the connector has only one topic.
+    other transforms, for a source connector, and if the router gives the only topic of the connector a new name.
     """
     name = routers(connector).get(alias)
     renames = name in BY_TOPIC and len(connector.topics) == 1

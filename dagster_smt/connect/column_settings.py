@@ -1,4 +1,4 @@
-"""Adjusts table settings that depend on columns, and determines which formats give a table its columns."""
+"""Adjusts the table settings that depend on whether the table has columns."""
 
 from dagster_smt.connect.settings import RECORD_TIME, ExtraStage, TableSettings
 from dagster_smt.model.topics.format import SELF_DESCRIBED

@@ -60,7 +60,8 @@ class ConnectorComponent:
         stages: A verdict on each transform.
         options: A verdict on each option of the connector, in the order of its file.
         proposals: Lines with settings that a user may add to ``defs.yaml``.
-        schema: The columns of the topics' last records; None if the records were not read.
+        schema: The columns proposed for JSON values without a schema; None for other formats, for source connectors,
+            and if no records were read.
         patch: The changes to a connector that stays in use without its transforms; None for other connectors.
         connector_class: The class of the connector, or its name in Confluent Cloud.
     """
@@ -112,7 +113,7 @@ class ConnectorComponent:
             more: Other files: their names and texts.
 
         Raises:
-            FileExistsError: The folder already has a ``defs.yaml``.
+            FileExistsError: The folder already has one of the files.
         """
         folder = root / self.folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -145,8 +146,8 @@ def written_component(
         smt_jars: Jars with classes that this package does not contain.
         into: ``table`` or ``topic``, for sinks. If empty, the catalog determines the target from the connector's class.
         worker: The worker's properties.
-        group: The group of the assets, for a whole cluster. If empty, Dagster's default applies. Components of a group
-            get a schedule or a sensor.
+        group: The group of the assets, for a whole cluster. If empty, Dagster's default applies. Each component of a
+            group gets a sensor, unless it has a schedule.
     """
     name = folder_name(connector.label)
     connector = worker.with_usual_providers(connector)
@@ -300,7 +301,7 @@ def _schema(
     samples: TopicSamples | None,
 ) -> SchemaProposal | None:
     """Returns the proposed columns for values that are JSON without a schema. The proposal is based on ``samples``.
-    Returns None for other formats.
+    Returns None for other formats, for source connectors, and if ``samples`` is None.
     """
     if samples is None or value["kind"] != "json" or not connector.is_sink:
         return None
@@ -328,8 +329,8 @@ def _sink(connector: Connector, lake: str, name: str, kind: str, settings: Table
 
 
 def _proposals(connector: Connector, source: dict[str, Any], worker: Worker) -> list[str]:
-    """Returns lines with settings that a user may add to the component of ``connector``. An example is the offset of
-    the connector's consumer group as the start of the first run.
+    """Returns lines with settings that a user may add to the component of ``connector``. For example, the first run may
+    start at the offsets of the connector's consumer group.
     """
     if not connector.is_sink:
         return []

@@ -120,7 +120,7 @@ class Cluster:
 
 
 def cluster_at(address: str) -> Cluster:
-    """Returns the description of the cluster of the worker at ``address``. If the worker does not list its plugins,
+    """Describes the cluster to which the worker at ``address`` belongs. If the worker does not list its plugins,
     ``plugins`` is empty.
     """
     place, version, plugins = without_login(address), "", {}
@@ -219,7 +219,7 @@ def _read(answer: IO[bytes]) -> Any:
 
 
 def reason_of(error: Exception) -> str:
-    """Returns a phrase with the reason for ``error``, a missing response."""
+    """Returns a phrase that says why there is no usable response. ``error`` is the error of the request."""
     if isinstance(error, urllib.error.HTTPError):
         return f"it answers {error.code}"
     if isinstance(error, _ElsewhereError):

@@ -35,7 +35,9 @@ def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, 
 
 
 def _written(connector: Connector) -> tuple[dict[str, Any], str]:
-    """Returns the topics that the source ``connector`` writes, and the option that names them."""
+    """Returns the topics that the source ``connector`` writes, and the value of the option that names them, such as a
+    prefix.
+    """
     config = connector.config
     if family_of(connector) == "mirror":
         return {"pattern": _mirrored(connector)}, config.get("topics", "")

@@ -29,8 +29,8 @@ class Connector:
 
     @property
     def label(self) -> str:
-        """The name in reports and of the component's folder: ``orders``, or ``lake.shop.orders`` for one of several
-        tables.
+        """The name for reports and for the component's folder: the connector's name, followed by the table if this
+        object describes one of several tables.
         """
         return f"{self.name}.{self.table}" if self.table else self.name
 
@@ -75,8 +75,8 @@ class Connector:
 def read_connectors(data: Any, place: str) -> list[Connector]:
     """Returns the connectors in ``data``, the JSON body of a file or a response.
 
-    The body is one config, ``{"name", "config"}``, a list of these, or the response to
-    ``GET /connectors?expand=info&expand=status``.
+    The body is one of these: a connector's properties, an object ``{"name", "config"}``, a list of such items, or the
+    response to ``GET /connectors?expand=info&expand=status``.
 
     Raises:
         ConfigError: SMT018, the body has no connector.

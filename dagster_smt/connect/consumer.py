@@ -18,7 +18,7 @@ ISOLATION = "consumer.override.isolation.level"
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 _LEVELS = ("read_committed", "read_uncommitted")
 _NAMES = ("name", "topics", "topics.regex", "topic.prefix", "fields.whitelist", "iceberg.tables", DEAD_LETTERS)
-"""Options whose values are written into the component unchanged."""
+"""The options whose values are written into the component unchanged."""
 _LOGIN = "consumer.override."
 _OF_LOGIN = ("sasl.", "ssl.", "security.protocol")
 _HEADER_TRANSFORMS = (
@@ -137,7 +137,8 @@ def of_options_that_stay(connector: Connector) -> Iterator[OptionVerdict]:
 
 
 def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
-    """Yields a verdict on each option of the header converter.
+    """Yields the verdict "not needed" on each option of the header converter. Yields nothing if the converter is
+    Connect's default, or if a transform may read or write headers.
 
     Args:
         connector: The connector.

@@ -153,8 +153,8 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
 
 
 def _assumed(connector: Connector, side: str) -> str:
-    """Returns the format to assume for keys or values (``side``) if no format is named. For a JDBC sink, the format has
-    schemas, because such a sink rejects records without a schema.
+    """Returns the format to assume for keys or values (``side``) if no format is named. For a JDBC sink, values have
+    schemas, and so do keys whose fields become columns: such a sink rejects records without a schema.
     """
     if family_of(connector) != "jdbc":
         return "string" if side == "key" else "json"
@@ -267,8 +267,8 @@ def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> Non
 
 
 def _address(result: ConverterFormat, name: str, value: str) -> str:
-    """Returns ``value``, the address of the registry, without a login. If the address is a reference to anything other
-    than an environment variable, returns a reference to a variable.
+    """Returns ``value``, the address of the registry, without a login. If the address is empty or a reference that this
+    package does not resolve, returns a reference to an environment variable.
     """
     plain = value.strip()
     foreign = "${" in plain and not refers(plain)

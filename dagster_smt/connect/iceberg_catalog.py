@@ -11,7 +11,7 @@ from dagster_smt.model.secrets import refers, setting_shows_secret
 _CATALOG = "iceberg.catalog"
 _HADOOP = "iceberg.hadoop."
 _USUAL = "iceberg"
-"""The name of the catalog if the sink does not name it."""
+"""The name of the catalog in Spark if the sink names none, or a name with dots."""
 _OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
 """Settings that Spark needs for a JDBC catalog, in addition to those of the sink. They prevent a second copy of the
 catalog, and add a column for views.
@@ -22,7 +22,7 @@ _IN_SESSION = "in the project's Spark session"
 
 
 def catalog_name(config: Mapping[str, str]) -> str:
-    """Returns the name of an Iceberg sink's catalog in Spark. Spark's catalogs have no names with dots."""
+    """Returns the name of an Iceberg sink's catalog in Spark. Spark does not allow dots in the name of a catalog."""
     name = config.get(_CATALOG, "").strip()
     if not name or "." in name:
         return _USUAL
@@ -50,7 +50,7 @@ def catalog_conf(config: Mapping[str, str], name: str = "") -> dict[str, str]:
 
 def without_secrets(conf: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Returns two mappings. The first contains the settings of a catalog, with references in place of secrets. The
-    second maps each variable in these references to the setting that it replaces: ``ICEBERG_JDBC_PASSWORD`` to
+    second maps each variable in these references to its setting, for example ``ICEBERG_JDBC_PASSWORD`` to
     ``spark.sql.catalog.iceberg.jdbc.password``.
     """
     safe, variables = {}, {}
@@ -88,7 +88,7 @@ def catalog_verdicts(connector: Connector) -> Iterator[OptionVerdict]:
 
 
 def _settings(config: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings of the catalog as Spark names them after ``spark.sql.catalog.NAME``."""
+    """Returns the catalog's settings by their names in Spark, without the prefix ``spark.sql.catalog.NAME.``."""
     settings = {}
     for option, value in config.items():
         setting = _setting(option)

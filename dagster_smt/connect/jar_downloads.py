@@ -15,7 +15,9 @@ def _places() -> dict[str, str]:
 
 
 def jar_of(class_name: str) -> str:
-    """Returns the download address of the jar with the transform class ``class_name``."""
+    """Returns the download address of the jar with the transform class ``class_name``. For an unknown class, returns a
+    phrase that says where the jar may be.
+    """
     for prefix, place in _places().items():
         if class_name.startswith(prefix):
             return place

@@ -20,8 +20,8 @@ def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
     """Returns the connectors in ``documents``, the documents of a YAML file. Each document is a Strimzi or Confluent
     resource, or a connector in the same form as in JSON.
 
-    A Strimzi connector names a ``KafkaConnect`` resource. If the file contains this resource, the connector gets the
-    converters of the resource.
+    A Strimzi connector names a ``KafkaConnect`` resource. If the file contains this resource, the connector gets from
+    it the converters that it does not set itself.
 
     Raises:
         ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.
@@ -46,7 +46,7 @@ def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
 
 
 def _resources(document: Any) -> Iterator[Mapping[Any, Any]]:
-    """Yields ``document``, or the items of a list of resources."""
+    """Yields ``document`` itself, or the items of ``document`` if it is a ``List`` of resources."""
     if not isinstance(document, Mapping):
         return
     items = document.get("items")
@@ -104,8 +104,8 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _check_plain(options: Mapping[Any, Any], place: str) -> None:
-    """Raises an error if ``options`` contain nested values. With YAML's references, a small file could become a very
-    long text.
+    """Raises an error if ``options`` contain nested values. A small YAML file can use aliases to describe a nested
+    value whose text would be very long.
     """
     problems = []
     for option, value in options.items():

@@ -92,8 +92,8 @@ def _is_text(statement: str) -> bool:
 
 
 def _parsed(chain: str) -> Chain | None:
-    """Parses ``chain``. Returns None if a transform is not supported, because the component itself reports this problem
-    when it loads.
+    """Parses ``chain``. Returns None if the chain has problems, because the component itself reports them when it
+    loads.
     """
     try:
         return parse_chain(read_properties(chain))
@@ -102,7 +102,9 @@ def _parsed(chain: str) -> Chain | None:
 
 
 def _refused(chain: Chain | None, proposal: Proposal) -> str:
-    """Returns the reason why ``chain`` does not fit the proposed columns. If it fits, returns an empty string."""
+    """Returns the reason why ``chain`` does not fit the proposed columns. Returns an empty string if it fits, or if
+    there is nothing to compare.
+    """
     table = table_of(proposal)
     if chain is None or table is None:
         return ""

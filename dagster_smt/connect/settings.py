@@ -172,8 +172,8 @@ def cron_of(seconds: float) -> str:
 
 
 def number(text: str) -> float:
-    """Returns the number in ``text``, the value of an option. Returns -1 if ``text`` contains no number, or a value
-    that switches the option off.
+    """Returns the number in ``text``, the value of an option. Returns -1 if ``text`` is not a number, as if the option
+    were switched off.
     """
     try:
         return float(text.strip())

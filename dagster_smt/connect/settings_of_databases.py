@@ -39,7 +39,7 @@ def jdbc_settings(connector: Connector) -> TableSettings:
 
 
 def _first(connector: Connector, options: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the first of ``options`` that ``connector`` has, and its value in lower case."""
+    """Returns the first of ``options`` that ``connector`` has, and its value without surrounding blanks."""
     for option in options:
         if option in connector.config:
             return option, connector.config[option].strip()
@@ -102,8 +102,8 @@ def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> N
 
 
 def _keys(connector: Connector, settings: TableSettings) -> bool:
-    """Sets the key columns in ``settings`` for a table with keys. Returns False if it is not known which columns are
-    the key.
+    """Sets the key columns in ``settings`` for a table with keys. Returns False if the key columns are unknown, or if
+    the key is the topic, partition and offset, so that rows are only added.
     """
     mode_option, mode = _first(connector, _KEY_MODES)
     fields_option, text = _first(connector, _KEY_FIELDS)

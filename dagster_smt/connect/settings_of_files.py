@@ -10,7 +10,7 @@ from dagster_smt.connect.settings import ExtraStage, TableSettings, every, names
 _KAFKA = "org.apache.kafka.connect.transforms."
 _PARTS = "no such partitioning is made: choose partition_by of the sink"
 _UNITS = (("hour", "Hhkms"), ("day", "dDwEeF"), ("month", "M"), ("year", "yYx"))
-"""Maps units of time to their letters in Joda's patterns. The unit for minutes and seconds is the hour."""
+"""Maps units of time to their letters in Joda's patterns. Minutes and seconds count as hours."""
 _OF_AIVEN = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour"}
 _OF_TIME = ("path.format", "timestamp.extractor", "timestamp.field", "timezone", "locale", "partition.duration.ms")
 _QUOTED = re.compile(r"'[^']*'")

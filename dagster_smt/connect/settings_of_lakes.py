@@ -41,12 +41,12 @@ _OWN = {
     "format-version": "the sink chooses the version",
     "sort-order": "cluster_by of the sink",
 }
-"""Maps each table property that a user cannot set, because this package sets it, to the reason."""
+"""The table properties that a user cannot set, because this package sets them, each with the reason."""
 
 
 def iceberg_table(connector: Connector) -> str:
-    """Returns the table that the Iceberg sink ``connector`` writes. For a sink with several tables or with a route,
-    returns an empty string.
+    """Returns the table that the Iceberg sink ``connector`` writes. For a sink with several tables, or one that takes
+    the table's name from the record, returns an empty string.
     """
     tables = names_in(connector.config.get(_TABLES, ""))
     if len(tables) == 1 and not is_true(connector, _DYNAMIC):

@@ -15,15 +15,15 @@ from dagster_smt.foreign.check import check_options
 from dagster_smt.model.paths.connect import V1
 
 IGNORED = "SMT011"
-"""The code of the problem of an option that Kafka ignores."""
+"""The code of the problem that reports an option that Kafka ignores."""
 STRAY = "SMT007"
-"""The code of the problem of options that belong to a transform outside the list ``transforms``. Kafka ignores such
+"""The code of the problem that reports options of an alias that is not in the list ``transforms``. Kafka ignores such
 options.
 """
 BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
 """Routers that map each topic to exactly one topic, whatever the records contain."""
 FROM_JAR = "runs from its jar"
-"""The text of the verdict on a class that a jar contains and this package does not."""
+"""The beginning of the verdict on a class that comes from a jar, because this package does not contain it."""
 _NO_CLASS = "SMT010"
 _KAFKA_HAS_V2 = ("ExtractField",)
 """The transforms that already support ``field.syntax.version=V2`` in Kafka 4.3.1 itself."""
@@ -50,8 +50,8 @@ Jars = Sequence[str | Path]
 
 
 def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
-    """Returns a verdict on each transform of ``connector``, in order. Each problem in the list of transforms also gets
-    a verdict.
+    """Returns a verdict on each transform of ``connector``, in order. Verdicts on problems of the whole chain follow,
+    such as options of an alias that is not listed.
 
     Args:
         connector: The connector.
@@ -75,7 +75,7 @@ def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
 
 
 def routers(connector: Connector) -> dict[str, str]:
-    """Maps the aliases of those transforms of ``connector`` that choose the topic to their class names."""
+    """Returns the transforms of ``connector`` that choose the topic, as a mapping from alias to class name."""
     names = {}
     for alias in filter(None, split_list(connector.chain["transforms"])):
         try:

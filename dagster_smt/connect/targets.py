@@ -30,7 +30,7 @@ _SETTINGS: dict[str, Callable[[Connector], TableSettings]] = {
 
 
 def goal_of(connector: Connector, into: str = "") -> Goal:
-    """Returns the target of the component for ``connector``: a table or a topic.
+    """Returns the target of the component for ``connector``. For a source connector, it is always ``topics``.
 
     Args:
         connector: The connector.
@@ -65,8 +65,8 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
 
 
 def _for_each_topic(connector: Connector, settings: TableSettings) -> None:
-    """Changes ``settings`` so that each topic gets its own table. Does so only if the sink also writes a table for each
-    topic, and if the records come from several topics.
+    """Changes ``settings`` so that each topic gets its own table. Does nothing if the sink does not write a table for
+    each topic, or if the records have only one topic.
     """
     chosen = []
     for name in routers(connector).values():

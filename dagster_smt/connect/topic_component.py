@@ -1,8 +1,8 @@
 """Puts a chain in front of a connector: the component writes topics, and the connector reads these topics.
 
 The component applies the transforms and writes each record to a topic with a suffix: ``orders.search``. The connector
-loses its transforms and reads these topics. One transform remains, which removes the suffix from the topic names,
-because many stores name an index or collection after the topic.
+reads these topics, without its former transforms. It gets one new transform, which removes the suffix from the topic
+names, because many stores name an index or collection after the topic.
 """
 
 import re

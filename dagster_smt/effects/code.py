@@ -76,7 +76,7 @@ class CodeTransform(Transform):
         """Returns a property of ``record`` on which the plan depends in addition to the schemas. An example is a header
         that contains a field name.
 
-        The Python evaluator makes a plan for each different result. ``plan_record`` reads the result from
+        The Python evaluator makes a plan for each distinct result of this method. ``plan_record`` reads the result from
         ``Planning.variant``. In a plan of columns, only schemas are known, and ``Planning.variant`` is None. Only
         transforms that act on the key or value have variants.
         """

@@ -61,7 +61,7 @@ class NoTest:
 FieldCheck = TextPasses | IsLiteral | ValuePasses | NoTest
 """The tests that a condition can apply to a field:
 
-- ``TextPasses``: a rule for the field's text, as Connect would write it into a header
+- ``TextPasses``: a rule for the text that Connect would write for the field into a header
 - ``IsLiteral``: equality with a literal
 - ``ValuePasses``: a value rule
 - ``NoTest``: a test that cannot be applied to any field
@@ -104,13 +104,15 @@ class FieldPasses:
     default.
 
     Attributes:
-        path: The path of the field, to at most one field. A path without steps is the whole key or value.
+        path: A path that selects at most one field. A path without steps selects the whole key or value.
         test: The test. A field that is null or missing passes only a value rule that is true for null.
-        null: Only for a test that is a literal: the problem of a null field. None: the condition is then false.
-        missing: With a schema, the problem if the schema does not have the field, or if the path is the whole key or
-            value. None: the condition is false.
-        no_object: The problem of a key or value without fields. None: the same as ``missing``.
-        strict: True if a path that selects the key of a map by a plain name matches nothing.
+        null: Only for the test ``IsLiteral``: the problem of a null field. If None, the condition is false for such a
+            field.
+        missing: With a schema, the problem if the schema does not have the field, or if the path has no steps. If None,
+            the condition is false for a missing field, and a path without steps tests the whole key or value.
+        no_object: The problem of a key or value without fields. If None, the field counts as missing.
+        strict: With a schema: True if a plain name in the path cannot select an entry of a map. As in Kafka, such a
+            path then finds no field.
     """
 
     path: FieldPath
@@ -126,7 +128,7 @@ class FieldPasses:
 class PathFinds:
     """A condition that is true if the result of a JSONPath is one of the listed answers.
 
-    The function ``values.json.path.answer`` returns the answer of a path, for example that a value matches.
+    The function ``values.json.path.answer`` returns the answer of a path, such as ``MATCH``.
 
     Attributes:
         path: The path.
@@ -152,8 +154,8 @@ class Not:
 
 
 Condition = Always | NullValue | TopicPasses | HasHeader | FieldPasses | PathFinds | Not
-"""A condition. Its attribute ``reads`` lists the parts of a record that the condition needs: ``value`` for fields, or
-``headers``.
+"""A condition. Its attribute ``reads`` contains ``value`` if the condition reads fields, and ``headers`` if it reads
+headers.
 """
 
 

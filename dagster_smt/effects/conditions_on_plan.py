@@ -35,7 +35,7 @@ def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpo
 
     Args:
         condition: The condition.
-        record: The record. The key or value that the condition tests is not null in at least some records.
+        record: The record. In at least some records, the key or value that the condition tests is not null.
         at: Contains the side (key or value) whose fields the condition tests, and collects missing fields.
         purpose: The purpose of the stage, as in messages.
 

@@ -9,7 +9,7 @@ All effects of one transform belong to one of these families:
 - changes
 - drops, keeps and renames
 - inserts
-- copies to headers, with drops
+- copies to headers, and drops
 - a single effect of another kind
 
 ``Rebuild`` and ``NeedsSchema`` may accompany any family.
@@ -181,7 +181,7 @@ class Extract(_Effect):
     """An effect that replaces the whole key or value with one of its fields.
 
     Attributes:
-        path: The path of the field, to at most one field. Without a schema, a missing field gives null.
+        path: A path that selects at most one field. Without a schema, a missing field gives null.
         missing_class: The exception class that Connect raises for a schema without the field.
     """
 
@@ -246,8 +246,8 @@ class ByPattern:
 
 @dataclass(frozen=True)
 class ByTime:
-    """A change of the topic by time. The new topic is a template in which ``${topic}`` stands for the topic, and
-    ``${timestamp}`` for the timestamp of the record.
+    """A change of the topic by time. The new topic comes from a template, in which ``${topic}`` stands for the topic,
+    and ``${timestamp}`` for the timestamp of the record.
     """
 
     topic_format: str
@@ -281,15 +281,16 @@ class ByHeader:
 
 @dataclass(frozen=True)
 class ByField:
-    """A change of the topic to the value of a field, which is a string. A null or empty field contains no topic.
+    """A change of the topic to the value of a field. The value must be a string, unless ``converts`` is set. A null or
+    empty field contains no topic.
 
     Attributes:
         path: The path of the field; without steps, the whole key or value.
         skips: True to keep the topic if the field contains no topic, False to reject the record.
         converts: True to convert numbers and booleans to strings as Java does, False to reject them.
         blank_is_none: Without a schema: True if a blank string is also no topic.
-        by_type: With a schema: True to reject a field of a different type even if the field is null or ``skips`` is
-            set.
+        by_type: With a schema: True to reject a field whose type cannot be a topic, even if ``skips`` is set and the
+            field is null.
     """
 
     path: FieldPath
@@ -355,9 +356,10 @@ class Reject(_Effect):
     """An effect that removes the records for which a condition is true.
 
     Attributes:
-        condition: The condition. For ``NullValue``, the transform's rule for nulls applies.
-        side: For a transform without sides: the part of the record (``key`` or ``value``) whose fields the condition
-            reads.
+        condition: The condition. For ``NullValue``, the transform's rule for nulls already drops or rejects the
+            records.
+        side: For a transform that acts on the whole record: the part (``key`` or ``value``) whose fields the condition
+            reads. Otherwise empty.
     """
 
     condition: Condition
@@ -576,8 +578,7 @@ _FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Ren
 
 
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the classes of ``effects``, which belong to one family. Classes that may accompany any family are left
-    out.
+    """Returns the classes of ``effects``, except the classes that may accompany any family.
 
     Raises:
         TypeError: The effects belong to different families.
@@ -599,7 +600,8 @@ def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
-    """Returns each effect of ``effects`` with the number of its first entry in the transform's part of the ledger."""
+    """Returns ``effects``, each with the number of its first ledger entry. In every transform, the numbers begin at 0.
+    """
     pairs = []
     first = 0
     for effect in effects:

@@ -11,15 +11,15 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.values.value_rule import KeepNull
 
 Protection = Literal["", "seals", "opens"]
-"""The protection of values by a rule. ``seals``: the rule encrypts values, and a holder of the key can decrypt them.
+"""How a rule protects values. ``seals``: it encrypts values, and a holder of the key can decrypt them.
 
-``opens``: the rule decrypts such values. Empty: neither.
+``opens``: it decrypts such values. Empty: it does neither.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A fixed value. A rule replaces every value of one kind with it.
+    """A fixed value with which a rule replaces all values of one kind.
 
     Attributes:
         value: The value, in the Python form of the kind (``model.runtime``).
@@ -60,7 +60,7 @@ class FieldRule:
         return values
 
     def of_kind(self, kind: str) -> Rule | Constant | None:
-        """Returns the rule or the constant for values of the kind ``kind``. None leaves the values as they are.
+        """Returns the rule or the constant for values of the kind ``kind``, or None to leave the values as they are.
 
         Args:
             kind: A type of Connect in lower case (``string``, ``int64``, ``map``, …) or a logical type (``Decimal``,

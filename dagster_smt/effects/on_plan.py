@@ -70,7 +70,7 @@ def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     Args:
         effects: The effects, of one family.
         node: The key or value before the effects.
-        at: Collects the touches of the effects, and the paths without a match.
+        at: Collects what the ledger counts, and the paths without a match.
         settings: The transform's other options.
 
     Raises:
@@ -221,8 +221,8 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _opened(child: Node, needs_text: bool) -> Node:
-    """Returns the field ``child``. If ``needs_text`` is set, the field must be converted to a string, and a struct is
-    therefore split into its fields.
+    """Returns the field ``child``. If ``needs_text`` is set, a struct is split into its fields, so that it can be
+    converted to a string.
     """
     if needs_text and child.schema.type is Type.STRUCT:
         return open_struct(child)
@@ -345,8 +345,8 @@ class _InsertFields:
         return fields
 
     def _below(self, name: str, branch: Branch, fields: dict[str, Node], group: Group) -> None:
-        """Inserts the new fields in ``branch`` into the field ``name`` of ``group``, which must be a struct. Does
-        nothing if the field is not a struct.
+        """Inserts the new fields in ``branch`` into the struct ``name``, which is a field of ``group``. If this field
+        is missing, a new struct may be created. If there is still no struct, the function only reports a missing path.
         """
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:

@@ -1,5 +1,5 @@
-"""Applies effects to a symbolic record. Effects change the key or value (``on_plan``), or the topic, the headers, the
-timestamp and the key.
+"""Applies effects to a symbolic record. ``on_plan`` applies effects that change the key or value. This module applies
+effects on the topic, the headers and the timestamp, and effects that create a key.
 """
 
 from dataclasses import replace
@@ -53,7 +53,7 @@ def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanR
     Args:
         transform: The transform.
         record: The record before the transform.
-        at: Collects the touches of the transform, and the paths without a match.
+        at: Collects what the ledger counts, and the paths without a match.
 
     Raises:
         PlanError: No record of these schemas can pass the stage.

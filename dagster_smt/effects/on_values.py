@@ -44,8 +44,8 @@ from dagster_smt.values.text_rules import JoinTexts, java_text
 
 
 def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns a function that applies ``effects`` to a key or value. The function receives the key or value, and the
-    record.
+    """Returns a function that applies ``effects`` to a key or value. The function takes two arguments: first the key or
+    value, then the record.
 
     Args:
         effects: The effects, of one family.
@@ -125,8 +125,8 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
-    """Returns a function that receives a kind of values, such as ``string``, and returns the function with which
-    ``rule`` changes them. The results are cached by kind.
+    """Returns a function that maps a kind of values, such as ``string``, to the function with which ``rule`` changes
+    such values. That function is created only once per kind.
     """
     functions: dict[str, Callable[[Any], Any] | None] = {}
 

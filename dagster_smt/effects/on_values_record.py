@@ -1,5 +1,5 @@
-"""Applies effects to records without a schema. Effects change the key or value (``on_values``), or the topic, the
-headers, the timestamp and the key.
+"""Applies effects to records without a schema. ``on_values`` applies effects that change the key or value. This module
+applies effects on the topic, the headers and the timestamp, and effects that create a key.
 """
 
 from typing import Any
@@ -39,8 +39,8 @@ _CONVERTED = frozenset(kind.value for kind in CONVERTED)
 
 
 def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
-    """Returns a function that applies ``transform`` to a key or value without a schema. The arguments of the function
-    are the key or value, and the record.
+    """Returns a function that applies ``transform`` to a key or value without a schema. The function takes two
+    arguments: first the key or value, then the record.
 
     Args:
         transform: A transform that reads the key or value of the record.

@@ -41,8 +41,8 @@ def passes(stage: Stage) -> keeps.Condition | None:
 
 
 def _with_null_rule(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
-    """Returns the condition under which a record passes through ``stage``. ``passing`` is the condition without the
-    stage's rule for nulls, which is applied first.
+    """Returns the condition under which a record passes through ``stage``. The stage first applies its rule for nulls.
+    ``passing`` is the condition for all records to which that rule does not apply.
     """
     if not stage.acts_on:
         return passing

@@ -47,7 +47,7 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
 
     @abstractmethod
     def rule(self, kind: str) -> Rule | None:
-        """Returns the rule for values of the kind ``kind``. None leaves the values as they are.
+        """Returns the rule for values of the kind ``kind``, or None to leave the values as they are.
 
         A rule that changes the type of a value has the attribute ``returns``. An optional field stays optional.
 

@@ -1,4 +1,4 @@
-"""Applies ``Route`` to a symbolic record: plans an expression for the new topic, and the touches for the ledger."""
+"""Applies ``Route`` to a symbolic record: plans an expression for the new topic, and what the ledger counts."""
 
 from dataclasses import replace
 

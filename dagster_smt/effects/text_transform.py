@@ -34,7 +34,7 @@ class TextField(FieldRule):
 
     @property
     def protection(self) -> Protection:
-        """The protection that the rule of this transform gives, as ``FieldRule`` describes."""
+        """The protection that ``rule`` gives to values. ``FieldRule.protection`` describes the possible results."""
         protection: Protection = self.rule.protection
         return protection
 

@@ -1,5 +1,5 @@
-"""Defines the problems of ``SetTimestamp`` with a field that is not a time. The problems are the same for records with
-and without a schema.
+"""Defines the problems that ``SetTimestamp`` reports for a field that is not a time. The problems are the same for
+records with and without a schema.
 """
 
 from dagster_smt.values.needs import Needed

@@ -12,8 +12,8 @@ from dagster_smt.foreign.segment import Classes, operation, setup_of, tested_by_
 
 
 def classes_for(settings: ForeignSettings) -> Classes:
-    """Returns the locations of the classes of a chain with ``settings``. If Maven coordinates have not been fetched
-    yet, they are fetched.
+    """Returns the locations from which a chain with ``settings`` loads its classes. Fetches Maven coordinates that have
+    not been fetched yet.
 
     Raises:
         ConfigError: SMT027 if an entry of ``smt_jars`` is wrong.

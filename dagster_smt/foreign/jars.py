@@ -43,7 +43,7 @@ class Plugin:
 
 
 def plugins_of(entries: Iterable[str], base: Path | None = None, *, fetch: bool = False) -> tuple[Plugin, ...]:
-    """Returns the plug-ins that ``entries``, the entries of ``smt_jars``, name.
+    """Returns the plug-ins named by ``entries``, the entries of ``smt_jars``.
 
     Args:
         entries: The entries.

@@ -15,7 +15,7 @@ def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
     """Returns True if Spark's JVM can run the stages of ``chain``, and Java can read the formats without Python.
 
     Every stage must run from a jar. Unless the chain has ``stage.process: spark``, every class must be Kafka's own,
-    because these classes are known to return.
+    because these classes are known to return. A chain that asks for the messages of exceptions needs the host.
     """
     return bool(chain.stages) and not why_in_host(chain, key, value)
 

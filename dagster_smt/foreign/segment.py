@@ -21,7 +21,9 @@ PASSED, DROPPED, FAILED, UNTESTED = range(4)
 _KEY, _VALUE, _TOPIC, _PARTITION, _TIMESTAMP, _HEADERS = 1, 2, 4, 8, 16, 32
 _CHANGE = 0
 UNTESTED_STAGE = -9
-"""The stage number of a record for which a stage of this package was skipped, because a foreign predicate is false."""
+"""The stage number in ``Lost`` for a record that skips a stage of this package because a foreign predicate is false.
+Such a record is not really lost.
+"""
 MOST_RESTARTS = 20
 """The largest number of times that stages may end the host process in one task. After that, the task fails."""
 
@@ -223,8 +225,8 @@ class ForeignSegment:
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Stores the changes and the sets of changes in ``fresh``. The host has given a number to each of them, and its
-        answers refer to a set by this number.
+        """Stores the new changes and the new sets of changes in ``fresh``. The host numbers them, and an answer refers
+        to a set of changes by its number.
         """
         for kind, *rest in fresh:
             if kind == _CHANGE:

@@ -24,9 +24,9 @@ _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es",
 
 
 def change_reader(form: Format) -> Convert:
-    """Returns a function that converts a parsed message into the fields of the schema of ``form``.
+    """Returns a function that converts a parsed message into a dictionary with the fields that ``form`` declares.
 
-    The function raises ``DataError`` if the message does not fit.
+    The function raises ``DataError`` if the message does not fit, and ``DropRecord`` if it contains no row.
     """
     assert form.schema is not None
     debezium = form.kind == "debezium-json"
@@ -153,7 +153,7 @@ def _converter(schema: Schema, form: Format, name: str) -> Convert:
     """Returns a function that converts values to the declared type ``schema``. ``name`` is the name of the field in
     messages.
 
-    Any value can become a string or a map of strings. Timestamps are numbers of milliseconds.
+    Any value can become a string, and any object a map of strings. Timestamps are numbers of milliseconds.
     """
     if schema.logical == "Timestamp":
         return lambda data: JavaDate(_whole(data, schema, name))

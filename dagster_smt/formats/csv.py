@@ -20,8 +20,8 @@ from dagster_smt.values.times.moment_texts import clock_text, moment_text
 csv.field_size_limit(2**31 - 1)  # Python's limit of 131,072 characters protects against unclosed quotes in files
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _END = "\r\n"
-"""The line end that Python's CSV writer uses. The writer then quotes strings that contain a line end. A record is a
-line without its line end.
+"""The line end that Python's CSV writer adds to each line. Because it is set, the writer quotes strings that contain
+its characters. A record is a line without this line end.
 """
 
 
@@ -62,8 +62,8 @@ def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
 
 
 def _unescaped(text: str, escape: str) -> str:
-    """Returns ``text`` with characters in place of their escapes, such as ``\\n``, as in Flink. ``escape`` is the
-    escape character.
+    """Returns ``text`` with a line feed in place of the ``n`` in ``\\n``, and likewise for ``r`` and ``t``, as in
+    Flink. The escape character ``escape`` stays in the text.
     """
     return re.sub(
         f"{re.escape(escape)}(.)", lambda match: escape + _LETTERS.get(match[1], match[1]), text, flags=re.DOTALL

@@ -19,8 +19,8 @@ _INFINITE = ("Infinity", "+Infinity", "-Infinity")
 
 
 def parsed_text(text: str, schema: Schema, where: str) -> Any:
-    """Converts ``text`` to the JSON value that ``formats.json.reader`` expects for ``schema``. A decimal becomes
-    ``NUMERIC``.
+    """Converts ``text`` to the JSON value that ``formats.json.reader`` expects for ``schema``. A decimal becomes a
+    number, as with the ``decimal_format`` ``NUMERIC``.
 
     Numbers have Java's syntax: ``1_000`` is rejected.
 

@@ -38,7 +38,7 @@ Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MOST_DIGITS = 10_000
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""Maps the strings for floats that JSON cannot express as numbers to these floats."""
+"""The floats that JSON cannot express as numbers, by the strings that represent them."""
 
 
 _EXAMPLES = {
@@ -60,8 +60,8 @@ def misfit(schema: Schema, where: str, hint: str = "") -> DataError:
 
 
 def _hint(schema: Schema, form: Format) -> str:
-    """Returns the hint for a date, timestamp or decimal that does not fit ``schema``. The hint names an option of the
-    format, and the values that this option accepts.
+    """Returns the hint for a date, time, timestamp or decimal that does not fit ``schema``. The hint names an option of
+    the format, and the values that this option accepts.
     """
     if form.kind not in _WITH_TEXTS or schema.logical not in _EXAMPLES:
         return ""

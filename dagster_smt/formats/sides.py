@@ -139,8 +139,8 @@ def self_described(form: Format, side: Literal["key", "value"] = "value") -> Sel
 
 
 def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
-    """Returns a function that maps keys or values to their headers. A header contains the id of a schema in a registry.
-    For data without a readable header, the function returns None.
+    """Returns a function that maps keys or values to the bytes that identify their schemas: the header with the schema
+    id, or the JSON of the schema in an envelope. For data without such bytes, the function returns None.
     """
     text = self_described(form).schema_text
 

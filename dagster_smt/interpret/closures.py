@@ -24,9 +24,7 @@ Items = Mapping[str, list[Any]]
 
 
 def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that computes the value of ``expr`` from a record. The record is the record before the
-    stage.
-    """
+    """Returns a function that computes the value of ``expr`` from the record before the stage."""
     if isinstance(expr, Const):
         value = expr.value
         return lambda record: value
@@ -176,9 +174,7 @@ def _field_of_value(name: str) -> Function:
 
 
 def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that computes the value of ``node`` from a record. The record is the record before the
-    stage.
-    """
+    """Returns a function that computes the value of ``node`` from the record before the stage."""
     if not isinstance(node, Group):
         return expr_function(node.expr, items)
     base = node.present.path if isinstance(node.present, Ref) else None

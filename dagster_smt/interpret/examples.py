@@ -127,8 +127,8 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
-    """Returns the changes that ``example`` makes to its input schema, as a string. The string is empty if the example
-    changes no struct.
+    """Returns the changes that ``example`` makes to its input schema, as a string. The string is empty if the input is
+    not a JSON object without a schema, or if the chain rejects its schema.
     """
     if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)

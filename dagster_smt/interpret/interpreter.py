@@ -105,7 +105,7 @@ field value.
 
 def _router(chain: Chain) -> int:
     """Returns the index of the last stage of ``chain`` that can change the topic, according to the ledger. If no stage
-    can, returns the index of the last stage.
+    can, returns the index of the last stage, or ``VALUE_CONVERTER`` for an empty chain.
     """
     routers = []
     for n, s in enumerate(chain.stages):
@@ -119,8 +119,9 @@ def _router(chain: Chain) -> int:
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:
-    """Returns True if the evaluator decodes keys for ``chain``. As in Connect, a key that is a string or bytes is not
-    decoded if no stage reads it.
+    """Returns True if the evaluator decodes keys for ``chain``. Keys in the formats ``string`` and ``bytes`` are
+    decoded only if a stage reads keys or values, or if the result keeps the key. All other keys are always decoded, as
+    in Connect.
     """
     stages_read = chain.reads_key or any("value" in s.transform.reads for s in chain.stages)
     return stages_read or key.kind not in ("string", "bytes")

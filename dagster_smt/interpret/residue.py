@@ -76,8 +76,8 @@ def _last(steps: list[StageResult]) -> RecordSnapshot | None:
 
 
 def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
-    """Returns the values that the stages in ``masks`` have removed. The keys are the paths of the values before the
-    stage, and the values are words to search for.
+    """Returns the values that the stages in ``masks`` have removed, as words to search for. The keys are the paths that
+    the values had before the stage.
     """
     removed: dict[str, str] = {}
     before: dict[str, Any] = {}

@@ -234,8 +234,8 @@ class _StageFunction:
         return apply
 
     def _on_record(self, change: SideFunction) -> Apply:
-        """Returns a function that calls ``change`` with records. The transform of ``change`` has no side, but reads the
-        key or value of the records.
+        """Returns a function that calls ``change`` with records. The stage does not name a side (key or value), but its
+        transform reads one.
         """
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
         transform = self.stage.transform

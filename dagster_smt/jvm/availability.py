@@ -23,8 +23,8 @@ SETTING = f"spark.sql.catalog.{CATALOG}"
 CLASS = "dagstersmt.Functions"
 CACHE_SETTING = "spark.sql.cache.serializer"
 CACHE_CLASS = "dagstersmt.cache.RowCache"
-"""The class that keeps cached rows as rows. A run caches its window. For this, Spark's own class takes longer than the
-lane takes to evaluate the window.
+"""The class with which Spark caches whole rows instead of columns. A run caches the rows of its window. With Spark's
+own class, caching these rows would take longer than evaluating them in the lane.
 """
 _log = logging.getLogger(__name__)
 _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()

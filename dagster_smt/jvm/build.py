@@ -31,7 +31,7 @@ _NEEDED = (
     "jackson-",
     "kryo-",
 )
-"""The beginnings of the names of those PySpark jars that the sources need."""
+"""Prefixes of the names of the PySpark jars that the sources need."""
 
 
 class NoCompilerError(Exception):

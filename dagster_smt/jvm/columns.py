@@ -166,8 +166,8 @@ def _rule(call: ColumnCall) -> dict[str, Any]:
 
 
 def is_slow_in_spark(rule: Rule, source: Schema) -> bool:
-    """Returns True if the lane runs ``rule`` faster than Spark's expressions do. This is the case for casts between
-    strings and numbers.
+    """Returns True if the lane runs ``rule`` faster than Spark's expressions do. This is the case for casts from
+    strings to numbers, and from floating-point numbers to strings.
     """
     if type(rule) is not CastTo or source.logical is not None:
         return False

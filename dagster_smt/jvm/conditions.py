@@ -23,8 +23,8 @@ from dagster_smt.values.text_rules import Finds, IsText, TextPasses
 
 
 def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
-    """Returns the program for the test of ``predicate``. If the predicate tests fields, its result for a null value is
-    false before ``negate`` reverses it.
+    """Returns the program for the test of ``predicate``. If the predicate tests fields, it is false for a null value,
+    and ``negate`` also reverses this result.
 
     Raises:
         NoJavaError: The lane does not support the condition.

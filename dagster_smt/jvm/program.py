@@ -1,5 +1,4 @@
-"""Translates a chain into a program of the JVM lane. A program is the JSON form of the chain's effects, which
-``Program.java`` reads.
+"""Translates a chain into a program of the JVM lane. A program is JSON text, which ``Program.java`` reads.
 
 A program describes the stages with paths, rules and parameters, and contains no part of a record. If the lane does not
 support an effect of a chain, the chain has no program, and the Python evaluator runs it.
@@ -193,7 +192,7 @@ def _is_alone(effect: Effect) -> bool:
 
 
 def _entries(effects: Iterable[Effect], first: int) -> dict[int, int]:
-    """Maps the identity of each effect in ``effects`` to the number of its first ledger entry."""
+    """Maps ``id(effect)`` of each effect in ``effects`` to the number of its first ledger entry."""
     entries = {}
     for effect in effects:
         entries[id(effect)] = first

@@ -45,7 +45,7 @@ class Edge:
 
 
 def edges_of(plan: Plan) -> tuple[Edge, ...]:
-    """Returns the edges of the columns of the value in ``plan``. The records of the plan have a schema.
+    """Returns the lineage edges of ``plan``, whose records have a schema: the edges of all columns of the value.
 
     If the variants of the plan differ, each variant contributes its own edges.
 
@@ -124,7 +124,7 @@ def _masks(stage: Stage) -> bool:
 
 
 def _always_masking(plan: Plan) -> frozenset[str]:
-    """Returns the stages of ``plan`` that mask values in every record, because they have no predicate."""
+    """Returns the aliases of the stages of ``plan`` that mask values in every record: no condition can skip them."""
     conditional = set()
     for step in plan.steps:
         if step.plan.condition is not True:
@@ -140,7 +140,7 @@ Stages = Mapping[Place, tuple[str, ...]]
 
 
 def _ways(plan: Plan) -> dict[int, Stages]:
-    """Maps each variant of ``plan`` to its fields, and each field to the stages that have changed it."""
+    """Returns a mapping for each variant of ``plan``: from its fields to the stages that have changed them."""
     ways: dict[int, dict[Place, tuple[str, ...]]] = {0: {}}
     for index, _ in enumerate(plan.chain.stages):
         following: dict[int, dict[Place, tuple[str, ...]]] = {}
@@ -163,7 +163,7 @@ def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[s
 
 
 def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) -> Stages:
-    """Maps each field after the stage ``alias`` to the stages that have changed it so far. ``stages`` contains the same
+    """Maps each field after the stage ``alias`` to the stages that have changed it so far. ``stages`` is such a mapping
     for the fields before the stage.
 
     A field inherits the stages of the fields from which it comes. If the stage ``alias`` changed the field, the stage

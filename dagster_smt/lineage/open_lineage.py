@@ -123,8 +123,8 @@ class Emitter:
         self._send("START", [self._input(name) for name in self.run.inputs], self._outputs())
 
     def complete(self, written: RunOutput) -> None:
-        """Sends COMPLETE with the statistics and the column lineage in ``written``. The results of checks are sent as a
-        separate job.
+        """Sends COMPLETE with the statistics and the column lineage in ``written``. The results of checks are sent in
+        the event of a separate job.
         """
         inputs = []
         for name in self.run.inputs:

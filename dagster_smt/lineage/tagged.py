@@ -136,7 +136,9 @@ def _is_after_foreign(edge: Edge) -> bool:
 
 
 def _in_record(decision: Decision) -> str:
-    """Returns the path of the field of ``decision`` within the record: its part, and its path within the part."""
+    """Returns the path in the record of the field that ``decision`` is about. It begins with the part, as in
+    ``key.id``.
+    """
     if not decision.path:  # the whole key
         return decision.part
     if decision.path.startswith("["):

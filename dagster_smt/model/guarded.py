@@ -1,8 +1,8 @@
 """Symbolic records with hidden sides (key or value). Reading a hidden side raises an error.
 
-A transform without sides is planned once for records of all schemas, unless it declares that it reads the key or value.
-The plan has no node for a side that the transform does not declare. ``None`` instead of a node would mean that the side
-is null in every record. A transform that reads such a side would then be planned wrongly, without an error.
+A transform that declares neither key nor value is planned once for records of all schemas. The plan has no node for a
+side that the transform does not declare. ``None`` instead of a node would mean that the side is null in every record. A
+transform that reads such a side would then be planned wrongly, without an error.
 
 How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` with properties. A
 property reads the slot behind it (``_STORED``) and raises an error if the slot contains a ``_Hidden``.

@@ -33,7 +33,7 @@ SMALL_FILES = "small_files"
 DEFAULT_SMALL_FILES = 0.5
 """The share of small files at which a maintenance job warns, if the checks of the table do not set a share."""
 MANY_FILES = 50
-"""The number of files below which a table passes the check of small files, whatever their share."""
+"""A table with fewer files than this passes the check of small files, whatever the share of its small files."""
 HELD_BACK_HINT = (
     "add it to the file of paths with its tags, or with [], then run its records again: docs/how-to/policy.md"
 )
@@ -50,7 +50,7 @@ class SmtChecks:
     Attributes:
         off: The names of checks to leave out.
         blocking: The names of blocking checks. If such a check fails, downstream assets do not run in the same run.
-        severity: ``WARN`` or ``ERROR`` by the name of a check, instead of the check's own severity. By default,
+        severity: Maps the name of a check to ``WARN`` or ``ERROR``, which replaces its default severity. By default,
             ``offsets_contiguous``, ``masked_values``, ``key_matches_value``, ``lag``, ``small_files`` and ``held_back``
             warn. ``no_dead_letters`` warns below ``failed_share``. ``dead_mask`` warns for drops and renames, but is an
             error for masks and for stages that a run's chain omitted. All other checks are errors.
@@ -72,7 +72,8 @@ class SmtChecks:
 
     Raises:
         ConfigError: SMT036, there is no check with a given name; SMT307, ``failed_share`` or ``max_small_files`` is not
-            a share, ``same_as_connect`` is below 1, or only ``connector`` is set; or the problems of the contract.
+            a share, ``same_as_connect`` is below 1, or ``connector`` is set without ``same_as_connect``. If the
+            contract is wrong, the error lists its problems.
     """
 
     off: Sequence[str] = ()
@@ -128,11 +129,11 @@ class Evidence:
     mask_exceptions: Sequence[MaskException] = ()
     failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Maps each column of this asset to the columns of other assets that lineage metadata derives from it."""
+    """Maps each column of this asset to the columns of other assets that are derived from it."""
     checks: SmtChecks = field(default_factory=SmtChecks)
     """The checks as the table declares them, with their limits."""
     certificate: "Certificate | Problem | None" = None
-    """The result of comparing a sample with Kafka Connect, or the problem because of which there is no comparison."""
+    """The result of comparing a sample with Kafka Connect, or the problem that prevented the comparison."""
 
 
 @dataclass(frozen=True)
@@ -409,7 +410,7 @@ def masked_values(evidence: Evidence) -> CheckVerdict:
 
 
 def key_matches_value(evidence: Evidence) -> CheckVerdict:
-    """The key and the value of every record have the same values in the columns that both contain."""
+    """In every record, a column that both the key and the value contain has the same content in both."""
     lines = []
     for line in evidence.report.ledger:
         if line.entry.action == MISMATCHED:

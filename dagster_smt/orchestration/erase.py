@@ -1,7 +1,7 @@
 """Erases people without a Dagster launch: the implementation of the command ``dagster-smt erase``.
 
-The command runs the same code as the asset of erasures, for the tables of a code location. The command's record is a
-file.
+The command runs the same code as the erasure asset, for the tables of a code location. It prints the record of the
+erasure, and can also write it into a folder.
 """
 
 import getpass
@@ -84,8 +84,8 @@ class ErasableTables:
             log: Receives lines about the progress, without ids.
 
         Raises:
-            UnsupportedError: SMT754, the definitions start Spark in a different environment, which this process cannot
-                use.
+            ConfigError, UnsupportedError: SMT754, the tables have several Spark sessions, or the definitions start
+                Spark in a different environment, which this process cannot use.
         """
         run = f"command by {getpass.getuser()} {uuid4()}"
         with self._session() as session:

@@ -142,8 +142,8 @@ def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, 
 
 
 def submitted_session() -> Any:
-    """Returns the session of a process that ``spark-submit`` has started. If a setting of ``spark-submit`` differs from
-    the setting of this package, that of ``spark-submit`` applies.
+    """Returns the session of a process that ``spark-submit`` has started. Settings of ``spark-submit`` take precedence
+    over the settings of this package.
     """
     from pyspark.sql import SparkSession
 
@@ -200,7 +200,7 @@ def _configured(builder: Any, conf: Mapping[str, str]) -> Any:
 
 def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
     """Warns about settings in ``conf`` that have no effect, because the session ``running`` has already started. Each
-    process warns only once.
+    process warns only once about a setting.
     """
     if running is None:
         return

@@ -50,7 +50,7 @@ class AppliedPolicy:
     Attributes:
         policy: The policy.
         subject: The table.
-        groups: The decisions, by topics.
+        groups: The decisions for each group of topics.
         stages: The resulting stages.
     """
 
@@ -69,11 +69,11 @@ class AppliedPolicy:
         return tuple(decision for group in self.groups for decision in group.decisions)
 
     def without(self, personal: Mapping[str, Sequence[str]]) -> "AppliedPolicy":
-        """Returns the policy with additional decisions: it also holds back the fields of the value in ``personal``,
-        because their values look personal.
+        """Returns the policy with additional decisions: it also holds back the fields in ``personal``, whose values
+        look personal.
 
         Args:
-            personal: The kinds of values in a sample, such as ``e-mail``, by the path of the field.
+            personal: Maps the path of a field of the value to the kinds of its sampled values, such as ``e-mail``.
         """
         groups = []
         for group in self.groups:
@@ -99,7 +99,8 @@ def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True
 
     Raises:
         ConfigError: SMT765 if an action cannot act on a field; SMT767 if a source of tags does not fit the table;
-            SMT768 if there is no decision about keys, dead letters, or any field of a topic.
+            SMT768 if the policy rejects dead letters, would hold back all fields of a topic, or has no decision about
+            keys.
         DataError, EngineError: A registry has no such subject, or does not respond.
     """
     _check_letters(policy, subject)
@@ -225,8 +226,8 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that are missing in ``fields``, the list from all sources of tags. With
-    them, reports can also name fields that no source lists.
+    """Yields the declared fields of the value that are missing in ``fields``, the list from all sources of tags.
+    Reports can then also name fields that no source lists.
     """
     paths = []
     for field in fields:
@@ -258,7 +259,8 @@ def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
 
 
 def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecisions]) -> None:
-    """Raises an error if ``policy`` has no decision about the keys of a table, or about any field of a topic.
+    """Raises an error if ``policy`` would hold back all fields of a topic, or has no decision about keys that the sink
+    contains.
 
     Raises:
         ConfigError: SMT768.

@@ -127,8 +127,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "PII.location": ("latitude", "longitude", "geo", "lat", "lon"),
     "secret": ("password", "passwd", "secret", "token", "api key"),
 }
-"""Maps each tag to the words in field names that suggest it. Longer words come first, so that ``ip address`` is not
-mistaken for a postal address.
+"""Maps each tag to the words in field names that suggest it. The longest matching word determines the tag, so that ``ip
+address`` is not mistaken for a postal address.
 """
 
 

@@ -1,5 +1,5 @@
-"""Defines policies. A policy determines the action on a field by the tags of the field. A field without a decision is
-held back.
+"""Defines policies. A policy determines the action on a field by the tags of the field. By default, a field without a
+decision is held back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,9 +31,9 @@ class Action:
 
     Attributes:
         name: The name in rules.
-        type: The class of the transform; empty for an action of the policy itself, such as ``keep``.
+        type: The class of the transform; empty for ``mask``, for which policies have a transform of their own.
         options: The transform's options, without the fields.
-        fields: The option that takes the fields.
+        fields: The key of the option that lists the fields.
     """
 
     name: str
@@ -93,10 +93,10 @@ class Policy:
     Attributes:
         rules: The rules. The first rule that matches a tag of a field determines the action.
         actions: The transforms that rules refer to, by name.
-        untagged: The action on a field without a decision: ``hold back`` or ``keep``. A decision is a rule that
-            matches, or an entry in a file of paths.
-        looks_personal: With ``untagged: keep``: ``hold back`` to hold back an untagged field whose sampled values look
-            personal.
+        untagged: The action on a field without a decision: ``hold back`` or ``keep``. A decision is a rule that matches
+            a tag, or an entry without tags in a file of paths.
+        looks_personal: ``hold back`` to hold back an untagged field whose sampled values look personal. Used only with
+            ``untagged: keep``.
         dead_letters: ``keep`` to allow dead letters, which contain original records; ``refuse`` to reject tables with
             dead letters.
         sources: The sources of the tags.

@@ -38,8 +38,8 @@ EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
 
 
 class PolicyMask(NestedPaths, Transform):
-    """A transform that replaces values as ``MaskField`` does. A key or value that is null, and a missing field, stay
-    unchanged.
+    """A transform that replaces values as ``MaskField`` does. A null key or value stays null. Unlike in ``MaskField``,
+    a missing field is not added.
     """
 
     connect_class = "dagster_smt.policy.Mask"
@@ -131,8 +131,8 @@ class TopicDecisions:
 
 
 def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyStage, ...]:
-    """Returns the stages for the decisions in ``groups``. The order is: stages that drop fields, the stage that holds
-    fields back, stages for other actions.
+    """Returns the stages for the decisions in ``groups``. The order in a group is: stages that drop fields, the stage
+    that holds fields back, stages for other actions, stages for headers.
 
     Raises:
         ConfigError: SMT765 if an action cannot act on a field. The error lists all problems.
@@ -211,8 +211,8 @@ class _Maker:
             yield self._holding_back(part, stay)
 
     def _is_only_untagged(self, decision: Decision) -> bool:
-        """Returns True if ``decision`` needs no separate stage. The stage that holds fields back has a list of paths
-        that stay. It drops all other fields, including the field of ``decision``.
+        """Returns True if ``decision`` needs no separate stage, because it only holds back a field without a tag. The
+        stage that holds fields back drops every field that is not in its list of paths that stay.
         """
         return decision.reason == NO_TAG and self.policy.untagged == HOLD_BACK
 

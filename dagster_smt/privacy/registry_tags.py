@@ -26,7 +26,7 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
     Raises:
         ConfigError: SMT767 if neither keys nor values have a registry, or if the registry's subjects are not named
             after topics.
-        DataError: SMT442 if the registry has no such subject.
+        DataError: SMT442 if the registry has no subject for a topic.
         EngineError: SMT636 if the registry does not respond.
     """
     sides = {}
@@ -82,8 +82,8 @@ def _of_version(version: SubjectVersion, place: str) -> list[SchemaField]:
 
 
 def _of_metadata(version: SubjectVersion, name: str) -> Iterator[str]:
-    """Yields the tags of the field ``name`` from the metadata of ``version``. The metadata lists tags with a pattern
-    for field names.
+    """Yields the tags of the field ``name`` from the metadata of ``version``. The metadata maps patterns of full field
+    names to tags.
     """
     if not version.tags:
         return

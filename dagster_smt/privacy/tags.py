@@ -174,9 +174,9 @@ def _tags(texts: Any, place: str, source: str) -> tuple[Tag, ...]:
 def read_contract(path: Path) -> tuple[TopicTags, ...]:
     """Returns the tags in ``path``, a data contract (Open Data Contract Standard, version 3).
 
-    An object of the contract's schema describes a topic. The topic is called like the object's ``physicalName``, or
-    else its ``name``. The tags of a property are its ``tags``. Its ``classification`` also becomes a tag: for example,
-    ``classification.confidential``.
+    Each object of the contract's schema describes a topic. The topic's name is the object's ``physicalName``, or its
+    ``name`` if there is no ``physicalName``. The tags of a property are its ``tags``. The property's ``classification``
+    also becomes a tag: for example, ``classification.confidential``.
 
     Raises:
         ConfigError: SMT761 if the file cannot be read; SMT762 if the file is not such a contract.

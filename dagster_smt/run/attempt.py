@@ -77,7 +77,7 @@ class Running(Protocol):
 
     @property
     def deletions(self) -> Table:
-        """The second table of a table with keys and ``sequence_by``. It remembers deletions."""
+        """The table that remembers the deletions of a table with keys and ``sequence_by``."""
         ...
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
@@ -137,7 +137,7 @@ class Attempt:
         """Commits the window in ``result``. The records for the topics in ``problems``, which are forbidden, are first
         marked as failed.
 
-        If the run tolerates no errors, raises the problems instead.
+        If the run tolerates no errors, or if the chain has no stages, raises the problems instead.
         """
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
@@ -319,8 +319,8 @@ class Attempt:
         """Calls ``write`` to commit. If the call fails although the table holds the commit, the run succeeds with a
         warning (SMT595).
 
-        A call can fail after its commit, because table formats then write checkpoints, update catalogs, or repeat the
-        state.
+        A call can fail although its commit has succeeded, because table formats have more to do after the commit: write
+        checkpoints, update catalogs, or repeat the state.
         """
         try:
             return write()
@@ -372,7 +372,9 @@ class Attempt:
         )
 
     def before(self) -> Schema | None:
-        """Returns the output schema of the previous run. Returns None if no previous run is known."""
+        """Returns the output schema of the previous run. Returns None if there is none, or if this run replaces all
+        rows.
+        """
         state = self.draft.before
         if state is not None and not self.draft.replaced.everything:
             return report_of(state).after

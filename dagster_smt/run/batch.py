@@ -79,8 +79,8 @@ Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms
 formats, and the forms of the window.
 """
 MANY = 100_000
-"""The smallest number of records for which a run guesses the schema. With fewer records, reading the schema ids of all
-records is faster than a guess, which may start a Python worker of the source.
+"""The smallest number of records for which a run guesses the schema. With fewer records, it is faster to read the
+schema ids of all records: a guess first reads one record, which may start a Python worker of the source.
 """
 
 
@@ -248,8 +248,7 @@ class _Run:
         """Reads, evaluates and commits the window of ``draft``, and returns the report.
 
         Raises:
-            TableError: The failure. If the source finds that a topic has changed during the run, the error names this
-                change as the cause.
+            TableError: The window cannot be committed; or Spark failed because a topic has changed during the run.
         """
         try:
             with coded_failures(self.spec.name):
@@ -293,8 +292,8 @@ class _Run:
         return self.attempt(plan, frame, draft, narrow, forms, later=later).run()
 
     def later_records(self, draft: Draft) -> DataFrame | None:
-        """Returns records that are later than the window of ``draft`` and that the table has already read. A replay
-        needs them, because they determine the current rows of the window's keys. Otherwise returns None.
+        """Returns the records after the window of ``draft`` that the table has already read, because they determine the
+        current rows of the window's keys. Returns None if there are none: only a replay has such records.
         """
         before = None if draft.replaced.everything else draft.before
         later = offsets_to_read_on(self.spec, draft.window, before, self.there)

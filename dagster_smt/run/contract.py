@@ -24,7 +24,7 @@ def contract_problems(
         table: The table's columns.
         planned: The output schema of the value. If the schemas come from the records, the schema of the window's
             records.
-        own: The names of the source columns, which no chain creates.
+        own: The names of the columns that the chain does not create, such as the source columns.
     """
     return dict(_struct(declared, table, planned, "", own))
 

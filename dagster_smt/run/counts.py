@@ -138,7 +138,7 @@ def add_totals(
 
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
     """Returns a warning for each mask, drop or rename in ``ledger`` that touched no record, although records reached
-    its stage.
+    its stage, and for each foreign transform without an effect.
     """
     problems = []
     for line in silent_lines(ledger, stages):

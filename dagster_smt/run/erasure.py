@@ -1,10 +1,10 @@
 """Erases people from tables, dead letters and topics that runs have written, and from the old versions of tables.
 
-The register comes first: runs that begin afterwards leave out the records of these people. Then the erasure deletes the
-rows, and a commit of this package records the erasure in the state of the table. A run that began before the people
-were in the register can commit their rows before that commit, but not after it. So the erasure searches the table once
-more, and repeats both steps if it finds such rows. At the end, old versions are removed, and the residue scan reads
-everything that remains.
+First, the erasure adds the people to the register, so that runs that begin afterwards leave out their records. Then it
+deletes the rows, and makes a commit that records the erasure in the state of the table. A run that began before the
+people were in the register can still commit their rows before the commit of the erasure, but not after it. So the
+erasure searches the table once more. If it finds such rows, it deletes them and commits again. At the end, it removes
+old versions, and the residue scan reads everything that remains.
 """
 
 import secrets
@@ -60,7 +60,7 @@ _REMAINING = "copies that other systems, backups and derived tables hold"
 
 @dataclass(frozen=True)
 class ErasureTarget:
-    """A table with its topics and dead letters, from which an erasure removes people.
+    """The table or the topics that an asset writes, with the dead letters. An erasure removes people from all of these.
 
     Attributes:
         name: The name of the asset.
@@ -207,7 +207,7 @@ class _Erasure:
         return result.place
 
     def _with_deletions(self, target: ErasureTarget, sink: TableSink, place: ErasedPlace) -> ErasedPlace:
-        """Erases keys of the people from the table that remembers deletions of ``sink``. Returns ``place`` with the
+        """Erases the people's keys from the table that remembers the deletions of ``sink``. Returns ``place`` with the
         result of this step.
         """
         with _failures(place) as result:
@@ -487,7 +487,8 @@ class _TableErasure:
         return TableError(Problem(CONFLICT, self.sink.place, statement, hint))
 
     def _commit(self, erased: int, drift: Mapping[str, int]) -> None:
-        """Notes the erasure in the state. The counts in the state are reduced by exactly the rows in ``erased``.
+        """Notes in the state that the erasure has erased ``erased`` rows, and counts the remaining rows anew. ``drift``
+        is left out of these counts: see ``_begun``.
 
         Raises:
             TableError: SMT528, runs committed during every attempt.

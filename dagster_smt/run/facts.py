@@ -179,8 +179,8 @@ class _Looking:
         return lag
 
     def counted(self, schema: StructType | None) -> int | None:
-        """Returns the number of rows that the table contains after the run. Returns None if ``schema`` is None, because
-        there is no table.
+        """Returns the number of rows that the table contains after the run. Returns None if the run has read nothing,
+        or if ``schema`` is None, for example because there is no table.
         """
         if schema is not None and self.window.ranges:
             return self.table.read().count()
@@ -233,7 +233,7 @@ class _Looking:
         return contract_problems(self.contract, schema, planned, names)
 
     def key_names(self, state: TableState | None) -> tuple[str, ...]:
-        """Returns the names of the key columns. For a table without keys, the result is empty."""
+        """Returns the names of the key columns. The table must have keys."""
         keyed = self.spec.sink.keyed
         assert keyed is not None
         if self.spec.finds_schemas and state is not None:

@@ -35,10 +35,11 @@ def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: W
 
 
 def waits_for_rows(spec: RunSpec, error: PlanError, records: DataFrame) -> bool:
-    """Returns True if a table with keys does not exist yet and its window contains only tombstones.
+    """Returns True if the run would create a table with keys, but its window contains only tombstones.
 
     There is no row to delete, so the run changes nothing. It commits no progress either: the run that creates the table
-    reads the tombstones again, together with the first rows.
+    reads the tombstones again, together with the first rows. A fixed window never waits, because no later run would
+    read it again.
 
     Args:
         spec: The run.

@@ -3,8 +3,8 @@ is unknown are marked as failed.
 
 A replay reads a window again although the table has already read later offsets. The run then also reads the later
 records of the window's keys, up to the table's progress. So a row is always the result of all records that have been
-read, and the topic serves as the memory. With ``sequence_by``, no later records are needed: each row stores its
-sequence instead, and a second table remembers deletions.
+read, and the table need not remember deletions, because the topic contains them. With ``sequence_by``, no later records
+are needed: each row stores its sequence instead, and a second table remembers deletions.
 """
 
 from collections.abc import Iterator
@@ -249,7 +249,8 @@ def keyed_window(
         table: The table; None if this window creates it.
         deletions: The table of deletions, if there is one.
         window: The window.
-        over: Topics that start over. Rows that the window does not create again are removed.
+        over: Topics that are read again from the beginning. Their rows are removed unless the window creates them
+            again.
     """
     of_window = events(result.rows_out(left_out), schema, keyed)
     records = sum(counts.records for counts in result.topics.values())

@@ -1,4 +1,4 @@
-"""Implements runs that write a table for each output topic, with one evaluation and one commit per table.
+"""Implements runs that write a table for each output topic. They evaluate the records once, and commit to each table.
 
 A separate table stores the progress of the run. The progress has the same form as the state of a single table. Each
 table also has its own state, in the commit with its rows. If a run dies between two tables, the progress stays
@@ -187,7 +187,9 @@ class _Writing:
         return NewCommit(None, files, size), state
 
     def targets(self, bound: Mapping[str, Bound], refused: Mapping[str, Problem]) -> dict[str, Bound]:
-        """Returns the records in ``bound`` that go to each table, by output topic."""
+        """Returns the records in ``bound`` that go to each table, by output topic. If tables without records may also
+        have to change, they are included: see ``reads_again``.
+        """
         known = self.attempt.known
         targets = {}
         for topic, records in bound.items():
@@ -361,7 +363,7 @@ class TableRun:
 
 @dataclass(frozen=True)
 class OneTable:
-    """A writer that writes one table of a window at a time.
+    """A writer of the tables of a window. Each call of ``outcome`` writes one table.
 
     Attributes:
         writing: The tables of the window.
@@ -393,8 +395,8 @@ class OneTable:
             return TableOutcome(replace(destination, problems=problems, is_new=False))
 
     def landed(self, sink: TableSink, name: str) -> TableState | None:
-        """Returns the state of the commit to ``sink`` with the name ``name``, whose success was not confirmed. Returns
-        None if the table has no such commit.
+        """Returns the state of the table ``sink`` if its last commit is the commit with the name ``name``, whose
+        success was not confirmed. Otherwise returns None.
         """
         try:
             state = open_table(self.writing.attempt.run_.session, sink).state()
@@ -482,7 +484,8 @@ class OneTable:
         """Commits the rows of the table ``sink``, and returns the result.
 
         Raises:
-            TableError: SMT720, SMT722: records have no key, or nothing orders the events of a key.
+            TableError: SMT720, SMT721, records have no key or no value of ``sequence_by``; SMT734, nothing orders the
+                events of a key.
         """
         report = attempt.report(result)
         report = add_totals(report, attempt.spec.chain, attempt.plan.entries, [])
@@ -524,7 +527,8 @@ def _placed(problem: Problem, sink: TableSink) -> Problem:
 
 
 def _check_keys(result: EvaluatedWindow, keyed: Keyed, sink: TableSink) -> None:
-    """Raises an error if a record in ``result`` has no key. With a declared schema, such records have already failed.
+    """Raises an error if a record in ``result`` has no key, or no value of ``sequence_by``. With a declared schema,
+    such records have already failed.
 
     Raises:
         TableError: SMT720, SMT721.

@@ -32,7 +32,7 @@ def report_from_json(data: dict[str, Any]) -> RunReport:
 
 
 def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
-    """Returns a report for ``run``, which committed but could not return its report. The status of the report is
+    """Returns the report of ``run``, or of the last commit if ``run`` is None. The report has the status
     ``already committed``.
 
     The report of the last commit is complete. For an earlier commit, and for any commit to topics of a cluster, the

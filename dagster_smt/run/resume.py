@@ -58,8 +58,8 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
-    """Raises an error if, according to ``state``, another asset writes the table. Its rows come from a chain other than
-    that of ``spec``. With ``take_over``, the run accepts this.
+    """Raises an error if, according to ``state``, an asset with a different name writes the table, because its chain
+    may be a different one. With ``take_over``, the run accepts this.
     """
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:
@@ -95,7 +95,7 @@ def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> N
 
 
 def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
-    """Renews the state of ``table`` after a run without new records.
+    """Renews the state of ``table`` after a run without new records, because brokers delete old offsets of a group.
 
     If the run accepts unmasked records, the table records the acceptance.
     """

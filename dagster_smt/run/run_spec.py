@@ -43,8 +43,8 @@ class RunSpec:
         settle: True to accept changes of other writers. The counts in the state then start from the current rows.
         key: The orchestrator's run and step. A second run with the same key and request is a retry.
         asked: The string that identifies the whole request, if this run is only a part of a request.
-        touched: The fingerprints of the ledger entries whose stages touched records in earlier batches of the run.
-        defined: The chain of the definition, if the run uses a different chain; else None.
+        touched: The fingerprints of the ledger entries that touched records in earlier batches of the run.
+        defined: The chain of the definition, which the run may replace with ``chain``. None if it is not known.
         erasure: The locations of people's ids in records, and the register of erased people. The run leaves out the
             records of these people. None if the definition has no erasure.
     """

@@ -36,7 +36,7 @@ def _part_sql(most: int) -> str:
     """Returns an SQL expression for the number of the part to which an offset belongs. ``most`` is the largest number
     of parts of a topic-partition.
 
-    The SQL uses a binary search over the starts of the parts, because a year has many days.
+    The SQL uses a binary search over the starts of the parts, because a window may have a part for each day of a year.
     """
     bits = []
     for bit in reversed(range(most.bit_length())):

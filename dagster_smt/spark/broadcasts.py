@@ -8,8 +8,8 @@ from dagster_smt.spark.environment import is_connect
 
 _LIMIT = "spark.sql.autoBroadcastJoinThreshold"
 _PART = 16
-"""The denominator of a share of the driver's memory. A frame that takes up a smaller share is small. The driver
-collects such a frame and sends it to the executors.
+"""A small frame takes up at most a ``_PART``-th of the driver's memory, because the driver collects the frame and sends
+it to the executors.
 """
 _MOST_BYTES = 256 * 1024 * 1024
 """The size in bytes of the largest frame that is broadcast. It is a quarter of the default of

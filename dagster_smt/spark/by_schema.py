@@ -1,4 +1,4 @@
-"""Finds out whether Spark can read records that name their schemas, without Python.
+"""Finds out whether Spark can read records without Python if the records name their schemas.
 
 If so, Spark reads the records of each schema as if the schema had been declared: the records of a schema become a frame
 with its own plan. The rows of all frames are then combined.
@@ -41,8 +41,8 @@ class OneSchema:
     Attributes:
         plan: The plan of the chain for this schema.
         text: The bytes that identify the schema in each value: Avro's header, or the text of an envelope's schema.
-        sides: For keys or values in Avro: the reader, by side.
-        envelopes: For keys or values that are envelopes: the schema and its text, by side.
+        sides: Maps a side (key or value) in Avro to its reader.
+        envelopes: Maps a side that consists of envelopes to their schema and its text.
         others: The texts of the other schemas. All values that contain none of these texts are read with this schema.
     """
 
@@ -84,9 +84,9 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
             is listed.
 
     Returns:
-        An item for each schema that values name. The result is empty if Python must create the rows: if the keys have
-        several schemas, if Spark reads a schema differently from Connect, or if there are too many schemas for the
-        number of records.
+        An item for each schema that values name. The result is empty if Python must create the rows. For example, this
+        is the case if the keys have several schemas, if Spark reads a schema differently from Connect, or if there are
+        too many schemas for the number of records.
     """
     if not forms.forms or not _possible(plan, table, forms):
         return ()
@@ -118,8 +118,8 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
 
 
 def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
-    """Returns True if the records of ``table`` meet three conditions: values are Avro or envelopes, keys have a single
-    schema, and no stage converts a null key or value.
+    """Returns True if the records of ``table`` meet three conditions. Values are Avro or envelopes. If the chain reads
+    keys, all of them have the same schema. If there may be null values, no stage converts a null key or value.
     """
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
@@ -136,8 +136,8 @@ def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
 def _envelope_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns an item for each envelope schema in ``names``, which maps schema names to topics. The schemas are in the
-    records of these topics.
+    """Returns an item for each envelope schema in ``names``. For each schema, ``names`` lists the topics whose records
+    contain the schema.
     """
     if reads_keys(plan.chain, table.key):
         key_schema = forms.forms[0].key
@@ -190,8 +190,8 @@ def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None)
 def _avro_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns an item for each Avro schema in ``names``, which maps schema ids to topics. The first item also gets the
-    records that name no schema.
+    """Returns an item for each Avro schema in ``names``. For each schema id, ``names`` lists the topics whose records
+    name the id. The first item also gets the records that name no schema.
     """
     ids = {}
     for name, topics in names.items():
@@ -258,6 +258,7 @@ def _unversioned(schema: Schema | None) -> Schema | None:
 def _sees_null(stage: Stage) -> bool:
     """Returns True if ``stage`` converts a null key or value into something else.
 
-    In Spark, a null key or value has a schema. In Connect, it has none (difference D6).
+    In Connect, such a null has no schema. In Spark, the null is in a column, and the stage would use the column's
+    schema (difference D6).
     """
     return bool(stage.acts_on) and stage.transform.on_null() in ("apply", "wrap")

@@ -78,8 +78,8 @@ def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
         where: The path of the field in problems.
 
     Returns:
-        The function. It raises ``DataError``: SMT426, the column's type cannot hold the value; SMT427, a map's key is
-        null; SMT428, the column is of another type.
+        The function. It raises ``DataError``: SMT426 if the column's type cannot hold the value; SMT427 if a map's key
+        is null; SMT428 if the column has another type.
     """
     convert = _writer(schema, column, where)
     if convert is _same:

@@ -40,7 +40,7 @@ def check_java() -> int:
         The major version of Java.
 
     Raises:
-        UnsupportedError: SMT601, there is no Java, or Java does not start; SMT602, the version of Java is unsupported.
+        UnsupportedError: SMT601 if there is no Java, or if Java does not start; SMT602 if its version is unsupported.
     """
     supported = supported_java()
     needed = f"Spark needs Java {' or '.join(map(str, supported))}"
@@ -85,11 +85,11 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 def check_settings(session: Any) -> None:
     """Raises an error if a setting of ``session`` changes the meaning of this package's SQL.
 
-    Spark 3.5 does not write very early timestamps by default. If the user has not set these settings, the session gets
-    the values of Spark 4.
+    By default, Spark 3.5 does not write very early timestamps to Parquet. The session therefore gets Spark 4's values
+    of the settings ``_REBASE``, unless the user has set them. With Spark Connect, it gets them in any case.
 
     Raises:
-        UnsupportedError: SMT639, the session has such a setting.
+        UnsupportedError: SMT639 if the session has such a setting.
     """
     if "ancient moments in Parquet" in missing():
         for name in _REBASE:

@@ -332,9 +332,9 @@ def _columns(
         frame, plan, ledger, beat: The arguments of ``evaluate``.
         forms: The formats of key and value.
         rows: The plan of the table's rows, which may have more columns than ``plan``.
-        avro: The readers of keys or values that all name one Avro schema, by side.
+        avro: Maps a side (key or value) to its reader, if all records name the same Avro schema on this side.
         lane: True if the JVM lane may read keys and values. The result may then have the column ``LEFT_RECORD``.
-        envelopes: For keys or values that are envelopes: the text of their schema, by side.
+        envelopes: Maps a side whose format is envelopes to the text of their schema.
     """
     target, after = output_schema(rows, "columns"), rows.rows
     assert after is not None

@@ -1,8 +1,8 @@
 """Checks, before the first record, whether Spark's executors have the modules that this package's functions need.
 
 Executors are separate processes, mostly on other machines, and need this package and its libraries. A small job checks
-whether they have them. The job's function is pickled by value, so the job itself needs none of these modules on the
-executors.
+whether they have all of these. The job's function is pickled by value, so the job itself needs none of these modules on
+the executors.
 """
 
 import json

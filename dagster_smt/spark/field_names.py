@@ -25,8 +25,8 @@ MOST_FIELDS = 200
 
 @dataclass(frozen=True)
 class _HeldBack:
-    """A picklable function for ``DataFrame.mapInArrow``. It counts the fields of each batch that a policy holds
-    back.
+    """A picklable function for ``DataFrame.mapInArrow``. In each batch, it counts the fields and headers that a policy
+    holds back.
     """
 
     stages: tuple[PolicyStage, ...]
@@ -43,7 +43,7 @@ class _HeldBack:
             yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
     def held(self, row: dict[str, object]) -> Iterator[tuple[str, str, str]]:
-        """Yields the fields of ``row``, one record, that the policy holds back. Each field is yielded once."""
+        """Yields the fields and headers of the record ``row`` that the policy holds back, each of them once."""
         topic = str(row["topic"])
         parts: tuple[Part, ...] = ("value", "key")
         for part in parts:

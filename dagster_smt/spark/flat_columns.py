@@ -16,8 +16,8 @@ from dagster_smt.spark.types import internal_names
 class Leaf:
     """A value in a single column, whose type is the internal type of ``schema``.
 
-    ``column`` may also be a field inside a struct as it was read (``side.field``), because unchanged fields stay in
-    their struct.
+    ``column`` may also name a field inside a struct that the reader created (``side.field``): a field that no stage has
+    changed stays in this struct.
     """
 
     column: str

@@ -43,7 +43,7 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
 
     Raises:
         ConfigError, UnsupportedError: The errors of ``classes_for``.
-        UnsupportedError: SMT645, the session cannot ship files.
+        UnsupportedError: SMT645 if the session cannot ship files.
     """
     if not chain.has_foreign or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
         return

@@ -68,7 +68,7 @@ UNREADABLE = Problem(
     "send timestamps in milliseconds since 1970",
 )
 NO_ROW = Problem("", "", "the message holds no row")
-"""A placeholder for a problem, for a message that contains no row. The record is counted as dropped, but no stage has
+"""Takes the place of a problem if a message contains no row. The record is counted as dropped, although no stage has
 dropped it.
 """
 RECORD_DDL = ", ".join(f"{F.quoted(name)}: {type_}" for name, type_ in RECORD_COLUMNS.items())
@@ -79,7 +79,7 @@ the partition.
 
 
 def schema_column(side: Side) -> str:
-    """Returns the name of the column with the schema id of a record's key or value (``side``)."""
+    """Returns the name of the column with the header that names the schema of a record's key or value (``side``)."""
     return f"__{side}_schema"
 
 
@@ -103,7 +103,7 @@ def timestamp_micros(batch: pa.RecordBatch) -> pa.Array:
 
 
 def unreadable_timestamps(batch: pa.RecordBatch) -> pa.Array:
-    """Returns a flag for each record of ``batch``, which is true if the source could not read the record's
+    """Returns a flag for each record of ``batch``. The flag is true if the source could not read the record's
     timestamp.
     """
     return pc.fill_null(pc.equal(batch.column("timestampType"), UNREADABLE_TIMESTAMP), False)

@@ -155,7 +155,8 @@ _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
 def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: str) -> dict[str, str]:
-    """Returns ``conf`` with the settings that ``packages`` need. The settings in ``conf`` take precedence.
+    """Returns ``conf`` with the settings that ``packages`` and the JVM lane need. The settings in ``conf`` take
+    precedence.
 
     Args:
         packages: Keys of ``PACKAGES``.
@@ -163,7 +164,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
         version: PySpark's version.
 
     Raises:
-        UnsupportedError: SMT611, no version of a package is known for this version of PySpark.
+        UnsupportedError: SMT611 if no version of a package is known for this version of PySpark.
     """
     settings = dict(conf)
     brought = " ".join(conf.get(key, "") for key in _BROUGHT)
@@ -187,7 +188,9 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
 
 
 def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
-    """Yields the packages that a session with the settings ``conf`` needs because a catalog or a warehouse is in S3."""
+    """Yields the packages that a session with the settings ``conf`` needs because a catalog or warehouse uses S3 or
+    Glue.
+    """
     for key, value in conf.items():
         if value.startswith("s3a://"):
             yield "s3"

@@ -1,4 +1,6 @@
-"""Searches for masked values on Spark's workers. The workers return field names and counts, but no values."""
+"""Lets Spark's workers search records for values that should be masked. The workers return field names and counts, but
+no values.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -47,8 +49,8 @@ def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
 
 
 def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
-    """Counts the records of ``frame`` in which a masked value survives. The result maps a pair to the number of
-    records: the masked field, and the other field that contains the same value.
+    """Counts the records of ``frame`` in which a masked value survives. A key of the result is a pair: the masked
+    field, and the other field that contains the same value. Its value is the number of records.
     """
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
     counts = map_in_arrow(

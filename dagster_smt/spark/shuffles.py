@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _ROWS = 25_000
-"""The number of rows in one partition. Processing so many rows takes longer than starting a task."""
+"""The number of rows in one partition. Processing this many rows takes longer than starting a task."""
 
 
 def by_key(frame: DataFrame, rows: int, key: str) -> DataFrame:

@@ -224,8 +224,8 @@ def _literal(value: Any) -> str:
 def text(value: str) -> str:
     """Returns a string literal for ``value`` that has the same meaning with every setting of Spark's parser.
 
-    A setting determines whether a backslash is an escape character, and another setting whether Spark replaces ``${…}``
-    with a variable of the session.
+    One setting determines whether a backslash is an escape character. Another determines whether Spark replaces
+    ``${…}`` with a variable of the session.
     """
     if value.isprintable() and not set(value) & {"'", "\\", "$"}:
         return f"'{value}'"

@@ -45,8 +45,8 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
     """Returns the Spark type for values of ``schema``.
 
     Raises:
-        PlanError: SMT207, a Decimal whose scale Spark cannot hold, an array or map without an element schema, or more
-            than ``MAX_LEVELS`` levels of nesting.
+        PlanError: SMT207 for a Decimal whose scale Spark cannot hold, for an array or map without an element schema,
+            and for more than ``MAX_LEVELS`` nested levels.
     """
     if schema.levels > MAX_LEVELS:
         raise _unmappable(path, schema, f"it nests {schema.levels} levels, and columns have {MAX_LEVELS} at most")

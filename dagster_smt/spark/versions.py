@@ -53,7 +53,7 @@ SINCE_4 = {
     "inheritable_thread_target of a session": "``inheriting``: in Spark 3.5 the argument is the function",
     "expressions in CALL": "the arguments of procedures are literals: ``procedure_argument`` of sinks",
 }
-"""Maps features of Spark 4 that this package uses to their equivalents in Spark 3.5."""
+"""Maps each feature of Spark 4 that this package uses to what the package does with Spark 3.5 instead."""
 
 
 def supported_java() -> tuple[int, ...]:
@@ -97,7 +97,8 @@ def check_version(session: Any) -> None:
     """Raises an error if the Spark version of ``session`` is not supported.
 
     Raises:
-        UnsupportedError: SMT648, the version is unknown; SMT649, a Connect server is older than this process's PySpark.
+        UnsupportedError: SMT648 if the version is unknown; SMT649 if a Connect server is older than this process's
+            PySpark.
     """
     there = minor_of(session.version)
     if there not in VERSIONS:
@@ -176,7 +177,7 @@ def frame_of_arrow(session: Any, table: Any) -> Any:
 
 
 def inheriting(session: Any, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Returns a function that calls ``work`` in another thread. The Spark jobs of that thread get the tags of this
+    """Returns ``work`` as a function for another thread. The Spark jobs of that thread get the tags of the present
     thread, so that they can be cancelled.
     """
     from pyspark.util import inheritable_thread_target

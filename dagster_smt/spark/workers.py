@@ -83,8 +83,8 @@ def problems_of_worker(text: str) -> tuple[Problem, ...]:
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yields ``batches`` after converting the offsets of strings, bytes and lists to 32 bits.
 
-    With ``spark.sql.execution.arrow.useLargeVarTypes`` Spark sends 64-bit offsets, but our functions read and join
-    buffers with 32-bit offsets. Batches without rows are left out.
+    With ``spark.sql.execution.arrow.useLargeVarTypes`` Spark sends 64-bit offsets, but the functions of this package
+    read and join buffers with 32-bit offsets. Batches without rows are left out.
     """
     for batch in batches:
         # Spark 3.5 may send a batch without rows, whose offset buffers are so short that Arrow crashes

@@ -13,9 +13,7 @@ OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 OffsetsAtEach = Callable[[Iterable[str], Sequence[int]], Sequence[Mapping[TopicPartition, int]]]
 LateOffsets = Callable[[Sequence[Range], Sequence[int]], Mapping[int, OffsetSet]]
 Position = tuple[int, int]
-"""An offset and a leader epoch. The leader epoch is the one that the partition had at this offset when the offset was
-read.
-"""
+"""The end of the offsets that runs have read in a partition, and the leader epoch of the partition at that time."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class TopicEnds:
-    """The ends of topics, and the facts about their records.
+    """The ranges of topics, with their leader epochs and the records that are not yet visible.
 
     Attributes:
         ranges: The earliest offset and the end of each topic-partition, sorted.
@@ -92,8 +90,7 @@ class Available:
         ranges: The earliest offset and the end of each topic-partition.
         identities: The identity of each topic.
         offsets_at: See ``Source.offsets_at``.
-        late: The offsets of late records, by the number of the time part to which the records belong. A late record is
-            stored after the window of its time.
+        late: Finds the late records of a time window, as ``run.late_records.late_offsets`` describes.
         offsets_at_each: See ``Source.offsets_at_each``. If None, the run calls ``offsets_at`` for each time.
         committed: See ``Source.committed``.
         epochs: See ``TopicEnds``.

@@ -63,7 +63,8 @@ def parse_ddl(text: str, *, place: str = "") -> Schema:
         place: The origin of the text, for messages.
 
     Raises:
-        ConfigError: All problems: SMT250 syntax, SMT251 unknown type, SMT252 a name used twice, SMT253 precision.
+        ConfigError: SMT250 for a syntax error, SMT251 for an unknown type, SMT252 for a name that is used twice, SMT253
+            for a wrong precision. The error lists all problems.
     """
     try:
         tokens = Spark().tokenize(text)
@@ -205,8 +206,8 @@ class ColumnParser:
         return _SIMPLE.get(word, _SIMPLE["STRING"])
 
     def time_zone(self) -> bool:
-        """Consumes the words that add a time zone to a type, such as ``WITH TIME ZONE``. Returns True if there were
-        such words.
+        """Consumes the words ``WITH TIME ZONE``, ``WITH LOCAL TIME ZONE`` or ``WITHOUT TIME ZONE`` after a type.
+        Returns True if the type gets a time zone.
         """
         for words in _ZONES:
             ahead = []

@@ -106,9 +106,10 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
-    """Returns a line of text for each of the first stages of ``chain`` that only drop records.
+    """Returns lines of text about the first stages of ``chain`` that only drop records, and that test a record's
+    metadata.
 
-    The line names the offsets, partitions, topics and times of the records that the stage can keep.
+    The line of a stage names the metadata that the stage tests, and the offsets to which the stage limits the records.
     """
     lines = []
     columns = _metadata(table)

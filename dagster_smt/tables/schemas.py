@@ -109,7 +109,7 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
 
     Args:
         sink: The sink.
-        table: The current columns; None if the run creates the table or starts it over.
+        table: The current columns; None if the run creates the table or replaces all of its rows.
         new: The columns that the run writes.
         case_sensitive: True if Spark distinguishes names that differ only in case.
 

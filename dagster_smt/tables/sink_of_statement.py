@@ -11,7 +11,7 @@ from dagster_smt.tables.topic_table import TopicTable
 def sink_of_statement(sink: Sink, table: TopicTable) -> Sink:
     """Returns ``sink`` with the options that the statement of ``table`` sets: ``keys`` and ``partition_by``.
 
-    Nothing in a statement is ignored, so if the sink cannot use these options, this is an error.
+    These options of a statement are never ignored: if the sink cannot use them, this is an error.
 
     Raises:
         ConfigError: SMT267, the sink cannot have keys or partitions, or names keys or partitions that differ from those

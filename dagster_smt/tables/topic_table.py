@@ -163,7 +163,9 @@ class TopicTable:
         return results
 
     def _check_arrays(self) -> None:
-        """Raises an error if arrays become rows, although the table declares no columns."""
+        """Raises an error if arrays become rows, and the table declares no columns, or ``push_down`` may leave records
+        unread. Arrays in keys can never become rows.
+        """
         problems = []
         if self.key.arrays_as_rows:
             hint = "leave it out: an array in a value makes rows, each with the key of its record"

@@ -102,8 +102,8 @@ def other_topics(
         state: The state of the table.
         available: The offsets that the topics hold.
         topics: The topics.
-        explicit: Offsets that the run reads again in any case. If the log was cut back within these offsets, this
-            repairs the table.
+        explicit: Offsets that the run reads again in any case. If they include all lost offsets of a partition, the run
+            repairs the table, and the loss is not reported.
     """
     problems = []
     for topic in sorted(topics):
@@ -178,7 +178,7 @@ def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
 
 
 def rebuild_hint(topic: str) -> str:
-    """Returns the hint on how to start the topic ``topic`` over."""
+    """Returns the hint on how to read the topic ``topic`` again from its beginning."""
     return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
 
 

@@ -66,8 +66,8 @@ def _late_ones(
     """Returns the late records that belong to the time window of ``request``, as ranges of offsets after the window's
     end. ``read`` contains the offsets of the window itself.
 
-    If there are too many ranges, neighbouring ranges are joined. A joined range belongs to the time part of its first
-    record. The function adds the beginnings of the ranges to ``begins``.
+    If there are too many ranges, neighbouring ranges are joined. A joined range belongs to the part of the time window
+    that contains the time of its first record. The function adds the beginnings of the ranges to ``begins``.
     """
     after = []
     for r in available.ranges:

@@ -80,7 +80,7 @@ class ResolvedWindow:
             stores the topic's beginning, so that later runs can report lost records. And a time span without records is
             stored, so that late records are found.
         warnings: Warnings about lost offsets that the table now records as a gap.
-        remade: Topics that were created again, and topics without some of the records that the table has read.
+        remade: Topics that were created again, and topics that have lost some of the records that the table has read.
         anew: Those topics in ``remade`` that are read from their beginning, while the rows of the former topics stay.
         division: The division of the window among time partitions.
     """
@@ -112,7 +112,7 @@ def resolve_window(
         request: The request.
         available: The offsets that the topics hold.
         state: The state of the table.
-        rebuild: True if the topics start over from their earliest records. The offsets that the table holds are then
+        rebuild: True to read the topics again from their earliest records. The offsets that the table holds are then
             ignored.
         on_data_loss: See ``TopicTable``.
 
@@ -260,7 +260,9 @@ class _Resolving:
     def gaps(
         self, to_read: OffsetSet, covered: OffsetSet, begins: Mapping[TopicPartition, int]
     ) -> tuple[OffsetSet, list[Range]]:
-        """Returns the offsets that this run skips permanently: the accepted gaps, and the lost records."""
+        """Returns the offsets that the table will record as gaps, and the ranges of lost records. If the loss is an
+        error, notes a problem for each of these ranges.
+        """
         request, there = self.request, self.available.ranges
         passed = covered | self.state.absent
         if request.accept_gap:

@@ -17,7 +17,7 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
 
     Raises:
         UnsupportedError: SMT905: the records cannot be written in their format; SMT279: arrays become rows, but the
-            sink holds records.
+            sink holds records; SMT269: the value must be a single column, but no column is declared.
     """
     if isinstance(sink, FileTopicSink | KafkaSink):
         place = sink.storage

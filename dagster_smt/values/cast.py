@@ -80,8 +80,8 @@ class CastTo(ValueRule):
         return result
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a function that casts one value. For the most frequent casts, from strings to floating point, this is
-        a shorter and faster function.
+        """Returns a function that casts one value. For the most frequent casts, from strings to FLOAT64, this is a
+        shorter and faster function.
         """
         if self.kind != "string" or self.target is not Type.FLOAT64:
             return self.python
@@ -97,8 +97,8 @@ class CastTo(ValueRule):
         return convert
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a function that casts many values in one call. For casts of strings to floating point, this call is
-        faster than a call for each value, because Python reads plain decimals as ``parseDouble`` does.
+        """Returns a function that casts many values in one call. For casts of strings to FLOAT64, this call is faster
+        than a call for each value, because Python reads plain decimals as ``parseDouble`` does.
         """
         slow = ValueRule.bind_many(self)
         if self.kind != "string" or self.target is not Type.FLOAT64:
@@ -174,7 +174,9 @@ class CastTo(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True for decimals. Catalyst has neither decimals beyond 64 bits nor Java's spelling of decimals."""
+        """True for decimals, unless the target is a float. Catalyst neither keeps the low bits of a larger number nor
+        writes decimals as Java does.
+        """
         return self.kind == "Decimal" and self.target is not Type.FLOAT64 and self.target is not Type.FLOAT32
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:

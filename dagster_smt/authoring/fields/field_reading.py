@@ -19,9 +19,9 @@ def read_field(
 ) -> tuple[Node, Expr | None]:
     """Returns the field at ``path`` in ``node``, and an expression that is null if the struct around the field is null.
 
-    The expression is None if the struct is never null. If a struct on the path is null, its default is read instead.
-    The field at the end of the path stays null. The value under a map key and the element of an array may be missing,
-    and are therefore optional.
+    The expression is None if the struct is never null. If a struct on the path is null, its default is read instead. A
+    null at the end of the path stays null. The value under a map key and the element of an array may be missing, and
+    are therefore optional.
 
     Args:
         node: A struct.

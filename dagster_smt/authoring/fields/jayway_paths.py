@@ -78,8 +78,8 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 def finding(path: JsonPath) -> Condition:
     """Returns a condition, expressed as data, that is true for objects in which ``path`` finds a value.
 
-    If the path begins with filters, the condition consists of the tests of these filters. Steps after the filters
-    become ``Unknown``, and so do tests of inner fields.
+    If the path begins with filters, the condition consists of the tests of these filters. ``Unknown`` takes the place
+    of the steps after the filters, and of tests that read inner fields.
     """
     conditions: list[Condition] = []
     for step in path.steps:

@@ -30,8 +30,8 @@ _OPENERS = (ord("{"), ord("["))
 
 
 def finder(path: FieldPath) -> Find:
-    """Returns a function that finds all matches of ``path``. It yields outer values before inner values, and elements
-    in order.
+    """Returns a function that finds all matches of ``path``. The function lists outer values before inner values, and
+    elements in order.
     """
     walk = _walk(path.steps)
 
@@ -98,7 +98,7 @@ def kinds_of(step: Step) -> frozenset[str]:
 def _deep(rest: tuple[Step, ...]) -> _Walk:
     """Returns a function that applies the steps ``rest`` of a path at every level.
 
-    The function searches the bytes for a name before it decodes the bytes.
+    If the first of these steps is a name, the function searches the bytes for the name before it decodes them.
     """
     below, first = _walk(rest), rest[0]
     if isinstance(first, str):
@@ -119,7 +119,7 @@ def _deep(rest: tuple[Step, ...]) -> _Walk:
 
 
 def escape_of(name: str) -> bytes:
-    """Returns the bytes that every spelling of ``name`` with escapes contains in JSON: ``\\`` or ``\\u``.
+    """Returns ``\\`` or ``\\u``: the bytes that JSON must contain if it spells ``name`` with escapes.
 
     JSON can spell any character by its number, such as ``\\u0061`` for ``a``. Only quotes, slashes, backslashes and
     control characters also have shorter escapes, such as ``\\n``. A name without these characters needs ``\\u``.

@@ -222,7 +222,7 @@ def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
     matches.
 
     The function returns True if it dropped a field. An array around a match keeps its nulls, objects and arrays, and
-    loses all other elements. An object or array in it without a match becomes empty.
+    loses all other elements. If such an object or array contains no match, it becomes empty.
     """
     names = frozenset(path.leaf for path in paths if path.flat)
     finders = tuple(map(finder, paths))

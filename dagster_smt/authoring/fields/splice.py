@@ -144,7 +144,7 @@ class _Values:
 
 
 class _Splice:
-    """The scan of one path that replaces values in JSON.
+    """Scans JSON for the matches of one path, and replaces their values.
 
     ``fixed`` contains the replacements of keys with string values, one for each spelling of the colon.
     """

@@ -17,7 +17,9 @@ from dagster_smt.tables.sink_options import SourceColumns
 SHOWN = 20
 """The largest number of rows whose differences are listed."""
 _CANDIDATES = 500
-"""The number of rows of the connector's table that are searched for the row most similar to a row of the chain."""
+"""A row of the chain is compared with at most this many rows that only the connector's table contains, to find the most
+similar one.
+"""
 _NUMBER, _PLACE = "__smt_number", "__smt_place"
 
 

@@ -125,7 +125,9 @@ class Settling:
         return tuple(table.head() for table in self.tables)
 
     def flight(self, heads: Heads) -> InFlight:
-        """Returns the data that is in flight: the files that the tables do not contain in their versions ``heads``."""
+        """Returns the data that is in flight: files that tasks have written, but that the versions ``heads`` of the
+        tables do not contain. Only an Iceberg sink can have such files.
+        """
         result = InFlight()
         if not self.plan.control:
             return result

@@ -1,4 +1,4 @@
-"""The table of a takeover: its versions, its rows, and the note in its state."""
+"""The table of a takeover: its versions, its rows, and the note about the takeover in its state."""
 
 import json
 import secrets
@@ -31,7 +31,7 @@ from dagster_smt.visible import without_partitions
 _OFFSETS = "kafka.connect.offsets."
 _VALID_THROUGH = ("kafka.connect.valid-through-ts", "kafka.connect.vtts")
 _LONGEST_WAY = 1_000
-"""The largest number of snapshots that are searched for the newest snapshot of the connector, from the newest snapshot
+"""To find the newest snapshot that the connector wrote, at most this many snapshots are read, from the newest one
 backwards.
 """
 
@@ -40,7 +40,7 @@ class TakeOverTable:
     """The table of a takeover, opened with a session.
 
     Raises:
-        UnsupportedError: SMT784, the table does not support a takeover.
+        UnsupportedError: SMT784, SMT797 or SMT799, the table does not support a takeover.
     """
 
     def __init__(self, session: SparkSession, plan: TakeOverPlan):

@@ -39,7 +39,7 @@ class InFlight:
     Attributes:
         files: The number of data files and delete files.
         records: The number of records in these files.
-        open_transactions: The partitions of the control topic that have an open transaction.
+        open_transactions: The number of partitions of the control topic that have an open transaction.
         read_to: The end offset of each partition that was read.
     """
 
@@ -81,7 +81,7 @@ def in_flight(client: KafkaClient, topic: str, group: str, table: str, committed
         committed: The offsets in the newest snapshot of the connector; empty if there is none.
 
     Raises:
-        EngineError: SMT793, an event cannot be read; or the brokers do not respond.
+        EngineError: SMT793, an event cannot be read, or the brokers do not respond.
     """
     from confluent_kafka import IsolationLevel
     from confluent_kafka.admin import OffsetSpec
@@ -180,10 +180,10 @@ def event_of(value: bytes) -> dict[str, Any]:
 
 
 def _with_space(schema: Any) -> Any:
-    """Returns ``schema`` with a namespace for every type.
+    """Returns ``schema`` with a namespace for every named type, and without logical types.
 
-    For a type without a namespace, Iceberg writes ``"namespace": ""`` and, at further uses, the bare name of the type.
-    By Avro's rules, a reader would search for the bare name in the enclosing namespace.
+    For a type without a namespace, Iceberg writes ``"namespace": ""``. Where the type is used again, Iceberg writes
+    only its name. By Avro's rules, a reader would search for this name in the enclosing namespace.
     """
     names: set[str] = set()
     _collect(schema, names)

@@ -40,7 +40,8 @@ class Definition:
         """Reads the definition in ``folder``.
 
         Raises:
-            ConfigError: SMT792, the file is not a component of this package; or the problems of its options.
+            ConfigError: SMT792, the file is not a component of this package. If its options are wrong, the error lists
+                their problems.
             UnsupportedError: SMT784, the component writes no table.
         """
         self.folder = folder

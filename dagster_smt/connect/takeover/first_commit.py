@@ -143,7 +143,7 @@ def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str])
         lines: The lines of the commit.
 
     Raises:
-        UnsupportedError: SMT798, the session has no Delta log store.
+        UnsupportedError: SMT798, the session cannot write a Delta log.
         TableError: SMT798, another process has created the file.
     """
     try:

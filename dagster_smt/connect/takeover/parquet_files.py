@@ -243,7 +243,7 @@ def _counted(
     place: TopicPartition, files: Sequence[ConnectorFile], offset: int, begin: int, count: CountRows
 ) -> Problem | None:
     """Compares two numbers of rows: the rows in ``files``, and the rows that the chain produces for the same offsets.
-    Returns a problem if the numbers differ.
+    Returns a problem if the numbers differ, or if the topic no longer contains all of these records.
 
     Rows must be counted because some offsets may have no record, and because the chain may drop records. If all files
     are in one folder, each file begins after the previous one ends, so only the last file is counted. The offsets of

@@ -28,8 +28,9 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
 
     Raises:
         UnsupportedError: SMT784, tables of this connector do not support a takeover; SMT795, the configuration does not
-            list the tables; SMT797, its files are not Parquet.
-        ConfigError: SMT792, the component and the connector read different topics.
+            list the tables; SMT797, the files are not Parquet, or their names contain no offsets.
+        ConfigError: SMT792, the component and the connector read different topics, or the component reads no Kafka
+            cluster.
     """
     family = family_of(connector)
     if family not in _FAMILIES or not connector.is_sink:
@@ -93,7 +94,7 @@ def check_iceberg(connector: Connector) -> None:
 
 def catalog_of(plan: TakeOverPlan) -> str:
     """Returns the catalog in the table name of the component: ``iceberg_2`` for ``iceberg_2.shop.orders``. Returns an
-    empty string if the table name begins with the connector's namespace.
+    empty string if the table name contains no catalog.
     """
     table = getattr(plan.spec.sink, "table", "")
     catalog, _, rest = table.partition(".")

@@ -17,8 +17,8 @@ from dagster_smt.tables.spark_packages import packages_of
 
 
 def take_over_session(conf: Mapping[str, str], spec: RunSpec) -> tuple[SparkSession, bool]:
-    """Returns a session with the packages that a component needs. The second item is True if this function has started
-    the session.
+    """Returns the active session, or starts one with the packages that a component needs. The second item is True if
+    this function has started the session.
 
     Args:
         conf: The settings of the session. References to secrets are resolved, and Spark's logs hide their values.

@@ -42,9 +42,9 @@ class ShadowOptions:
 
     Attributes:
         scratch: The folder or URI for the scratch table.
-        wait: The seconds to wait until no data is in flight.
+        wait: The longest time to wait until no data is in flight, in seconds.
         start: The first offset to compare, by ``topic-partition``. The key "" applies to all topic-partitions.
-        end: The offset after the last record to compare, in the same form.
+        end: The offset after the last record to compare, by ``topic-partition`` as in ``start``.
         keys: The columns that identify a row. Rows with the same values in these columns are compared.
         by: The person who compares; empty for the user of the process.
     """
@@ -180,8 +180,9 @@ class Shadow:
         return Window(tuple(ranges)), whole
 
     def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows that the connector has written, as of version ``head`` of the table. Rows with source
-        columns are left out, because runs of this package wrote them.
+        """Returns the rows that the connector has written: of an Iceberg table as of version ``head``, of a Delta table
+        as of now, and of Parquet files those that begin before ``offsets``. Rows with source columns are left out,
+        because runs of this package wrote them.
         """
         if self.table.files is not None and self.table.table.schema() is None:
             return self.table.files_before(offsets)

@@ -92,13 +92,14 @@ class TakeOver:
         return self._with_records(records, "taken over", lambda: self._take(records, states), self._resume_if_it_ran)
 
     def _have_all(self, states: Iterable[TableState]) -> bool:
-        """Returns True if each table in ``states`` has the offsets that the connector has committed.
+        """Returns True if each table in ``states`` has reached the offsets that the connector has committed.
 
         The offsets can differ if an earlier attempt was killed. Between that attempt's proof and its note in the table,
         a worker that was disconnected from its cluster may have committed.
 
         Raises:
-            TableError: SMT791, runs have committed since then, so rows may be in the table twice.
+            TableError: SMT791, the connector has committed more, and runs have committed since the note. Rows may then
+                be in the table twice.
         """
         committed, result = self._committed(), True
         for state in states:
@@ -212,7 +213,7 @@ class TakeOver:
         ``record``.
 
         Raises:
-            TableError: SMT781, for each difference that is not accepted.
+            TableError: SMT781, for each difference that is not accepted, or if the table does not exist.
         """
         schema = table.columns()
         place = table.sink.place

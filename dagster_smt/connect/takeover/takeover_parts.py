@@ -114,8 +114,8 @@ class TakeOverPlan:
         folder: The folder of the component.
         spec: The run of the component.
         group: The consumer group whose offsets show which records the connector has written.
-        worker_group: The consumer group of the worker's tasks. This group differs from ``group`` only for Tabular's
-            Iceberg sink.
+        worker_group: The consumer group of the worker's tasks. It differs from ``group`` for Tabular's Iceberg sink,
+            and for a sink that sets ``iceberg.connect.group-id``.
         control: For an Iceberg sink: the control topic; empty for other sinks.
         table: For an Iceberg sink: the name that the connector gives to the table; empty for other sinks.
         naming: For a sink that writes Parquet files: the naming of the files; None for other sinks.
@@ -167,7 +167,7 @@ class TakeOverRecord:
         offsets: The committed offsets.
         in_flight: The proof, in words, that no data is in flight.
         head_before: The version of the table to which the proof refers.
-        head_after: The version with the entry of the takeover.
+        head_after: The version with the note of the takeover or of the return.
         rows: The number of rows in the table when the takeover was noted.
         columns: The differences between columns. They were accepted, unless the result is a refusal.
         compared: A sentence about the comparison of the columns.

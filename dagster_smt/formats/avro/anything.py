@@ -72,8 +72,8 @@ _KNOWN = _plain(parse_schema(json.loads(TEXT), named_schemas={}))
 
 
 def read_anything(raw: bytes) -> Any:
-    """Returns the value in ``raw``, the bytes of a record ``Anything``. The first field of the record that is not null
-    contains the value (``AvroData.toConnectData`` without a schema).
+    """Returns the value in ``raw``, the bytes of a record ``Anything``. The value is in the first field that is not
+    null (``AvroData.toConnectData`` without a schema).
 
     Raises:
         DataError: SMT416 if the bytes do not fit the schema, or have more nesting levels than Connect reads in JSON.

@@ -16,8 +16,9 @@ A reader therefore creates at most this many values per byte of a record.
 
 @dataclass
 class Empty:
-    """A counter of values that take up no bytes, such as nulls and empty records, inside values of Avro types. The
-    recursion ends, because types with a Connect schema never contain themselves.
+    """A counter of the values that take up no bytes, such as nulls and empty records, inside a value of an Avro type.
+    The method ``of`` calls itself for the inner types. This ends, because types with a Connect schema never contain
+    themselves.
 
     Attributes:
         names: The named types.

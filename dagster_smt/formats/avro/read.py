@@ -179,8 +179,8 @@ def too_long() -> DataError:
 
 
 def _take(items: int, width: int) -> None:
-    """Adds the items of an array or map to the number of values in the record, which is limited. Each of the ``items``
-    items consists of ``width`` values.
+    """Counts the items of an array or map as values of the record, which may have only a limited number of values. Each
+    of the ``items`` items consists of ``width`` values.
 
     Raises:
         DataError: SMT459 if there are too many items.
@@ -261,7 +261,9 @@ class _ConnectBuilder:
         return (optional(schema) if nullable else schema), _nullable(convert)
 
     def shared(self, kind: str, avro: dict[str, Any], default: Any) -> tuple[Schema, Convert]:
-        """Returns the schema and the converter of a type, without null and default. Named types are built only once."""
+        """Returns the schema and the converter of a type, before ``build`` makes the schema optional or sets its
+        default. Named types are built only once.
+        """
         name = avro.get("name")
         if name is not None:
             known = self.built.get((name, default is not None))
@@ -336,7 +338,7 @@ class _ConnectBuilder:
 
     def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
         """Returns the schema and the converter of a map whose keys are not strings. Connect writes such a map as an
-        array of entries, and ``entry`` is the entry.
+        array of entries; ``entry`` is the record type of an entry.
         """
         struct, convert = self.build(entry)
         self.refuse_endless(entry)

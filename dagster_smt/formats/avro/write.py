@@ -110,7 +110,7 @@ def _is_record(avro: Any) -> bool:
 
 @dataclass
 class _AvroBuilder:
-    """A builder of Avro schemas as JSON data. All uses of the same Connect schema share one object."""
+    """A builder of Avro schemas as JSON data. All uses of the same struct schema share one object."""
 
     problems: list[Problem] = field(default_factory=list)
     known: dict[Schema, Any] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Converts JSON Schema into Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
 
-A document is first converted into Connect's own schema JSON, which ``model.schema_json`` reads. Only that module
-therefore reads names, versions, defaults and logical types. Values are read as in Connect's JSON converter, except
-unions and maps whose keys are not strings.
+A document is first converted into Connect's own schema JSON, which ``model.schema_json`` reads. That module also
+interprets names, versions, defaults and logical types. Values are read as in Connect's JSON converter, except unions
+and maps whose keys are not strings.
 """
 
 import json
@@ -98,8 +98,8 @@ class _NodeReader:
         self.documents, self.optional, self.place = documents, optional, place
 
     def read(self, node: Any, document: str, around: tuple[str, ...]) -> Node:
-        """Returns the schema JSON of ``node``, and the function that prepares its values. ``around`` contains the
-        references that lead to the node.
+        """Returns the schema JSON of ``node``, and the function that prepares its values. ``around`` has an entry for
+        each level above the node: a reference, or an empty string.
         """
         if len(around) > MAX_LEVELS:
             raise ConfigError(_problem(self.place, f"it has more than {MAX_LEVELS} levels"))

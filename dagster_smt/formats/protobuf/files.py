@@ -24,7 +24,7 @@ TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type
 CONNECT_TYPE = "connect.type"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
-"""The end of the name of a message type that represents an entry of a map."""
+"""The suffix of message types that represent the entries of a map."""
 LOCATIONS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
     "confluent.type.Variant": "confluent/type/variant.proto",
@@ -52,7 +52,7 @@ _FAILED = "Couldn't build proto file into descriptor pool: "
 
 
 def refused(place: str, statement: str, hint: str = "read the values as bytes, or change the schema") -> ConfigError:
-    """Returns the error ``statement`` about the schema ``place``, which cannot be used."""
+    """Returns the error for the schema ``place``, which cannot be used. ``statement`` is the reason."""
     return ConfigError(Problem("SMT273", place, statement, hint))
 
 
@@ -185,8 +185,8 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
 
 
 def fields_in(descriptor: Any, known: dict[str, int]) -> int:
-    """Returns the number of fields in a message and in all messages inside it. ``known`` caches this number by the full
-    name of a message.
+    """Returns the number of messages and fields in a message: the message itself, its fields, and all messages inside
+    it. ``known`` caches this number by the full name of a message.
     """
     name = descriptor.full_name
     if name not in known:

@@ -2,8 +2,8 @@
 converters).
 
 Connect has no unsigned numbers. An unsigned 32-bit number becomes INT64. An unsigned 64-bit number also becomes INT64,
-with the same bits. The parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. Values that Connect
-would truncate are rejected.
+with the same bits. The parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. A value that does not
+fit the Protobuf type is rejected when it is written, although Connect would truncate it.
 """
 
 import math
@@ -58,7 +58,7 @@ class Kind:
 
 
 def unreadable(statement: str = "the bytes do not fit the Protobuf schema") -> DataError:
-    """Returns the error ``statement`` about bytes that cannot be read."""
+    """Returns the error for bytes that cannot be read. ``statement`` is the reason."""
     return data_error("SMT416", statement, "check the dead letter, or the schema")
 
 

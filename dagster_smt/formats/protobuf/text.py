@@ -47,7 +47,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
     Args:
         text: The file with the messages: its serialized ``FileDescriptorProto`` in base64, or the source text itself.
-        references: Pairs of a file's name in imports and the file. Each file comes after the files to which it refers.
+        references: Pairs of the name by which files import a file, and the file itself. Each file comes after the files
+            to which it refers.
         place: The schema's name in messages.
 
     Returns:
@@ -182,8 +183,8 @@ def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
 
 
 def _first_mistake(output: str) -> str:
-    """Returns the first message in ``output``, the output of ``protoc``, that names a position in the schema. Warnings
-    and logs are skipped.
+    """Returns the first message in ``output``, the output of ``protoc``, that names a position in the schema. If there
+    is none, returns the first line that is not a warning.
     """
     lines = []
     for line in output.splitlines():

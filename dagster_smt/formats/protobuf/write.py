@@ -1,8 +1,8 @@
 """Writes values of any Connect struct as Protobuf, as ``ProtobufData.fromConnectData`` does.
 
-If the schema of a struct does not come from Protobuf, or if a chain has changed it, the struct that is read from the
-written message differs in two ways. A null field has the default of the field, and a oneof has the name of its schema
-instead of the name of its field.
+A struct may have a schema that does not come from Protobuf, or that a chain has changed. If it is written and read
+again, it may differ in two ways: a null field has its default, and a oneof has the name of its schema instead of the
+name of its field.
 """
 
 from collections.abc import Callable

@@ -299,7 +299,7 @@ def _response(
 def _client(options: Options, use: str) -> Any:
     """Returns a registry client for ``use``.
 
-    Each use has its own client. A client caches schemas by id, whatever their format, and it also caches deleted
+    Each use needs its own client, because a client caches schemas by id, whatever their format, and also caches deleted
     versions.
     """
     from confluent_kafka.schema_registry import SchemaRegistryClient

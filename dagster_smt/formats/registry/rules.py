@@ -98,7 +98,7 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
     The option ``rules`` may permit rules that encrypt fields.
 
     Raises:
-        DataError: SMT752 if a rule is not applied, and the option does not allow its fields to stay as they are.
+        DataError: SMT752 if a rule is not applied, unless the option allows its fields to stay encrypted.
     """
     choice = settings.get(RULES, "refuse")
     for rule in rules:
@@ -111,7 +111,8 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
 
 
 def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str) -> None:
-    """Raises an error if the producers of a subject apply a rule that this package would not apply.
+    """Raises an error if the producers of a subject apply a rule that this package would not apply, unless the option
+    ``rules`` is ``sealed``.
 
     Args:
         settings: The options of the format.

@@ -38,8 +38,8 @@ class _Place(NamedTuple):
 
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
-"""A function that walks through a value, which begins at the given position. It returns the position after the value.
-It also adds the strings and bytes to which a rule applies to the given list.
+"""A function that walks through the value at the given position, and returns the position after it. Of each string or
+bytes to which a rule applies, it adds the position to the given list.
 """
 
 

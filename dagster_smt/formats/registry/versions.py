@@ -47,7 +47,7 @@ def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: 
 
     Args:
         settings: The format's options.
-        side: ``key`` or ``value``, which has the schema.
+        side: The side that has the schema, ``key`` or ``value``.
         topic: The topic of the records.
         name: The full name of the schema's record; None if the schema is not a record.
 
@@ -196,8 +196,8 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
 
 
 def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequence[str]) -> Avro | None:
-    """Returns the Avro schema with the id ``number``, for records of ``topics``. The version of the result is the
-    version of the schema in the first topic's subject.
+    """Returns the Avro schema with the id ``number``, for records of ``topics``. The result has the version that the
+    schema has in the subject of the first topic.
 
     Returns:
         The schema; None if it has no equivalent Connect schema, or if it has encrypted fields that must be decrypted.

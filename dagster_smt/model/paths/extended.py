@@ -29,7 +29,7 @@ WHOLE = "(whole)"
 """The path of a key or value that is not a struct. If the key or value is a struct, its fields have paths instead."""
 _QUOTED = r"`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z)|\\`[.\[])(?s:.))*`(?=[.\[]|\Z)"
 STEP = rf"(?:\.(?:{_QUOTED}|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
-"""A regular expression for a name in ``route_text`` that follows another step."""
+"""A regular expression for a name that follows another step, as ``route_text`` writes it."""
 
 
 def extended_steps(text: str) -> tuple[Step, ...]:

@@ -125,7 +125,7 @@ class JsonPath:
 
 
 def tests_in(test: Test) -> Iterator[Exists | Comparison | RegexMatch]:
-    """Yields the tests of single fields of which ``test`` consists."""
+    """Yields the tests inside ``test`` that each test a single field."""
     if isinstance(test, NotTest):
         yield from tests_in(test.test)
     elif isinstance(test, AllTests | AnyTest):

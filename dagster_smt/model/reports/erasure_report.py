@@ -65,7 +65,7 @@ class ErasedPlace:
         past: Lines about the old versions of the table, such as their removal.
         residue: The values that are left.
         scan: The files and records that were read to find the residue; None if nothing was read.
-        waits: The values that will be removed later without further action, for example by a topic's retention.
+        waits: Lines about values that will be removed later without further action, for example by a topic's retention.
         problems: The failures.
     """
 

@@ -49,7 +49,7 @@ class MaintenanceReport:
         before, after: The files of the table; None if the table does not exist yet, or the files could not be read.
         steps: The steps, in order.
         rows: The rows of the table at the end; None if the run did not count them.
-        notes: Sentences about comparisons of row counts that were not possible.
+        notes: Sentences about row counts that could not be compared, or about a table that does not exist yet.
         problems: All problems.
     """
 

@@ -31,7 +31,8 @@ class LedgerEntry:
         action: One of ``ACTIONS``.
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
-        target: For ``renamed`` and ``cast``: the new name or type.
+        target: For ``renamed``: the new name; for ``cast``: the new type; for ``added``: the place from which the value
+            comes.
         matched: For a pattern path, or a V1 name with dots: the fields that ``path`` matches in the schema. Empty for
             all other paths, and if the plan does not know the schema.
         explicit: True if the user configured ``path``, so that the field should exist.
@@ -178,8 +179,8 @@ class KeyCounts:
 
     @property
     def text(self) -> str:
-        """Returns a summary that contains all counts other than 0, such as
-        ``3 rows inserted, 1 updated, 2 deleted``.
+        """Returns a summary such as ``3 rows inserted, 1 updated, 2 deleted``. It names the other counts only if they
+        are not 0.
         """
         words = {
             "events superseded": self.superseded,
@@ -346,7 +347,7 @@ class RunReport:
         lineage: Maps the path of each output column to the input fields on which the column depends; empty if
             schemaless.
         masked: Output columns with masked values (``Plan.masked``).
-        rejects: The first rejects of each topic.
+        rejects: The first rejected records of each topic.
         topics: The counts of each topic. The counts above are sums over all topics.
         failures: The problems of the topics from which the run committed nothing.
         files, bytes: Data files that the commit added, and their size.
@@ -406,7 +407,7 @@ class RunReport:
 
     @property
     def rows_in(self) -> int:
-        """The number of rows of the records that were read. An array without elements is counted as one row."""
+        """The number of rows of all records in the window. An array without elements is counted as one row."""
         return self.records_in + sum(c.further for c in self.topics.values())
 
     @property
@@ -649,7 +650,7 @@ def _sum_of(numbers: Iterable[int | None]) -> int | None:
 
 
 OF_ARRAYS = ("further", "empty", "refused")
-"""The names of counts that are 0 unless the topic table turns arrays into rows."""
+"""The names of the counts that are 0 if each record has exactly one row."""
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
@@ -674,8 +675,9 @@ def schema_diff(
 
     Args:
         before, after: The schemas.
-        lineage: Maps each field of ``after`` to the fields of ``before`` on which it depends. If a field has only a new
-            name, it is reported as a rename, with the new name in ``after``.
+        lineage: Maps each field of ``after`` to the fields of ``before`` on which it depends. A field that is missing
+            in ``after`` is reported as renamed if a new field depends on it alone. The change then has the new name in
+            its ``after``, followed by the type if that has changed too.
     """
     old, new = leaf_labels(before), leaf_labels(after)
     moved = _renames(old, new, lineage or {})
@@ -701,8 +703,8 @@ def of_value(source: str) -> str | None:
 
 
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Maps the path of each renamed field in ``old`` to its path in ``new``. A field is renamed if only its name has
-    changed.
+    """Maps the path of each renamed field in ``old`` to its path in ``new``. A field counts as renamed if ``new`` lacks
+    it and has a new field that depends on it alone.
     """
     renames: dict[str, str] = {}
     for path, sources in lineage.items():

@@ -1,6 +1,6 @@
-"""Remembers the records of a table in which a mask, drop or rename touched nothing.
+"""Remembers which records of a table a mask, drop or rename left as they were.
 
-The state of the table contains them until they are read again.
+The state of the table lists these records until a run reads them again.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,8 +10,8 @@ from typing import Any
 from dagster_smt.model.windows.offsets import OffsetSet
 
 MOST_ENTRIES, MOST_RANGES, MOST_RUNS = 50, 500, 20
-"""The largest numbers of entries, ranges and runs that the state of a table contains. Without these limits, commits
-would grow without end.
+"""The state of a table contains at most this many entries (``Unmasked``), ranges of offsets in all entries, and runs in
+each entry. Without these limits, commits would grow without end.
 
 If there are more ranges, neighbouring ranges are joined, so that no offset is forgotten.
 """

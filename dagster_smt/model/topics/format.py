@@ -87,7 +87,9 @@ SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent", "json-conf
 SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json", "avro-confluent")
 """The formats that can write values without a schema. They write them as JSON, or as Connect's Avro converter does."""
 DESCRIBED = ("avro", "protobuf")
-"""The formats whose schema comes from a file or from an option."""
+"""The formats with one schema for all records. It comes from an option, from a file that an option names, or from the
+columns.
+"""
 READ_WHOLE = ("csv", *DESCRIBED)
 """The formats whose values are always decoded completely, because fields cannot be skipped."""
 DECLARED = ("json_schema", "csv", "debezium-json", "canal-json")
@@ -124,8 +126,8 @@ class Format:
             with the columns of ``schema``. ``avro`` and ``protobuf`` have their schema in ``options``;
             ``avro-confluent``, ``protobuf-confluent`` and ``json-confluent`` have it in a registry. ``debezium-json``
             and ``canal-json`` are messages that contain a row, and are possible only for values.
-        schema: The declared schema of ``json_schema`` and ``csv``. For messages that contain a row, the parts of a
-            message to read.
+        schema: The declared schema, for example of ``json_schema`` or ``csv``. For messages that contain a row, the
+            parts of a message to read.
         replace_null_with_default: The JSON converter's option of that name.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
         options: Options with Flink's names and a few others, as pairs or as a mapping. A secret is written as a

@@ -154,7 +154,8 @@ def layout_of(
 
     Args:
         partition_by, cluster_by, properties, comment, target_file_size: The options.
-        hints: Maps each property that only the table format may set to a hint. The hint names an option for users.
+        hints: The properties that users must not set, because the sink sets them. Each is mapped to a hint that names
+            an option for users.
     """
     problems: list[Problem] = []
     hint = "write a column, or a transform of one: day(at), bucket(16, id)"

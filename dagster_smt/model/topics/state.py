@@ -19,12 +19,10 @@ The number increases if older versions of this package would misinterpret a new 
 be read.
 """
 FORMAT_OF_TAKEN_OVER = 3
-"""The format number of the state of a table that a connector wrote earlier, unless people have been erased from the
-table.
-"""
+"""The format number for a table that a connector wrote earlier, and from which nobody has been erased."""
 FORMAT_OF_OWN_TABLES = 2
-"""The format number of the state of a table that no connector has written. Versions of this package that only know this
-format read such tables correctly.
+"""The format number for all other tables from which nobody has been erased. Versions of this package that only know
+this format read such tables correctly.
 """
 KEY = "dagster_smt"
 REMEMBERED = 100
@@ -93,8 +91,8 @@ class ErasedPersons:
         persons: The number of register entries that runs of the table must find.
         erasure: The name of the last erasure.
         rows: The number of rows that erasures removed from the table.
-        unfinished: None if no erasure is at work. Otherwise, by topic, the difference between the rows in the table and
-            the rows that its commits counted, when the erasure began. An erasure that continues after a crash needs
+        unfinished: None if no erasure is at work. Otherwise, by topic: the number of rows in the table, minus the
+            number that its commits had counted, when the erasure began. An erasure that continues after a crash needs
             these numbers.
     """
 
@@ -162,8 +160,8 @@ class TableState:
     The state contains offsets, names and counts, never a field's value.
 
     Attributes:
-        number: Number of the commit. A table that starts over continues its numbers, so that no two commits have the
-            same number.
+        number: Number of the commit. A table that is rebuilt (``window.rebuild``) continues the numbers of its commits,
+            so that no two commits have the same number.
         attempt: Random name of the attempt that wrote the commit. A run recognises its own commit by this name.
         kind: ``records`` or ``columns``.
         window: The window that the commit read.
@@ -175,7 +173,7 @@ class TableState:
         begins: For each topic-partition, including empty ones: its earliest offset when a run first listed the
             topic-partition. If a record after this offset is deleted before a run reads the record, it is lost. Older
             states have no ``begins``.
-        spans: The time spans that runs by time have read, per topic-partition.
+        spans: The time spans that runs for a time window have read, per topic-partition.
         absent: Offsets that a run skipped because the source did not have them, although it had later offsets. If they
             appear later, a run reads them.
         epochs: The leader epoch of each topic-partition when a run last measured it, for sources with leader epochs.
@@ -265,7 +263,9 @@ class TableState:
         return {*self.identities, *topics_in(self.covered.parts), *topics_in(self.begins)}
 
     def without(self, topics: Iterable[str]) -> "TableState":
-        """Returns the state without the offsets of ``topics``, for a table that starts over with these topics."""
+        """Returns the state without the offsets of ``topics``, for a run that reads these topics again from the
+        beginning.
+        """
         gone = set(topics)
         taken_over = self.taken_over
         if taken_over is not None:

@@ -17,7 +17,9 @@ PROGRESS = "_smt_progress"
 name in the same way as the location of a topic's table is derived from the topic.
 """
 DELETIONS = "__deleted"
-"""The suffix in the name of a second table next to a table with keys. It remembers which keys were deleted."""
+"""A table with keys may have a second table, which remembers the deleted keys. This suffix ends the second table's
+name.
+"""
 MOST_CHARACTERS = 200
 """The largest length of a table name. File names have at most 255 bytes, and the names of some further tables consist
 of a table name and a suffix.

@@ -45,4 +45,4 @@ class Division:
 
 
 WHOLE = Division()
-"""The division of a window that consists of one part."""
+"""The division into a single part, which is the whole window."""

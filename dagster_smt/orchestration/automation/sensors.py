@@ -2,7 +2,8 @@
 
 One sensor turns new topics into partitions, and requests runs for them. The other sensor requests a run if topics
 contain unread records. Both sensors learn about earlier runs from Dagster's storage, which contains the partitions and
-the metadata of tables. The cursor only serves to report each missing topic once, so a lost cursor does no harm.
+the metadata of tables. The cursor only keeps the first sensor from reporting the same missing topics at every tick, so
+a lost cursor does no harm.
 """
 
 import time
@@ -68,8 +69,8 @@ def build_new_topic_sensor(
 ) -> dg.SensorDefinition:
     """Builds a sensor that turns new topics into partitions of an asset, and requests their runs in the same tick.
 
-    One run handles all new topics of a tick: one window, one Spark job, one commit. If the daemon dies between the two
-    steps, a topic has a partition without a materialization. A later tick then requests the run of this topic.
+    One run handles all new topics of a tick: one window, one Spark job, one commit. If the daemon dies after it has
+    added a partition, but before it has requested the run, a later tick requests the run.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.
@@ -165,8 +166,8 @@ def _added(
 def _unmaterialized(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Collection[str]
 ) -> list[str]:
-    """Returns the keys in ``known`` that no run has materialized yet. Keys of topics that are not in ``live`` are left
-    out.
+    """Returns the keys in ``known`` that no run has materialized yet, at most ``max_new_per_tick`` of them. Keys of
+    topics that are not in ``live`` are left out.
 
     While a run that this sensor requested is in progress, the result is empty.
     """
@@ -237,7 +238,7 @@ def range_tags(keys: Sequence[str]) -> dict[str, str]:
 def _report_vanished(context: dg.SensorEvaluationContext, spec: _NewTopics, gone: Sequence[str]) -> str:
     """Logs a warning for the topics in ``gone``, which have vanished, and returns the next cursor.
 
-    The cursor identifies the vanished topics, so that each of them is reported only once.
+    The cursor identifies the set of vanished topics. As long as the set stays the same, it is reported only once.
     """
     cursor = digest(gone) if gone else "none"  # Dagster does not accept an empty cursor
     if gone and context.cursor != cursor:
@@ -433,7 +434,7 @@ def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: in
 
 
 def _events(context: dg.SensorEvaluationContext, asset: dg.AssetKey, limit: int) -> Iterator[Any]:
-    """Yields up to ``limit`` of the latest materializations and observations of ``asset``."""
+    """Yields the latest materializations of ``asset``, and then its latest observations: up to ``limit`` of each."""
     for fetch in (context.instance.fetch_materializations, context.instance.fetch_observations):
         cursor, left = None, limit
         while left > 0:

@@ -83,10 +83,10 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
 
 
 def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, ConnectorComponent]:
-    """Reads the connector that ``params`` name, and writes its component into ``target``. Returns the connector and the
+    """Reads the connector that ``params`` name, and returns it with its component. The caller writes the files of the
     component.
 
-    Also writes the records of the example into ``target``.
+    If the connector reads file topics, the function writes the records of the example below ``target``.
 
     Raises:
         SmtError: The connector does not exist or cannot be read.
@@ -105,8 +105,8 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
 
 
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
-    """Returns the error that parts of ``connector`` are not supported. The command has already written the component
-    ``written`` without these parts. The error makes its exit code 1.
+    """Returns an error that lists the unsupported parts of ``connector``. The command has already written the component
+    ``written`` without these parts, and the error sets the exit code of the command to 1.
     """
     undone = []
     for option in written.options:

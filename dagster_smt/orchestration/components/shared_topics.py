@@ -1,5 +1,5 @@
-"""Determines which component observes a topic that several components read. Only one of them may, because an asset must
-be defined once.
+"""Determines which component observes a topic that several components read. Only one of them may, because an asset can
+be defined only once.
 """
 
 from collections.abc import Sequence

@@ -102,7 +102,7 @@ SPELLINGS: Spellings = {
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
     ValidityColumns: _names_of(ValidityColumns),
 }
-"""Maps the types of some options to their spelling in ``defs.yaml``, if it differs from the dataclass."""
+"""Maps each type that ``defs.yaml`` spells differently from the dataclass to its spelling in ``defs.yaml``."""
 SINKS: Mapping[str, type[Sink]] = {
     "delta": DeltaSink,
     "iceberg": IcebergSink,
@@ -368,8 +368,8 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     """Returns the format that ``data``, a ``FormatModel``, describes.
 
     Raises:
-        ConfigError: SMT041, a format ``json_schema`` has no schema, or another format has one. Also all problems of the
-            schema.
+        ConfigError: SMT041, a format ``json_schema`` has no schema, or another format has one. If the schema is wrong,
+            the error lists its problems.
     """
     text = data["schema_"]
     if (text is None) is (data["kind"] == "json_schema"):

@@ -56,7 +56,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
     def write_state_to_path(self, state_path: Path) -> None:
-        """Reads the topics and the last records of each topic, and writes them as the state to ``state_path``."""
+        """Derives the columns of each topic from its last records, and writes topics and columns to ``state_path``."""
         from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
         listed = matching(self.pattern, open_source(self.source).topics())

@@ -71,7 +71,7 @@ def build_smt_asset(
         spark_key: The resource key of the Spark session; ``spark_session_of`` lists the accepted resources.
         backfill_policy: By default, one run handles all partitions of a backfill. With partitions by topic and time,
             each partition gets its own run.
-        pool: The Dagster pool; by default a pool per asset, because a table has one writer.
+        pool: The Dagster pool; by default a pool per asset, because a table may have only one writer.
         retry_policy: When Dagster retries the step. A retry is safe, because it reads the same window. Wrong
             configurations and rejected records are never retried.
         translator: Customises the asset spec.
@@ -79,8 +79,9 @@ def build_smt_asset(
         former: Deprecated: the fields of the table as keyword arguments.
 
     Raises:
-        ConfigError: The chain is wrong, with all problems; or SMT040, the table has no key.
-        PlanError: No record with the table's declared schema can pass through the chain.
+        ConfigError: SMT040, the table has no key; or the chain is wrong, and the error lists all of its problems.
+        PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
+            touch nothing.
     """
     planned = planned_asset(table_argument("build_smt_asset", table, former), translator)
     name = op_name(planned.key)
@@ -135,9 +136,10 @@ def build_smt_assets(
         pool: The Dagster pool; named after the op by default.
 
     Raises:
-        ConfigError: All problems: a chain is wrong; SMT037: two tables share a key or a sink; SMT040: a table has no
-            key.
-        PlanError: No record with a table's declared schema can pass through its chain.
+        ConfigError: A chain is wrong; SMT037, two tables share a key or a sink; SMT040, a table has no key; SMT735, a
+            table has ``destinations``.
+        PlanError: No record with a table's declared schema can pass through its chain, or a mask, drop or rename can
+            touch nothing.
     """
     planned_tables = {}
     for table in tables:

@@ -77,8 +77,8 @@ def build_erasure_asset(
     group_name: str | None = None,
     pool: str | None = None,
 ) -> dg.AssetsDefinition:
-    """Builds an asset that erases people from the tables of ``assets``, from the dead letters of these tables, and from
-    their topics.
+    """Builds an asset that erases people from the tables and topics that ``assets`` write, and from their dead letters.
+    The topics that ``assets`` read stay as they are.
 
     Each launch materializes the asset with a record of the erasure. The record lists the actions in each table and
     topic, and the result of the residue scan. The check ``no_residue`` passes if no value is left. Neither the record

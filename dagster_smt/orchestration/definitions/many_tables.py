@@ -32,7 +32,7 @@ def tables_partitions(key: dg.AssetKey) -> dg.DynamicPartitionsDefinition:
 def table_partition(topic: str) -> str:
     """Returns the partition key of the table for ``topic``.
 
-    Characters that are valid in topics but not in Dagster's partition keys are replaced.
+    Characters of ``topic`` that are not valid in the name of a folder or in a partition key are escaped.
     """
     return topic_to_partition_key(name_in_path(topic))
 

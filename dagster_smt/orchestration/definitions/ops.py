@@ -70,8 +70,9 @@ def build_smt_op(
         former: Deprecated: the fields of the table as keyword arguments, and its key as ``asset_key``.
 
     Raises:
-        ConfigError: The chain is wrong, with all problems.
-        PlanError: No record with the table's declared schema can pass through the chain.
+        ConfigError: The chain is wrong; the error lists all of its problems.
+        PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
+            touch nothing.
     """
     if table is None and "asset_key" in former:
         former["key"] = former.pop("asset_key")

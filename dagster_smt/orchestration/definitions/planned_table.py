@@ -44,7 +44,7 @@ class PlannedTable:
     Attributes:
         name: The name in reports and logs. The state of the table remembers its writer by this name.
         definition: The table as the user has declared it.
-        chain: The chain of the definition, after the stages of the policy.
+        chain: The stages of the policy, followed by the chain of the definition.
         own_chain: The chain without the policy. A run config may replace it, unless ``required_chain`` is set.
         sink: The sink of the definition. A sink that writes topics of a cluster has a consumer group named after the
             table.
@@ -194,7 +194,7 @@ def planned_op(table: SmtTable, name: str) -> PlannedTable:
         name: The name of the op.
 
     Raises:
-        ConfigError: The chain is wrong, with all problems.
+        ConfigError: The chain is wrong; the error lists all of its problems.
         PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
             touch nothing.
     """
@@ -221,7 +221,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
         translator: Customises the asset spec.
 
     Raises:
-        ConfigError: The table has no key, or the chain is wrong, with all problems.
+        ConfigError: The table has no key; or the chain is wrong, and the error lists all of its problems.
         PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
             touch nothing.
     """
@@ -266,8 +266,8 @@ def _connector_chain(checks: SmtChecks, chain: Chain) -> Chain | None:
     """Returns the chain in the file ``checks.connector``, with the jars of ``chain``; None if there is no such file.
 
     Raises:
-        ConfigError: The connector's chain is wrong, with all problems; or SMT971, the connector has a different number
-            of stages than ``chain``.
+        ConfigError: SMT971, the connector has a different number of stages than ``chain``; or the connector's chain is
+            wrong, and the error lists all of its problems.
     """
     if checks.connector is None:
         return None

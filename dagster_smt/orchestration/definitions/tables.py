@@ -42,8 +42,8 @@ class SmtTable:
         chain: A file, flat connector properties, a list of stages, or a parsed chain.
         table: The topics that a run reads, and their formats.
         sink: The table or the topics that a run writes to.
-        errors_tolerance: With ``none``, a failed record makes the run fail before it commits. With ``all``, failed
-            records become dead letters.
+        errors_tolerance: With ``none``, a run does not commit a topic with a failed record, and fails after it has
+            committed the other topics. With ``all``, failed records become dead letters.
         dead_letters: The destination of dead letters; by default the cluster or folder of the topics.
         dead_letter_topic: The topic of the dead letters. If empty, no dead letters are written.
         checks: The asset checks, and the severity of their failures.
@@ -127,7 +127,7 @@ def parsed_chain(
         smt_jars, connect_version: As in ``SmtTable``; ignored for a parsed chain, which has its own values.
 
     Raises:
-        ConfigError: The chain is wrong, with all problems.
+        ConfigError: The chain is wrong; the error lists all of its problems.
     """
     if not isinstance(chain, Chain):
         place = chain.name if isinstance(chain, Path) else f"{name} chain"

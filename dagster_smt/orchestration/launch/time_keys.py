@@ -18,7 +18,7 @@ class TimeKeys:
     Attributes:
         since, until: The beginning and the end of all partitions together, in milliseconds.
         cuts: The points in time between ``since`` and ``until`` at which a partition ends or begins.
-        parts: Maps each partition key to the number of its part. The cuts separate the parts.
+        parts: Maps each partition key to the number of its part of the window. The cuts separate these parts.
     """
 
     since: int
@@ -52,8 +52,8 @@ def _millis(span: dg.TimeWindow) -> tuple[int, int]:
 
 
 def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, ...]:
-    """Returns the topic of a run whose partitions divide records by topic and time. Such a run has only one partition.
-    Returns an empty tuple for partitions by time alone.
+    """Returns a tuple with the topic of a run whose partitions divide records by topic and time. Such a run has only
+    one partition. For partitions by time alone, the tuple is empty.
 
     Args:
         keys: The partition keys of the run.

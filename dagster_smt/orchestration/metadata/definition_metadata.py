@@ -106,7 +106,7 @@ def table_key(key: dg.AssetKey, topic: str) -> dg.AssetKey:
 
 def tables_key(key: dg.AssetKey) -> dg.AssetKey:
     """Returns the key of the asset whose partitions are the tables of a sink with ``{topic}``. The result begins with
-    ``key``, the key of the table's own asset.
+    ``key``, the key of the asset that writes these tables.
     """
     return dg.AssetKey([*key.path, "tables"])
 

@@ -29,11 +29,11 @@ def report_markdown(
     Args:
         report: The report of a run, or a topic's part of the report.
         sink: The sink of the run.
-        changes: The differences between the input schema and the table.
+        changes: The differences between the input schema and the output schema.
         since: The differences between the schemas of the previous run and this run.
         rows: The rows of the table, or of the partition, after the run.
         lag: The number of offsets that are in the topics but not in the table.
-        lineage: Maps each column to the fields from which its values come. Empty if the lineage depends on the records.
+        lineage: Maps each column to the fields from which its values come. Empty for a table of records.
     """
     parts = [
         _counts(report, sink, rows, lag),
@@ -133,7 +133,7 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
 
 
 def _column_of(path: str) -> str:
-    """Returns the column in the lineage to which ``path``, a path of a stage, belongs.
+    """Returns ``path``, a path in the ledger, as the lineage spells it.
 
     In the lineage, all elements of an array have a single name, such as ``items[].sku``.
     """

@@ -231,8 +231,8 @@ _DESTINATION_COLUMNS = {
 
 
 def _destination_metadata(report: RunReport) -> Metadata:
-    """Returns metadata that lists the written tables in ``report``, for a run that writes many tables. Failed tables
-    come first.
+    """Returns metadata that lists the tables in ``report``, for a run that writes many tables. Tables that could not be
+    written come first.
     """
     destinations = sorted(report.destinations, key=lambda one: (not one.failed, one.topic))
     if not destinations:

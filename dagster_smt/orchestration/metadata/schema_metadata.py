@@ -33,7 +33,7 @@ RECORD_COLUMNS = {
     "source_topic": "string",
 }
 _COLUMN_NAMES = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch"}
-"""Maps the names of some columns of topics in topic tables to their names in Spark, if these differ."""
+"""Maps the names that topic tables use for some of Kafka's columns to the names that Spark uses."""
 _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
@@ -57,7 +57,7 @@ class PlanOrReport(Protocol):
 def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
     """Returns the column schema of the table of ``sink``. Fields of structs are listed by their paths.
 
-    Returns None if the columns are not known before a run.
+    Returns None if the columns are not known yet, because they depend on the records.
     """
     if sink.kind == "records":
         columns = []
@@ -127,8 +127,8 @@ def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
 
 
 def topic_columns(table: TopicTable) -> dg.TableSchema:
-    """Returns the column schema of the topics in ``table``: the declared fields of keys, values and headers. Column
-    lineage refers to these columns.
+    """Returns the column schema of the topics in ``table``: Kafka's columns, and the declared fields of keys, values
+    and headers. Column lineage refers to these columns.
     """
     columns = []
     for n, t in RECORD_COLUMNS.items():
@@ -148,7 +148,7 @@ def topic_columns(table: TopicTable) -> dg.TableSchema:
 
 
 def _source_columns(sink: Sink) -> dict[str, str]:
-    """Maps the columns of ``sink`` with the coordinates of each row's record to their types."""
+    """Maps the source columns of ``sink``, which contain the coordinates of a row's record, to their types."""
     if not isinstance(sink, TableSink) or sink.source_columns is None:
         return {}
     return dict(zip(sink.source_columns.names, ("string", "int32", "int64"), strict=True))
@@ -206,8 +206,8 @@ def _comes_from_key(described: PlanOrReport, sink: Sink, column: str) -> bool:
 
 
 def _key_sources(described: PlanOrReport, column: str) -> set[str]:
-    """Returns the fields from which the values of ``column`` come. Only the record's key contains the column, not its
-    value.
+    """Returns the fields from which the values of ``column`` come. The column is in the record's key, and not in the
+    record's value.
     """
     sources = described.key_lineage.get(column) or described.key_lineage.get(WHOLE) or ()
     return {_COLUMN_NAMES.get(source, source) for source in sources}

@@ -90,7 +90,7 @@ def _erasure_work(definitions: str, request: ErasureRequest, tag: str) -> Erasur
     """Returns the work that the erasure request ``request`` describes.
 
     Raises:
-        ConfigError: SMT654, as ``_table``; SMT754, a table has no ``erasure`` in the definitions of this process.
+        ConfigError: SMT654, see ``_table``; SMT754, a table has no ``erasure`` in the definitions of this process.
     """
     tables = []
     for name in request.tables:

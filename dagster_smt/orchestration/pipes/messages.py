@@ -185,8 +185,8 @@ def run_work(request: RunRequest, table: PlannedTable, tag: str) -> RunWork:
     """Returns the work of the run that ``request`` describes.
 
     Raises:
-        ConfigError: The chain cannot be read in this process, with all problems; SMT655, this process has a different
-            chain.
+        ConfigError: The chain cannot be read in this process, and the error lists all of its problems; SMT655, this
+            process has a different chain.
     """
     ((form, source),) = request.chain.items()
     chain = parse_chain(source, place=f"{table.name} {form}", foreign=table.chain.foreign)

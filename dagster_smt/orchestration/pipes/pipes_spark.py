@@ -22,7 +22,7 @@ SCRIPT = Path(__file__).parent / "submit" / "script.py"
 
 @dataclass(frozen=True)
 class PipesSpark:
-    """A resource ``spark`` that lets another process do the Spark work of runs. A Dagster Pipes client starts it.
+    """A resource ``spark`` that lets another process, started by a Dagster Pipes client, do the Spark work of runs.
 
     The client starts a process that calls ``run_external``, for example with ``spark-submit``, on Databricks, on EMR or
     in a container. The process loads the same definitions, does the Spark work and returns the report.

@@ -62,7 +62,7 @@ def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterial
 
 
 def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yields the check results of ``run`` as evaluations. An op other than the asset's own op must report them so."""
+    """Yields the check results of ``run`` as evaluations, the form that an op other than the asset's own must use."""
     for result in _check_results(context, table, run):
         yield dg.AssetCheckEvaluation(
             asset_key=table.key,
@@ -107,8 +107,8 @@ def _of_whole_table(table: PlannedAsset, run: SmtRun) -> Events:
 
 
 def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, times: TimeKeys) -> Events:
-    """Yields a materialization for each time partition in ``times``. All of them belong to one commit. Partitions
-    without records also get a materialization.
+    """Yields one result that materializes all time partitions in ``times``, each with its own metadata. Partitions
+    without records are also materialized. If a topic was left out, yields nothing.
     """
     if run.error is not None:  # a time window in which topics are missing is not materialized
         return
@@ -125,8 +125,9 @@ def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRu
 def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
     """Yields the events of a run over the topics in ``keys``.
 
-    If a topic failed, or if no topic has news, each topic gets its own event. Otherwise, one materialization covers all
-    topics, because they share a commit. Each topic still gets its own metadata.
+    If a topic failed, each of the other topics gets its own event. If no topic has news, each topic gets an
+    observation. Otherwise, one materialization covers all topics, because they share a commit. Each topic still gets
+    its own metadata.
     """
     outcomes = topic_outcomes(context.log, run, keys)
     if run.error is not None or not any(outcome.news for outcome in outcomes.values()):
@@ -236,8 +237,8 @@ def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Meta
 
 
 def columns_read(context: Context, key: dg.AssetKey) -> dict[str, list[str]]:
-    """Maps each column of the asset ``key`` to the derived columns of other assets. The information comes from the
-    lineage metadata in Dagster's catalog.
+    """Maps each column of the asset ``key`` to the columns of other assets that are derived from it. The information
+    comes from the lineage metadata in Dagster's catalog.
     """
     readers: dict[str, list[str]] = {}
     try:

@@ -44,8 +44,8 @@ class SmtOutcome:
         report: The report, with all batches together.
         metadata: The metadata of a materialization.
         ends: The end of the table's progress, by topic and partition.
-        shown: None if the run has something to report: records, or the fact that the table is empty. Otherwise the
-            metadata that Dagster already shows.
+        shown: None if the run has something to report: records, a commit that Dagster does not know, or a table about
+            which Dagster shows nothing yet. Otherwise the metadata that Dagster already shows.
         chain_hash: The hash of the chain that produced the rows. If the rows had already been committed, this is not
             the hash of the run's own chain.
     """
@@ -183,8 +183,8 @@ class SmtRun(RunResult):
         died between its commit and its report.
 
         Returns:
-            The report for Dagster, and the metadata that Dagster already shows. If Dagster does not know the last
-            commit, the report is the report of that commit. If there is news, the metadata is None.
+            The report, and the metadata that Dagster already shows. If the report is ``last``, the metadata is None,
+            because Dagster does not show this report yet.
         """
         metadata = self.last_metadata(topic)
         offsets = metadata.get("dagster_smt/end_offsets") if metadata is not None else None

@@ -35,8 +35,8 @@ class RunProgress:
         self._records, self._began = window.records, time.monotonic()
 
     def line(self) -> str:
-        """Returns a line for the log: the phase of the run, the tasks of the running stages, and an estimate of the
-        records and the time that are left.
+        """Returns a line for the log: the phase of the run, the tasks of the running stages, and estimates of the
+        records that have been read and of the time that is left.
         """
         spent = time.monotonic() - self._began
         text = f"{self.phase or 'working'}, {spent:.0f} s"

@@ -1,5 +1,5 @@
-"""The Spark work of runs and maintenances. A request for this work, and its result, are data that can come from another
-process.
+"""The Spark work of runs and maintenances. Another process may do the work: the request for it and the result are then
+sent as data.
 """
 
 from collections.abc import Mapping, Sequence

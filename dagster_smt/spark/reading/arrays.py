@@ -1,5 +1,5 @@
-"""Converts arrays into rows, if a topic table requests this. If the value of a record is an array, each element of the
-array then becomes the value of a row.
+"""Converts arrays into rows, if a topic table requests this. If the value of a record is an array, each element becomes
+the value of a row.
 
 The rows of a record share all other columns, including the coordinates. While the stages run, the column ``in_element``
 distinguishes these rows. In the result of an evaluator, the same column is named ``ELEMENT``.
@@ -71,8 +71,8 @@ class _Split:
 
 
 def with_element_named(evaluated: DataFrame) -> DataFrame:
-    """Adds the number of the array element to the beginning of each problem's statement in ``evaluated``, the result of
-    an evaluator.
+    """Puts the number of the array element in front of the statement of each problem. ``evaluated`` is the result of an
+    evaluator.
     """
     problem, number = F.col("__problem"), F.col(ELEMENT)
     statement = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])

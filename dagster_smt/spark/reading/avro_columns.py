@@ -5,8 +5,8 @@ contain neither names nor logical types, so ``from_avro`` can still read the rec
 names and the logical types afterwards.
 
 ``from_avro`` leaves two checks to this module. It ignores left-over bytes, so this module appends an end marker to each
-value. And it does not check that strings are UTF-8, so this module checks them. Unions and entries, which Connect
-converts into structs and maps, are read by Python (``formats.avro``).
+value. And it does not check that strings are UTF-8, so this module checks them. Python (``formats.avro``) reads unions,
+which Connect converts into structs, and arrays of key-value entries, which Connect converts into maps.
 
 Strings at the top of a record are read as bytes, because Avro writes both in the same way. Otherwise, Avro's reader
 would look up a Java class for each string, which takes a tenth of the time.
@@ -191,7 +191,7 @@ class _Names:
 
     def bare(self, avro: Any, schema: Schema, *, top: bool = False) -> Any:
         """Returns the schema ``avro`` without Connect's names. The result describes the same bytes. With ``top``, the
-        fields get the names for the top of the key or value.
+        fields get the names in ``self.top``.
         """
         if isinstance(avro, list):
             return self._union(avro, schema, top)

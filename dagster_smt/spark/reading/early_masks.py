@@ -88,7 +88,7 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
 def _fits(mask: Any, schema: Schema) -> bool:
     """Returns True if a column of ``schema`` can hold the value ``mask``.
 
-    Otherwise Spark runs the stage, and its literal rejects the mask (SMT903).
+    If it cannot, Spark runs the stage, and the mask is rejected when it becomes a literal (SMT903).
     """
     try:
         column_writer(schema, schema)(mask)

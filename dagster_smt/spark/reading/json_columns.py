@@ -38,7 +38,7 @@ from dagster_smt.values.json.lazy import MAX_DEPTH
 Build = Callable[[Sequence[Any]], pa.Array]
 """A function that builds a column from the values that msgspec has decoded. None becomes null."""
 _VALUES = 500_000
-"""The approximate number of values that are read at once. So many Python objects fit into a processor's cache."""
+"""The approximate number of values that are read at once. This many Python objects fit into a processor's cache."""
 _CLASS = Schema(Type.STRING, optional=True)
 _MOST_DIGITS = 4300
 """Python's limit for the number of digits of a whole number. The exact reader has the same limit."""
@@ -84,9 +84,7 @@ class SideColumns:
 
     @property
     def column(self) -> str:
-        """The name of the column with the values. If each field has a separate column, this column is a struct of
-        ``fields``.
-        """
+        """The name of the column with the values. If ``apart`` is true, this column is a struct of ``fields``."""
         return f"read_{self.side}"
 
     @property
@@ -270,8 +268,8 @@ def _is_modest(text: bytes) -> bool:
 
 
 def _has_types(schema: Schema) -> bool:
-    """Returns True if msgspec has a type for ``schema``. It has no type for structs with unusual field names, and for
-    maps whose keys are not strings.
+    """Returns True if msgspec has a type for ``schema``. For example, it has none for decimals, for structs with
+    unusual field names, and for maps whose keys are not strings.
     """
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)

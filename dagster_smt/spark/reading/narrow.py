@@ -1,8 +1,8 @@
 """Limits parsing to the fields that a run needs, because parsing takes most of the time of a run with a schema.
 
 A top-level field is needed in three cases: the field reaches the output; a predicate reads the field; or a stage
-computes something from the field, and the computation can fail or is counted. A field that the chain only drops is not
-parsed, and its value is not checked against the schema (docs/decisions/0003).
+computes something from the field. A field that the chain only drops is not parsed, and its value is not checked against
+the schema (docs/decisions/0003).
 """
 
 from dagster_smt.chain.plan import Plan, Step

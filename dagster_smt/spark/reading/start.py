@@ -66,17 +66,17 @@ def typed_evaluator(
         frame: Kafka's columns. Columns named ``in_*`` are kept until the end.
         plan: A typed plan.
         key, value: The formats. A key whose format has no schema is not read.
-        avro: For keys or values that all name the same Avro schema: the reader, by side.
+        avro: Maps a side (key or value) to its reader, if all records name the same Avro schema on this side.
         ledger: True to keep the bitmap of ledger entries.
         headers: True to keep the headers even if no stage needs them.
         beat: Is called now and then. To stop the work, ``beat`` may raise an exception.
         lane: True if the JVM lane may read keys and values. Rows that the lane leaves have the status ``LEFT``, and
             contain the original record in the column ``IN_RECORD``.
-        envelopes: For keys or values that are envelopes: the text of their schema, by side. Only the lane can read
-            envelopes.
+        envelopes: Maps a side (key or value) whose format is envelopes to the text of their schema. Only the lane can
+            read envelopes.
 
     Raises:
-        PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of a schema.
+        PlanError: SMT209 if the value's format has no schema; SMT207 if Spark has no type for a part of a schema.
         NoJavaError: The lane cannot read an envelope.
     """
     if value.known_schema is None and "value" not in avro:
@@ -116,7 +116,7 @@ class _Declared:
     """A key or value with a declared schema.
 
     Attributes:
-        columns: The columns of the key or value, which determine how it is read.
+        columns: The columns, which determine how the key or value is read.
         computed: The columns that are computed after reading: the columns of dates, and a column of nulls for each
             field that is not read because nothing needs it.
     """
@@ -126,10 +126,12 @@ class _Declared:
 
 
 class _Start:
-    """A reader of keys and values. It reads the key first, and then the value.
+    """A reader of keys and values. The value must be added first and the key second, because the problem of the side
+    that was added last takes precedence. In Connect, this is the key.
 
-    ``problems`` has one problem for the key and one for the value; the column ``in_problem`` has the details.
-    ``messages`` lists the sides (key or value) whose format may have messages without a row.
+    ``problems`` has one problem for each side that is read, and after ``finish`` one for unreadable timestamps. The
+    column ``in_problem`` contains the actual problem of a record. ``messages`` lists the sides (key or value) whose
+    format may have messages without a row.
 
     The columns ``bad_key`` and ``bad_value`` contain the problem of an unreadable key or value. If a side can have only
     one problem, this problem is in ``known``, and the column is only a flag.

@@ -29,7 +29,7 @@ _SEEN = {
 }
 _TEXTS = {**_SEEN, "records": pa.int64()}
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
-"""An SQL expression for the header of an Avro value, which identifies the schema."""
+"""An SQL expression for the header of an Avro value. The header identifies the schema."""
 _TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelope_schema({{0}}, {MAX_TEXT})"}
 """Maps a format to the SQL expression for the text that identifies the schema of a key or value. With SQL, the records
 need not travel to Python and back.
@@ -48,7 +48,7 @@ class WindowForms:
     """The schemas that the records of a window name.
 
     Attributes:
-        forms: The forms of the records.
+        forms: The forms of the records, each with a topic, a key schema and a value schema.
         uses: The number of records that name each schema.
         nulls: True if values may be null.
         guessed: True if only one record has been read, and all other records are assumed to name the same schema (see
@@ -67,10 +67,11 @@ class WindowForms:
 
 
 def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
-    """Returns the forms of the records in ``frame``, by topic and first appearance. Payloads are not decoded.
+    """Returns the forms of the records in ``frame``, ordered by topic and first appearance. Payloads are not decoded.
 
-    Records without a readable schema have no form. If there are more than ``MAX_SCHEMAS`` schemas, the least frequent
-    ones are left out. Their records become dead letters if they do not fit the columns of the other schemas.
+    Records without a readable schema have no form. If there are more than ``MAX_SCHEMAS`` schemas, counted separately
+    for each partition, the least frequent ones are left out. Their records become dead letters if they do not fit the
+    columns of the other schemas.
 
     Args:
         frame: Kafka's columns.
@@ -98,7 +99,7 @@ def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
     """Reads one record of ``frame``, and guesses that all records of the window have the same form. If the guess is
-    right, the run needs one pass less over the records.
+    right, the run needs one fewer pass over the records.
 
     Returns:
         A guess that ``as_guessed`` must check. None if no record names a readable schema, or if the check would need
@@ -128,8 +129,8 @@ def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
 
 
 def guess_columns() -> list[Column]:
-    """Returns two aggregates over the result of an evaluator that has the column ``GUESSED``. The aggregates are named
-    ``as_guessed`` and ``other``.
+    """Returns two aggregates, which count the values ``AS_GUESSED`` and ``OTHER`` in the column ``GUESSED``. The
+    aggregates are named ``as_guessed`` and ``other``.
     """
     columns = []
     for name, word in _WORDS.items():
@@ -191,8 +192,8 @@ def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
 
 
 def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> DataFrame:
-    """Returns the schema texts of the records in ``frame``. Each text comes with the coordinates of its first record
-    and the number of records.
+    """Returns the schema texts of the records in ``frame``. Each row contains a text, the number of records that the
+    row counts, and the coordinates of the first of them. A text may have several rows.
 
     ``lane`` is true if the JVM lane may read the texts. ``_ODD`` represents texts that the lane leaves to Python.
     """
@@ -213,8 +214,9 @@ def schema_text(side: str, kind: str) -> Column:
 
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
-    """Returns the columns with the schema texts of ``table``, by side (key or value). Also returns a column that is
-    true if both key and value of a record name a readable schema.
+    """Returns, for each side (key or value) of ``table`` that names schemas, the column with the schema texts. Also
+    returns a column that is true for a readable record: its value names a schema, and so does its key, if the key is
+    not null and its format names schemas.
     """
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}

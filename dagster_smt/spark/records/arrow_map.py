@@ -84,7 +84,7 @@ class ArrowMap:
 
     If ``ledger`` is false, ``__touched`` stays empty. ``written`` contains the formats of the result; if it is None,
     the result has the formats of the input. ``registered`` lists the sides (key or value) whose format uses a schema
-    registry. For each of these sides, the frame has a column with the header that names the record's schema.
+    registry. For each of these sides, the result has a column with the header that names the record's schema.
     """
 
     chain: Chain
@@ -114,8 +114,8 @@ class ArrowMap:
         return 0
 
     def outcome_fields(self) -> list[T.StructField]:
-        """Returns the columns that every runner adds: the coordinates of the original record, the outcome and the
-        bitmap.
+        """Returns the columns that every runner adds: the coordinates of the original record, the outcome, the bitmap,
+        and if necessary the schema headers and the changes of foreign stages.
         """
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
@@ -295,7 +295,7 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
-        """Returns ``done`` after marking the records whose new topic is invalid as failed."""
+        """Returns ``done``, in which each record with an invalid new topic has the status of a failure."""
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
         passed = pc.equal(done.status, PASSED)
         bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), passed)
@@ -331,7 +331,7 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the columns of ``outputs`` for ``batch``, if all its records have been dropped or have failed."""
+        """Returns the columns of ``outputs`` for a ``batch`` whose records have all been dropped or have failed."""
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
@@ -372,8 +372,8 @@ def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Ite
 
 
 def in_parts(batches: Iterable[pa.RecordBatch], run: Run) -> Iterator[pa.RecordBatch]:
-    """Runs ``batches`` in pieces that fit into a processor's cache. The batches that the session forms may be larger if
-    records are long.
+    """Runs ``batches`` in pieces that fit into a processor's cache. Spark's own batches may be larger, because records
+    may be long.
     """
     for batch in batches:
         for part in _parts(batch):

@@ -40,8 +40,8 @@ def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
 
 
 def _takes(session: SparkSession) -> bool:
-    """Returns True if the executors of ``session`` run on this machine, with a Java version that Connect's classes
-    support.
+    """Returns True if ``session`` has the JVM lane, and if its executors run on this machine, with a Java version that
+    Connect's classes support.
     """
     if is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local")) or not has_lane(session):
         return False

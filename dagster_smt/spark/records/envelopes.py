@@ -150,7 +150,7 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the columns of ``outputs`` for ``batch``, if all its records have been dropped or have failed."""
+        """Returns the columns of ``outputs`` for a ``batch`` whose records have all been dropped or have failed."""
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
             columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))

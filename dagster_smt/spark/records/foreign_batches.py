@@ -38,8 +38,8 @@ class ForeignBatch:
         sets: For each record, the number of the set of changes that the stages made to it.
         key, value, topic: The columns of the records.
         timestamp: The timestamps in milliseconds; null if a record has none.
-        others: Maps the position of a record to the partition that a stage has chosen and to the headers that stages
-            have added.
+        others: Maps the position of a record to two items: the partition that a stage has chosen, and the headers that
+            stages have added.
         problems: Maps the position of a failed record to its problem.
     """
 
@@ -79,7 +79,7 @@ def run_batch(
     segment: ForeignSegment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
 ) -> ForeignBatch | None:
     """Runs ``batch`` in the host, and returns the host's result. Returns None if a stage ended the host process. The
-    interpreter then finds the record that caused the end.
+    interpreter then finds the record at which the process ended.
 
     Args:
         segment: The stages.

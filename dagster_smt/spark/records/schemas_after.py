@@ -1,4 +1,4 @@
-"""Finds the output schemas of a chain with foreign stages, which are known only after the chain has run."""
+"""Finds the output schemas of a chain with foreign stages. These schemas are known only after the chain has run."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -47,8 +47,9 @@ def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
     """Runs the chain of ``job`` on ``frame`` to find the input and output schemas. Records without a schema are
     ignored.
 
-    If there are more than ``MAX_SCHEMAS`` schemas, the least frequent ones are left out. Their records become dead
-    letters if they do not fit the columns of the other schemas.
+    If there are more than twice ``MAX_SCHEMAS`` input and output schemas, counted separately for each partition, the
+    least frequent ones are left out. Their records become dead letters if they do not fit the columns of the other
+    schemas.
 
     Args:
         frame: Kafka's columns.

@@ -81,7 +81,7 @@ class EarlyCalls:
     Attributes:
         fields: Maps a column of a state to its origin: the column of the key or value, and the name of the field in
             that column.
-        calls: The calls by column of the key or value, in the order in which stages requested them.
+        calls: Maps the column of a key or value to its calls, in the order in which stages requested them.
         settled: True after the reader has been built. The reader declines all later requests.
         in_lane: True if the JVM lane reads keys and values. The lane runs some rules faster than Catalyst.
     """
@@ -93,13 +93,13 @@ class EarlyCalls:
 
     def wants(self, rule: Rule, source: Schema) -> bool:
         """Returns True if ``rule``, which Catalyst could also run, takes less time in the reader. ``source`` is the
-        schema of its argument.
+        schema of the rule's argument.
         """
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns the column of the key or value that contains the argument of ``call``, and the call for the reader of
-        this column.
+        """Returns the column of the key or value in which ``call`` finds its argument, and the ``EarlyCall`` that the
+        reader runs.
 
         Returns None if the reader cannot run the call. ``column`` is the call's only argument.
         """
@@ -137,7 +137,8 @@ def runs_python(step: Step) -> bool:
 def in_python(
     rule: Rule, work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema
 ) -> Callable[..., tuple[Any, str | None]]:
-    """Returns the Python form of ``rule`` for plain values. If the rule fails for a value, the result is null.
+    """Returns a function that applies ``rule`` in Python to values in the plain form. If the rule fails for a value,
+    the result is null.
 
     Args:
         rule: The rule.

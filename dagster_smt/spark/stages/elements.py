@@ -86,7 +86,7 @@ def is_python(call: Call) -> bool:
 
 
 def needs_python(each: Each) -> bool:
-    """Returns True if a rule or a pattern inside ``each`` has no Catalyst form.
+    """Returns True if a rule inside ``each`` has no Catalyst form, or if matching a key pattern may take a long time.
 
     In that case the whole array or map is changed in Python.
     """
@@ -94,8 +94,8 @@ def needs_python(each: Each) -> bool:
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Returns True if matching a key pattern of ``any_item``, at any level, may take a long time. The pattern is then
-    matched in Python.
+    """Returns True if matching a key pattern in ``any_item``, or nested inside it, may take a long time. The pattern is
+    then matched in Python.
     """
     return _any_takes_long(any_item)
 
@@ -162,8 +162,8 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
     """Returns a UDF that is true if an array or map has an element to which ``any_item`` applies.
 
-    The result is null if the test itself fails. Then the change of the same elements also fails, so the record fails in
-    any case.
+    The result is null if the test itself fails. The record then fails in any case, because the ``Each`` that changes
+    the same elements also fails.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

@@ -88,7 +88,9 @@ class Scope:
         return F.when(self.presence(node.present).isNotNull(), struct)
 
     def bound(self, item: str, column: Column, schema: Schema) -> "Scope":
-        """Returns the scope for expressions inside a change of elements, in which ``item`` refers to ``column``."""
+        """Returns the scope for the expressions inside an ``Each`` or ``AnyItem``. In this scope, ``item`` refers to
+        ``column``.
+        """
         return replace(self, items={**self.items, item: (column, schema)})
 
     def _each(self, each: Each) -> Column:
@@ -208,8 +210,8 @@ class Scope:
     def _returned(self, call: Call) -> Schema:
         """Returns the schema of the result of ``call``, which runs in Python.
 
-        If the argument is an array or a map, the result has the schema of the argument. Any other result has the schema
-        that the rule returns.
+        This is the schema that the rule declares. If the rule declares none, it is the schema of the first argument if
+        that is an array or a map, and otherwise ``BOOLEAN``.
         """
         returns: Schema | None = getattr(call.rule, "returns", None)
         if returns is not None:
@@ -292,7 +294,7 @@ class Scope:
 
     def failed_inside(self, call: Call, around: tuple[Each, ...]) -> Column:
         """Returns a condition that is true if ``call`` has failed for at least one element. ``around`` lists the
-        changes of elements that contain the call.
+        ``Each`` expressions that contain the call, the outermost first.
         """
         if not around:
             return self.failed(call, self.value(call))
@@ -303,7 +305,7 @@ class Scope:
 
 
 def failing_calls(expr: Expr | None) -> list[Call]:
-    """Returns the calls in ``expr`` that may fail, the innermost first. Calls inside changes of elements are not
+    """Returns the calls in ``expr`` that may fail, the innermost first. Calls in the body of an ``Each`` are not
     included.
     """
     if isinstance(expr, Each):
@@ -319,7 +321,7 @@ def failing_calls(expr: Expr | None) -> list[Call]:
 
 
 def eaches(expr: Expr | None) -> list[Each]:
-    """Returns the changes of elements in ``expr``, the innermost first. Changes inside other changes are not
+    """Returns the ``Each`` expressions in ``expr``, the innermost first. Those in the body of another ``Each`` are not
     included.
     """
     if isinstance(expr, Call):
@@ -333,8 +335,8 @@ def eaches(expr: Expr | None) -> list[Each]:
 
 
 def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Call, tuple[Each, ...]]]:
-    """Returns the calls inside ``node``, a changed element, that may fail. Each call comes with the changes of elements
-    that contain it.
+    """Returns the calls inside ``node``, a changed element, that may fail. Each call comes with the ``Each``
+    expressions that contain it.
     """
     if node is None:
         return []
@@ -346,10 +348,10 @@ def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Ca
 
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
-    """Returns a UDF that runs ``rule`` in Python, with a single argument column.
+    """Returns a UDF that runs ``rule`` in Python. The UDF takes one column for each of ``kinds``, in the internal form.
 
-    The result is a struct of two fields: ``v``, the value in its plain form, null for a failing value; and ``raised``,
-    the class of an unexpected exception.
+    The result is a struct of two fields: ``v``, the result in its plain form, or null if the rule failed; and
+    ``raised``, the class of an unexpected exception.
     """
     run = in_python(rule, rule.python, kinds, returns)
     fields = [T.StructField("v", plain_type(returns)), T.StructField("raised", T.StringType())]

@@ -78,7 +78,7 @@ def columns_of(schema: Schema) -> T.StructType:
     """Returns the columns of a table whose rows are values of ``schema``.
 
     Raises:
-        PlanError: SMT210, a table cannot distinguish some column names.
+        PlanError: SMT210 if a table cannot distinguish some column names.
     """
     fields = _fields(schema)
     clashes = _clashes([name for name, _ in fields])
@@ -156,7 +156,8 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
 
     Spark then need not split the struct and build it again. With 300 fields, this would take longer than parsing.
 
-    Returns None if the stages have changed, added or dropped a column after reading, or if the session has no JVM lane.
+    Returns None if the stages have changed, added or dropped a column after reading, if the chain keeps keys, or if the
+    session has no JVM lane.
     """
     layouts = [state.sides.get("value") for state in states.values()]
     if len(layouts) != 1 or not isinstance(layouts[0], Struct) or plan.chain.keeps_key:

@@ -2,8 +2,8 @@
 
 For each stage, one select computes the changes. A second select updates the record's status, but only if the stage can
 fail, drop, route on a condition or be counted. A dropped or failed record is frozen: later stages still compute columns
-for the record, but nothing reads these columns, and no expression can raise an error. A null key or value has no schema
-here (difference D6), because a column is null whatever the schema.
+for the record, but nothing reads these columns, and no expression can raise an error. The evaluator keeps no schema for
+a null key or value (difference D6), because the null in a column looks the same whatever its schema was.
 """
 
 from collections.abc import Callable, Iterable
@@ -71,7 +71,7 @@ class TypedEvaluator:
         early: The rules that the reader runs.
 
     Attributes:
-        classes: Maps the number of a problem about an exception to the column with the exception's class.
+        classes: Maps the number of a problem with unexpected exceptions to the columns with their classes.
     """
 
     def __init__(
@@ -151,7 +151,9 @@ class TypedEvaluator:
         self._keep(updated)
 
     def _status(self, plans: list[tuple["_StepRun", Step]]) -> dict[str, Column]:
-        """Returns the new status columns for a stage whose steps, in ``plans``, can change the status of records."""
+        """Returns the new status columns after a stage. ``plans`` contains those steps of the stage that can act on
+        records.
+        """
         status, stage, why = F.col("__status"), F.col("__stage"), F.col("__why")
         variant = F.col("__variant") if self.variants else None
         touched: dict[str, Column] = {}
@@ -424,7 +426,7 @@ class _StepRun:
 
     def _below(self, old: Layout | None, name: str) -> Layout | None:
         """Returns the layout of the field ``name`` of ``old``, an opaque struct. Rows that skip the stage take the
-        field from there.
+        field from this layout.
         """
         if not self._merges or not isinstance(old, Leaf) or name not in old.schema.by_name:
             return None

@@ -67,7 +67,7 @@ class SubjectPaths:
         """Returns the ids of people that the record ``sample`` contains.
 
         If the key or value cannot be decoded, the result contains every word of both, because any of these words may be
-        the id. Headers are treated in the same way.
+        the id. If a header cannot be read, the result contains every word of the header.
         """
         ids = _ids_or_words(self._of_sides(sample), sample.key, sample.value)
         for (name,) in self.steps.get("headers", ()):
@@ -119,8 +119,8 @@ def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
 
 
 def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
-    """Yields the values at the path ``steps`` inside ``whole``, a parsed JSON value. If the path leads through an array
-    of rows, yields a value for each row.
+    """Yields the values at the path ``steps`` inside ``whole``, a parsed JSON value. If ``whole`` is an array of rows,
+    yields the values in each row.
     """
     if isinstance(whole, list):
         for row in whole:

@@ -40,8 +40,8 @@ class Needles:
 
     @property
     def short(self) -> frozenset[str]:
-        """The short ids, such as ``42``. Elsewhere they may occur by chance, so the scan searches for them only in
-        columns and at paths that contain ids of people.
+        """The short ids, such as ``42``. The scan searches for them only in columns and at paths that contain ids of
+        people, because elsewhere they may occur by chance.
         """
         return frozenset(filter(is_short, self.ids))
 
@@ -107,7 +107,7 @@ class Needles:
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
-        """RE2 patterns that match strings with the beginning of a value."""
+        """RE2 patterns for quoted strings that begin as a value does."""
         beginnings = set()
         for text in self.cuts:
             for length in _BOUNDS:
@@ -121,7 +121,7 @@ class Needles:
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """RE2 patterns that match strings with a value. They may also match a few other strings. The size of each
+        """RE2 patterns for strings that contain a value. They may also match a few other strings. The size of each
         pattern is limited.
         """
         texts = set()

@@ -83,7 +83,7 @@ def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
     the note, ``VACUUM`` rejects a table if an earlier erasure has removed the beginning of its log.
 
     The note states that the files of older versions have been removed. This is true, because the earlier erasure also
-    removed these files. Delta rejects a note that names an earlier version.
+    removed these files. Delta rejects a note about a version that the log no longer has.
     """
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)

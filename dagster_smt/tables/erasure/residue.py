@@ -95,12 +95,12 @@ class ResidueScan:
 
     @property
     def scan(self) -> Scan:
-        """Counts of the files and bytes that the scan has read, and the files that the scan could not read."""
+        """The numbers of files and bytes that the scan has read, and the names of the files that it could not read."""
         return Scan(self.files, self.bytes, 0, not self.unread, tuple(self.unread[:_MOST_NAMED]))
 
 
 def kind_of(path: str) -> str:
-    """Returns the kind of a table's file, such as "change data". The kind is determined from ``path``."""
+    """Returns the kind of the table's file ``path``, such as "change data". Only the path determines the kind."""
     if "_delta_log/" in path:
         return "statistics in the log"
     if "_change_data/" in path:
@@ -117,7 +117,7 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
 
     Raises:
         ValueError: The scan cannot read this kind of file.
-        Exception: An error of a reader, because the file is damaged.
+        Exception: The file is damaged, so its reader fails.
     """
     if data[:4] == b"PAR1":
         return _in_parquet(data, needles)
@@ -135,8 +135,8 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
 
 
 def _in_parquet(data: bytes, needles: Needles) -> int:
-    """Counts ``needles`` in ``data``, the content of a Parquet file. The function searches the rows, the statistics
-    that the rows of a checkpoint contain, and the metadata of the file.
+    """Counts ``needles`` in ``data``, the content of a Parquet file. The function searches the key-value metadata of
+    the file and its rows. The rows of a Delta checkpoint contain statistics as JSON.
     """
     file = pq.ParquetFile(io.BytesIO(data))
     count = 0
@@ -225,8 +225,8 @@ def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
 
 
 def _in_avro(data: bytes, needles: Needles) -> int:
-    """Counts ``needles`` in the rows of ``data``, the content of an Avro file. A manifest stores the bounds of a column
-    as bytes, under the number of the column.
+    """Counts ``needles`` in the metadata and the rows of ``data``, the content of an Avro file. A manifest stores the
+    bounds of a column as bytes, under the number of the column.
     """
     import fastavro  # part of the extra that reads Avro
 

@@ -223,10 +223,10 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
 
 
 def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
-    """Removes the remembered deletions of erased people from ``table``. This table stores the deletions of a table with
+    """Removes the deletions of erased people from ``table``, the table that remembers the deletions of a table with
     keys.
 
-    A remembered deletion stores its key as JSON.
+    Each remembered deletion has the key of the deleted row, as JSON.
 
     Returns:
         The number of removed deletions.

@@ -43,7 +43,7 @@ class TopicOutcome:
     Attributes:
         records: The number of records that contain the id of a person.
         action: The action on these records, as in ``ErasedPlace``.
-        waits: The records that stay until the topic's retention time has passed.
+        waits: Descriptions of the records that stay until the brokers remove them.
         read: The number of records that the scan read.
         bytes: The size of the records that the scan read.
         left: The number of values that are left, by partition.
@@ -77,7 +77,7 @@ def erase_in_files(topics: FileTopics, topic: str, match: RecordMatch, needles: 
         topic: The name of the topic.
         match: The people, and the paths at which records contain their ids.
         needles: The values to search for.
-        say: Is called while the function waits. An error that it raises ends the wait.
+        say: Is called while the function waits or rewrites records. An error that it raises stops the function.
     """
     emptied, unread = 0, []
     with writing(topics, topic, say) as writer, local.coded(writer.root / topic):

@@ -51,7 +51,7 @@ DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_
 _SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
            KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)  # fmt: skip
 _UNTOLD = {"SMT628", "SMT629"}
-"""Codes of those problems in which the brokers' messages reveal no settings."""
+"""Codes of the problems after which a topic's settings are left out, because the brokers do not tell them."""
 _LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
 
@@ -89,8 +89,8 @@ class KafkaClient:
         self._config: dict[str, Any] = {**config, "log_level": 0}
         self._admin: Any = None
         self.times: dict[Place, tuple[int, int]] = {}
-        """The result of the last request for a point in time. It maps each topic-partition to an offset and to the
-        timestamp of the record at this offset.
+        """The records that the last call of ``offsets_at`` found: for each topic-partition, the offset and the
+        timestamp of the record.
         """
         self._lock = threading.Lock()
 
@@ -293,9 +293,10 @@ class KafkaClient:
         return TopicEnds(sorted(ranges), epochs, waiting)
 
     def _waiting(self, held_back: Mapping[Place, tuple[int, int]]) -> list[Waiting]:
-        """Returns, for each open transaction, the offsets that it holds back and the start of the transaction.
+        """Returns the records that open transactions hold back: one ``Waiting`` for each topic-partition in
+        ``held_back``.
 
-        ``held_back`` contains the last stable offset and the end of each topic-partition.
+        ``held_back`` maps each topic-partition to its last stable offset and its end.
         """
         if not held_back:
             return []
@@ -507,8 +508,8 @@ class KafkaClient:
         return True
 
     def _unstable(self, group: str) -> Problem:
-        """Returns a problem for the case that brokers respond, but do not return the committed offsets of ``group``.
-        The problem states the reason.
+        """Returns the problem that brokers respond, but do not return the committed offsets of ``group``, because a
+        transaction is still open.
         """
         statement = f"a transaction that commits the group's offsets is still open after {self.timeout:g} s"
         hint = "run again: the brokers end the transaction of a crashed run; or set a longer timeout of KafkaTopics"

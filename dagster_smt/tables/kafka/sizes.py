@@ -15,8 +15,8 @@ BATCH = 61
 ESTIMATED = 32
 """The greatest difference between the producer's estimate and the real size. The estimate is never too small."""
 _FIRST = 3
-"""The size of three fields of a record: the attributes, and the differences between the record and its batch in time
-and offset. For the first record of a batch, both differences are 0.
+"""The size of three fields of a record: its attributes, and the differences of its timestamp and its offset from those
+of the batch. For the first record of a batch, both differences are 0.
 """
 _VARINTS = (2**6, 2**13, 2**20, 2**27)
 """The smallest numbers for which a signed varint needs one more byte. For the first of these numbers, a varint needs

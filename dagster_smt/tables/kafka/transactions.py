@@ -26,7 +26,7 @@ _MOST, _BYTES = 10_000, 32 * 2**20
 memory until the transaction ends, because they may have to be sent again.
 """
 _TRIES = 5
-"""The number of attempts to send a transaction. It applies to failures in which the brokers rejected no record."""
+"""The number of attempts to send a transaction that fails although the brokers rejected no record."""
 _OF_RECORDS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD)
 """Errors with which brokers reject a record, or a record in a batch. All other errors concern the producer or the
 topic.
@@ -44,8 +44,8 @@ class Transactions:
     """A producer that sends records in successive transactions.
 
     If brokers reject a record, its transaction ends, and the next transaction can begin only half a second later. To
-    avoid this delay, the producer remembers the size limit of the topic. It does not send a form of a record that
-    brokers would also reject.
+    avoid this delay, the producer remembers the size limit of the topic, and sends no later record in a form that
+    exceeds this limit.
 
     Args:
         client: The brokers.
@@ -105,7 +105,8 @@ class Transactions:
         another transaction.
 
         Returns:
-            Ranges of offsets that contain only records that this call has sent.
+            Ranges of offsets that contain only records of this producer. Empty if the producer has sent more than one
+            transaction.
 
         Raises:
             TableError: SMT528: a later producer uses this name; SMT590: the brokers reject records because of their

@@ -30,7 +30,7 @@ def version_changes(
     """Returns the changes to the versions of all keys whose events are in a window.
 
     Args:
-        events: The events of the window, and the later events that the table has read before.
+        events: The events of the window, and the later events that earlier runs have already read.
         table: The rows of the table; None if the table begins with this window.
         starts: The first offsets of the window.
         keyed, schema: The table and its columns.
@@ -93,8 +93,9 @@ class _Versions:
         return begins
 
     def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the changes to the versions of all keys in ``events``. If nothing orders the events of a key, the
-        result contains a conflict for this key. ``there`` is the result of ``touched``; None if there is no table.
+        """Returns the changes to the versions of all keys in ``events``. If the events of a key are in several
+        partitions, nothing orders them, and the result contains a conflict for this key. ``there`` is the result of
+        ``touched``; None if there is no table.
         """
         conflicts = self._conflicts(events, there)
         ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
@@ -132,8 +133,8 @@ class _Versions:
 
     def _conflicts(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
         """Returns the keys whose events and versions are in more than one partition. ``there`` contains the versions in
-        the table, as in ``of_events``. For a key with such a version, the result also contains the partition of the
-        version.
+        the table, as in ``of_events``. If the table has a version of the key, the result also contains the partition of
+        this version.
         """
         place = F.struct("topic", "partition")
         places = events.groupBy("key").agg(F.min(place).alias("first"), F.max(place).alias("last"))
@@ -147,8 +148,8 @@ class _Versions:
         return joined.where(crosses).select("key", *shown)
 
     def _new_versions(self, events: DataFrame) -> DataFrame:
-        """Returns the versions that ``events`` create, in order, with the columns ``key``, ``row``, ``topic``,
-        ``offset`` and ``incomplete``.
+        """Returns the versions that ``events`` create when they are applied in order. The columns are ``key``, ``row``,
+        ``topic``, ``offset``, ``incomplete``, and ``until`` for the end of the version.
         """
         in_order = Window.partitionBy("key").orderBy("offset")
         filled = self._filled(events, in_order)
@@ -185,8 +186,8 @@ class _Versions:
         )
 
     def _filled(self, events: DataFrame, in_order: WindowSpec) -> DataFrame:
-        """Returns ``events`` with values in all columns. A column that an update left unchanged gets its value from the
-        previous event.
+        """Returns ``events`` with values for the columns that updates left unchanged: the last value since the key was
+        deleted. The new column ``incomplete`` names the columns for which no such value is known.
         """
         deletions = F.sum((F.col("op") == DELETE).cast("int")).over(in_order)
         events = events.withColumn("deletions", deletions)

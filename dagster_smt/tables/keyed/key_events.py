@@ -78,8 +78,8 @@ def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Probl
 
 
 def keyed_rows(evaluated: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the rows of the records in ``evaluated``. They have the columns of the chain and the columns that the
-    mode of the table adds.
+    """Returns the rows of the records in ``evaluated``. They have the key columns, the columns of the chain, the
+    columns that the mode of the table adds, and the coordinates of the record.
     """
     return evaluated.select(*_row_columns(evaluated, keyed))
 

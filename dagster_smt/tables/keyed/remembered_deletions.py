@@ -29,7 +29,8 @@ _PLACE = SourceColumns("topic", "partition", "offset")
 
 
 def remembers_deletions(keyed: Keyed) -> bool:
-    """Returns True if the table must remember deletions, because it has ``sequence_by``.
+    """Returns True if the table must remember deletions: it has ``sequence_by`` in mode ``upsert``, and deletions
+    remove rows.
 
     If offsets order the events of a table, a run reads the later records again instead (``run.keyed``).
     """

@@ -51,7 +51,7 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
 
     Args:
         changes: See ``tables.keyed.fold``.
-        current: See ``current_rows``. None if there is no table yet, or if the table starts over.
+        current: See ``current_rows``. None if there is no table yet, or if the run replaces all of its rows.
         keyed: The table.
     """
     if current is None:
@@ -184,8 +184,8 @@ class Effects:
         counts: The counts of rows and of superseded events, by the topic of the events.
         rows: The change in the number of the table's rows, by topic.
         conflicts: The number of keys whose events are in several partitions and have no order.
-        actions: The actions that occur, as far as they are in ``WRITTEN``.
-        keeps_columns: True if an event lacks columns. The values of these columns stay.
+        actions: The actions of ``WRITTEN`` that occur.
+        keeps_columns: True if an event lacks columns. The row keeps its values in these columns.
     """
 
     counts: Mapping[str, KeyCounts] = field(default_factory=dict)

@@ -1,8 +1,9 @@
 """Maintenance of Delta tables: ``OPTIMIZE`` and ``VACUUM``.
 
 ``VACUUM`` removes two kinds of files: files that only older versions need, and files that no version references. A
-running job may be about to commit files of the second kind. These files therefore stay for ``SAFE_HOURS`` in any case.
-A shorter retention applies only to the first kind, which ``VACUUM … LITE`` finds in the log.
+running job may be about to commit files of the second kind. These files therefore stay for ``SAFE_HOURS``, except in an
+erasure while no run is writing. A shorter retention applies only to the first kind, which ``VACUUM … LITE`` finds in
+the log.
 """
 
 import re
@@ -85,8 +86,8 @@ class DeltaMaintenance:
         """Removes files as ``clean_up`` does, with a chosen minimum age for unreferenced files.
 
         Args:
-            safe_hours: The age in hours that a file without references must have before it is removed. The age applies
-                only with a short retention.
+            safe_hours: A file that no version references is removed only if it is older than this number of hours. Used
+                only with ``allow_short_retention``.
 
         Raises:
             TableError: See ``clean_up``.

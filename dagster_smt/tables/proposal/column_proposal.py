@@ -112,8 +112,8 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
 
 def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
-    """Adds columns for the JSON objects in ``values`` to the proposal. If most values are arrays, the columns come from
-    the objects in the arrays.
+    """Adds columns for the JSON objects in ``values`` to the proposal. If most values are arrays of objects, the
+    columns come from these objects. Other values become a single string column.
     """
     observation = observed(values)
     proposal.options["value.format"] = "json"
@@ -156,8 +156,8 @@ def _part(observation: Observation, kind: str) -> Observation:
 
 
 def _note_misfits(proposal: Proposal, observation: Values) -> None:
-    """Adds a note to ``proposal`` about those values in ``observation`` that are not objects. A JSON null is treated as
-    a null value.
+    """Adds remarks to ``proposal`` about the values in ``observation`` that cannot become rows, because they are not
+    objects. A JSON null is treated as a null value.
     """
     fitting = {"objects", "arrays"} if proposal.rows else {"objects"}
     odd = []
@@ -171,7 +171,9 @@ def _note_misfits(proposal: Proposal, observation: Values) -> None:
 
 
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
-    """Adds columns for the key of ``samples`` to ``proposal``, unless the value has the same fields."""
+    """Adds columns for the key of ``samples`` to ``proposal``. If a field of the value always equals the key, no column
+    is added.
+    """
     kind = proposal.key.kind
     if kind is None:
         return

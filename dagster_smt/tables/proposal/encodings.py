@@ -21,8 +21,8 @@ class Encoding:
 
     Attributes:
         kind: The format. None if no sampled record has a key (or a value).
-        records: The number of records with this encoding.
-        fitting: The number of these records that the format can read, if known.
+        records: The number of sampled records that have a key (or a value).
+        fitting: The number of these records whose key (or value) has the format.
         ids: The ids of the registry's schemas that the records name.
         note: A remark if the guess is ambiguous.
     """
@@ -49,7 +49,8 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     """Guesses the encoding of ``sides``, which are the keys or the values of sampled records.
 
     Bytes that start with a zero byte and a number of four bytes name a schema in a registry: the number is the schema's
-    id. For other bytes, the function tries Connect's envelopes, other JSON, strings, and finally plain bytes.
+    id. For other bytes, the function tries Connect's envelopes, other JSON, strings, numbers of 4 or 8 bytes, and
+    finally plain bytes.
     """
     present = [side for side in sides if side is not None]
     if not present:

@@ -40,8 +40,7 @@ class Look:
     Attributes:
         place: The broker or folder of the topics.
         records: The number of records of each topic.
-        silent: The error after which the reader sends no further request to the broker or folder. Empty if there was no
-            error.
+        silent: The reason why the reader sends no further request to the broker. Empty if it may send requests.
     """
 
     place: FileTopics | KafkaTopics

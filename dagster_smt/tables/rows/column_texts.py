@@ -46,7 +46,7 @@ _COLUMN_CLAUSES = {
     "REFERENCES": "leave it out",
     "CHECK": "leave it out",
 }
-"""Maps a clause of a column that is not supported to the advice for the user."""
+"""Maps each unsupported clause of a column to the advice for the user."""
 
 
 class _Sql(Dialect):

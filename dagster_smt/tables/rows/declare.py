@@ -174,10 +174,10 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 
 
 def _texts(form: Format) -> Format:
-    """Returns ``form`` with the spelling of dates and times that declared columns expect.
+    """Returns ``form`` with the spelling of dates, times and decimals that declared columns expect.
 
     By default, dates and times are strings, in the form that people and Flink write. Debezium's messages come from
-    Connect's converter, so they use the numbers and the base64 of that converter. Options of the format take
+    Connect's converter, which writes dates and times as numbers, and decimals in base64. Options of the format take
     precedence.
     """
     usual = "CONNECT" if form.kind == "debezium-json" else "SQL"

@@ -58,8 +58,8 @@ def decode_function(decoder: Decoder, schema: Schema) -> Decode:
 
 
 def encode_function(decoder: Decoder, schema: Schema) -> Encode:
-    """Returns the inverse function of ``decode_function``. The function encodes a value of the type ``schema`` into
-    bytes that decode to the same value.
+    """Returns the function with which ``decoder`` encodes a value of the type ``schema``. The result of
+    ``decode_function`` decodes these bytes to the same value.
     """
     if decoder.name in _NUMBERS:
         return _number(decoder)[1]
@@ -104,7 +104,8 @@ def _simple(schema: Schema) -> Decode:
     """Returns a function that parses a literal as Connect's ``SimpleHeaderConverter`` does, and converts it into a
     value of the type ``schema``.
 
-    An integer fits into a column with a wider integer type, and any literal fits into a string column.
+    An integer fits into a column with a wider integer type, a float fits into a double column, and any literal fits
+    into a string column.
     """
     bits = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 

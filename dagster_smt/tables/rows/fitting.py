@@ -130,7 +130,7 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
         node: The field. None if the records do not have the field.
         schema: The declared type.
         name: The name of the column in messages.
-        parent: The struct that contains the field. None if that struct is never null.
+        parent: An expression that is null if the struct around the field is null. None if that struct is never null.
 
     Raises:
         PlanError: SMT443, the field has an unsuitable type, or is missing although the column is not nullable.

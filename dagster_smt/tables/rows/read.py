@@ -145,8 +145,8 @@ class ReadRow(RowTransform):
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
         """Returns two expressions for comparing ``column`` in the key with ``column`` in the value. The first is the
-        column in the key, or null if the key is null. The second is true if the record's value is not null, so that
-        there is something to compare.
+        column in the key, or null if the key is null. The second is null if the record's value is null, because there
+        is then nothing to compare.
         """
         node = self._in_key(column, record)
         if isinstance(node, Cell):
@@ -224,8 +224,8 @@ def _exists(name: str) -> Any:
 
 
 def _opened(node: Node) -> Group:
-    """Returns ``node``, the record's value, as a struct. A value that is not a struct becomes the only column of the
-    struct.
+    """Returns ``node``, the record's value, as a struct. For a value that is not a struct, returns a struct without
+    fields, which is null if the value is null.
     """
     if node.schema.type is Type.STRUCT:
         return open_struct(node)
@@ -234,7 +234,9 @@ def _opened(node: Node) -> Group:
 
 
 def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> dict[str, Node]:
-    """Returns those fields of ``node``, a record's value, for which ``declared`` has no column."""
+    """Returns copies of all fields of ``node``, a record's value. Raises an error if ``declared`` has a column with the
+    name of a field.
+    """
     if node.schema.type is not Type.STRUCT:
         raise refuse(
             "SMT434", "the value is not a struct, so it cannot have columns", "declare one physical column for it"

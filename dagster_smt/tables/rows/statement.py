@@ -1,7 +1,8 @@
 """Parses Flink's and ksqlDB's ``CREATE TABLE`` and ``CREATE STREAM`` statements into topic tables.
 
-Nothing in a statement is ignored. If this package does not support a clause or option, the error names the clause or
-option. Names keep their case, even in ksqlDB's statements.
+If this package does not support a clause or option, the error names the clause or option. Only ``TEMPORARY``,
+``SOURCE``, ``IF NOT EXISTS`` and the ``COMMENT`` of a table have no effect. Names keep their case, even in ksqlDB's
+statements.
 """
 
 from collections.abc import Mapping

@@ -44,7 +44,7 @@ _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "properties.enable.auto.commit": ("false",),
     "scan.topic-partition-discovery.interval": (),
 }
-"""Maps an option to its values that change nothing, because runs behave in this way in any case. An empty tuple accepts
+"""Maps each option to the values that change nothing, because they describe what runs always do. An empty tuple accepts
 any value.
 
 The case of the values is ignored. For example, the interval for the discovery of new partitions changes nothing,
@@ -88,8 +88,8 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Removes options that change nothing, because runs behave in this way in any case. ``known`` lists these
-        options with their values. Prefixes such as ``value.`` are ignored.
+        """Removes the options whose values change nothing. ``known`` lists these options and values, as
+        ``_DONE_ANYWAY`` does. Prefixes such as ``value.`` are ignored.
         """
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")
@@ -206,8 +206,8 @@ def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iter
     """Removes Flink's option ``timestamp_mapping.legacy`` from ``options``. The option must be ``false``, and no column
     may be a timestamp without a time zone.
 
-    For timestamps with a time zone, this setting writes the same data as this package. For timestamps without a time
-    zone, it uses ``local-timestamp-millis``, which Connect's converter reads as a plain number.
+    With ``false``, Flink writes timestamps with a time zone as this package does. It writes timestamps without a time
+    zone as ``local-timestamp-millis``, which Connect's converter reads as a plain number.
     """
     for name in (f"{prefix}timestamp_mapping.legacy" for prefix in prefixes):
         if (options.left.get(name) or "").lower() != "false":
@@ -302,7 +302,7 @@ def _push_down(options: _Options) -> str:
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
     """Removes the client option ``auto.offset.reset`` from ``properties``, because ``scan.startup.mode`` determines the
-    start. The option stays if the start is the committed offsets of a group.
+    start. The option stays if the table starts at the committed offsets of a group.
     """
     if options.left.get("scan.startup.mode") == "group-offsets":
         return

@@ -36,8 +36,8 @@ class WriteRow(RowTransform):
 
     A record without a key still has no key afterwards.
 
-    - Headers: a column that no stage has changed writes nothing. Headers then keep their bytes, and a stage may have
-      changed them directly. If the chain drops the column of a header, the header is removed. Columns that hold all
+    - Headers: a column that no stage has changed is not written. The header then keeps its bytes, unless a stage
+      changed the header itself. If the chain drops the column of a header, the header is removed. Columns that hold all
       headers are written first, so a column for a single header takes precedence.
     - Timestamp: if the chain drops the column, the timestamp is null.
     - Partition: if the column is null, or the chain drops it, the producer chooses the partition.

@@ -86,16 +86,16 @@ _RECORDING: dict[int, tuple[int, str | None]] = {}
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
-"""The number of the latest commits among which a run searches for commits of other writers."""
+"""The number of latest commits in which a run searches for commits of other writers."""
 _LOG_LIMITS = (1, 30, None)
-"""The numbers of the latest commits that are searched for the state, in up to three attempts. Usually the last commit
-contains the state. None stands for the whole log.
+"""The search for the state reads the last commit, which usually contains it, then the last 30 commits, and then the
+whole log (None).
 """
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Returns a problem for each pair of names in ``schema`` that differ only in case, because a Delta table cannot
-    hold both.
+    """Returns a problem for each name in ``schema`` that a Delta table cannot hold: a name that differs from another
+    name only in case, or that contains the character NUL.
     """
     hint = "rename one with ReplaceField, or use another sink"
     twins = []
@@ -249,8 +249,8 @@ class DeltaTable:
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
     def _history(self, limit: int | None) -> list[Commit]:
-        """Returns the latest commits, up to ``limit``, the newest first. If there is no table, the list is empty. Each
-        call lists the whole log.
+        """Returns the latest commits, up to ``limit``, the newest first. If there is no table, the list is empty.
+        Unless ``limit`` is 1, the call may list the whole log.
         """
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
@@ -498,8 +498,8 @@ class DeltaTable:
             self._save(self._writer(frame, state, replaced).options(**properties))
 
     def _make_empty(self, frame: DataFrame) -> bool:
-        """Creates the table with its layout and the columns of ``frame``, but without rows. If the table exists, does
-        nothing. Returns True if this call has created the table.
+        """Creates the table with its layout and the columns of ``frame``, but without rows. Does nothing if the table
+        exists or has no layout. Returns True if this call has created the table.
         """
         layout = self.spec.layout
         if self.schema() is not None or not layout:
@@ -527,8 +527,8 @@ class DeltaTable:
             session.sql(delta_layout.create_as(self.name, view, layout, properties, replace=replace)).collect()
 
     def _rebuild(self, table: StructType, frame: DataFrame, state: TableState) -> None:
-        """Replaces all rows, the columns and the layout of the table in one commit. ``table`` contains the current
-        columns.
+        """Replaces all rows, the columns and the layout of the table. One commit contains the rows and the state.
+        ``table`` contains the current columns.
         """
         layout, properties = self.spec.layout, self._properties()
         former = delta_layout.generated_in(properties)
@@ -584,8 +584,8 @@ class DeltaTable:
                 writer.save(str(self.spec.path))
 
     def _evolve(self, table: StructType, schema: StructType) -> None:
-        """Enables the table features that new names and wider types in ``schema`` need. The new columns themselves are
-        added by the commit that writes the rows.
+        """Enables the table features that new names and wider types in ``schema`` need, and widens the types. The
+        commit that writes the rows adds the new columns.
         """
         properties = {}
         if delta_layout.odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:

@@ -185,8 +185,9 @@ def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> list[str]:
-    """Returns a text for each difference between a table and its definition. Each text names the table's layout first,
-    and then the definition's layout.
+    """Returns a text for each difference between a table and its definition. Each text names an option, such as
+    ``partition_by``. Except for comments and properties, it also states the table's value, and then the definition's
+    value.
 
     Args:
         layout: The layout of the definition.
@@ -240,7 +241,7 @@ def _different(option: str, table: Iterable[str], definition: Iterable[str]) -> 
 
 
 def holds_columns(columns: StructType, others: StructType) -> bool:
-    """Returns True if ``others`` contains all columns of ``columns`` with the same types."""
+    """Returns True if ``columns`` contains all columns of ``others`` with the same types."""
     types = {field.name: nullable(field.dataType) for field in columns.fields}
     for field in others.fields:
         if types.get(field.name) != nullable(field.dataType):

@@ -84,8 +84,8 @@ def checkpoint(session: SparkSession, path: str, table: str | None) -> int | Non
 
 
 def note_vacuum(session: SparkSession, path: str, table: str | None, version: int) -> None:
-    """Adds a record to Delta's log that ``VACUUM`` has removed the files of all versions up to ``version``. The record
-    has Delta's own form.
+    """Adds a record to Delta's log. The record states, in Delta's own form, that ``VACUUM`` has removed the files of
+    all versions up to ``version``.
 
     Without this record, ``VACUUM … LITE`` rejects a table whose log has lost its first version. The record must name
     the first version that the log still has, or a later version. If the session cannot add the record, the function

@@ -89,7 +89,7 @@ class FileTopicsTable(RecordTable):
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
         """Appends ``frame`` to the topics and writes ``state``, as ``Table`` describes.
 
-        Each record is written at least once, and exactly once if the run is repeated after a crash.
+        Each record is written exactly once, even if a run crashes and the next run reads the same records again.
         """
         assert not replaced, "runs refuse that: see replaceable"
         local.make_folder(self._file.parent)

@@ -2,9 +2,9 @@
 
 Iceberg silently places an append on top of other commits, which could duplicate rows. So a run commits in these steps:
 
-1. It writes the state to a property of the table.
-2. It writes the rows to a branch that starts at the snapshot that the run has read. The last snapshot of the branch has
-   a marker, which names the property with the state.
+1. It writes the rows to a branch that starts at the snapshot that the run has read. The last snapshot of the branch
+   contains a marker.
+2. It writes the state to a property of the table. The name of the property ends with the marker.
 3. It moves ``main`` to the branch with ``fast_forward``, which fails if ``main`` has moved meanwhile.
 4. It stores the newest marker in another property, because snapshots expire. Until then, the branch stays, so that its
    snapshot cannot expire.
@@ -82,8 +82,8 @@ logger = logging.getLogger(__name__)
 
 
 class IcebergTable(IcebergStates):
-    """An Iceberg table: see ``Table``. A table by path needs a file system with atomic renames, because it uses
-    Iceberg's Hadoop catalog.
+    """An Iceberg table: see ``Table``. A table that is identified by its path uses Iceberg's Hadoop catalog, so its
+    file system must have atomic renames.
 
     Raises:
         UnsupportedError: SMT560, the session has no Iceberg; SMT664, Spark 3.5 cannot commit to a table of this name;

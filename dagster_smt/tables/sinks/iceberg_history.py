@@ -48,7 +48,7 @@ class Snapshot:
         return self.summary.get(MARK, "")
 
     def with_mark(self, mark: str) -> "Snapshot":
-        """Returns the same snapshot with the marker ``mark``, which comes from a table property."""
+        """Returns a copy of the snapshot with the marker ``mark``, which comes from a table property."""
         return replace(self, summary={**self.summary, MARK: mark})
 
     def _count(self, name: str) -> int:
@@ -91,8 +91,8 @@ def snapshot_of(row: Any) -> Snapshot:
 
 
 def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Snapshot]]:
-    """Yields the snapshots in earlier metadata files of ``table``, a mapping for each file, the latest file first.
-    Stops at the first file that cannot be read.
+    """Reads the earlier metadata files of ``table``, the latest file first, and yields the snapshots in each file, by
+    id. Stops at the first file that cannot be read.
 
     Args:
         session: A Spark session that can read these files.

@@ -182,7 +182,7 @@ def _read(text: str) -> PartitionField | str:
 
 def differences(layout: Layout, now: TableLayout) -> list[str]:
     """Returns a text for each difference between ``now``, the layout of a table, and ``layout``, the layout in its
-    definition. Each text names the table's layout first.
+    definition. Except for comments and properties, the text states the table's value, and then the definition's value.
     """
     texts = []
     if layout.places_rows:

@@ -85,7 +85,8 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
 
 
 def _uncached(session: SparkSession, catalog: str) -> str:
-    """Returns the name of a copy of ``catalog`` that does not cache tables.
+    """Returns ``catalog`` if it does not cache tables. Otherwise, returns the name of a copy of the catalog that does
+    not.
 
     With a cache, the runs in a Java process would share a table object and its view of the metadata. Iceberg reads the
     metadata twice at the beginning of a change. If another run commits between these two reads, its commit is lost, or

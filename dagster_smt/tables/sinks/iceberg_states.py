@@ -167,10 +167,11 @@ class IcebergStates:
 
         The result is empty if there is no such snapshot, for example because another writer has rolled the table back.
         If the search ends at an expired snapshot, there are three ways to continue: a property names this snapshot,
-        older metadata files name its parents, or the branch of a run still exists.
+        older metadata files name its parents, or a property shows that the table's first commit is our newest.
 
         Raises:
-            TableError: SMT522, a run died; SMT555, nothing shows any more which snapshot comes before the expired one.
+            TableError: SMT522, it is unknown whether a run that died has committed; SMT555, nothing shows any more
+                which snapshot comes before the expired one.
         """
         known = self._all_snapshots()
         anchor, _, anchored = properties.get(NEWEST, "").partition(" ")

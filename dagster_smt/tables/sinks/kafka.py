@@ -251,7 +251,7 @@ class KafkaTable(RecordTable):
     def _longest(self, targets: Sequence[TargetRecords]) -> int:
         """Returns the size of the longest record that will be written.
 
-        The run has measured the records, and has rejected records above the limit of their topic.
+        A record above the limit of its topic is not written, because the run has measured and rejected it.
         """
         limits = self.place.limits({target.topic for target in targets})
         lengths = []

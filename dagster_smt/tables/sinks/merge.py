@@ -19,8 +19,8 @@ from dagster_smt.spark.versions import missing, settings_of
 
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 REPEATED = re.compile("DELTA_MULTIPLE_SOURCE_ROW_MATCHING|MERGE_CARDINALITY_VIOLATION")
-"""The errors of Delta and Spark if two changes match the same row, or if a change matches several rows. The second case
-means that the table has several rows with the same key.
+"""Matches the errors of Delta and Spark for several changes that match the same row. A key has several changes only if
+the table has several rows with this key.
 """
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()

@@ -53,8 +53,8 @@ def _delta_hint(session: Any, path: str) -> str:
 
 
 def _iceberg_hint(session: Any, sink: IcebergSink) -> str:
-    """Returns the hint for the Iceberg table ``sink``. The hint is empty unless a commit to the table renames a
-    file.
+    """Returns the hint for the Iceberg table ``sink``. The hint is empty unless the table is in S3, and its commits
+    rename files.
     """
     if sink.table:
         key = f"spark.sql.catalog.{sink.table.partition('.')[0]}"

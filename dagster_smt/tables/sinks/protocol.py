@@ -22,8 +22,8 @@ class Replaced:
 
     Attributes:
         everything: True to replace all rows and also the columns.
-        topics: The topics of which the commit replaces all rows.
-        offsets: The offsets of which the commit replaces the rows.
+        topics: The commit replaces all rows from these topics.
+        offsets: The commit replaces the rows from these offsets.
     """
 
     everything: bool = False
@@ -83,7 +83,7 @@ def check_expected(
     """Raises an error if the current state differs from ``expected`` because another run has committed since this run
     began.
 
-    A run that starts over ignores an unreadable state.
+    A run that replaces all rows, and began without a state, ignores an unreadable state.
 
     Raises:
         TableError: SMT528; SMT522, the state cannot be read.

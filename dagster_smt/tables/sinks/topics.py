@@ -104,6 +104,8 @@ class FilePlace:
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """Appends ``frame`` to the topics, as ``Topics`` describes. Either all records are appended or none."""
+        """Appends ``frame`` to the topics, as ``Topics`` describes. The records of a topic-partition appear all at
+        once.
+        """
         ranges = append_frame(self.spec, frame, order, say)
         return Appended(ranges, number_of_records(ranges))

@@ -22,7 +22,7 @@ def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any
     Args:
         counts: Times since 1970, as 64-bit integers.
         per_milli: The number of time units in a millisecond: 1, 1000 or 1000000. 0 stands for seconds.
-        nulls: The positions of missing times.
+        nulls: A mask that is true at the positions of missing times.
         types: The timestamp types.
     """
     most, factor = (MOST_MILLIS // 1000, 1_000_000) if per_milli == 0 else (MOST_MILLIS, 1000)

@@ -49,8 +49,8 @@ class ReadChunks:
 
 @dataclass(frozen=True)
 class FirstAt:
-    """A picklable function for ``DataFrame.mapInArrow``. For each chunk and each time, the function returns the first
-    offset at or after the time.
+    """A picklable function for ``DataFrame.mapInArrow``. For each chunk and each time, the function returns the offset
+    of the first record at or after the time.
 
     Attributes:
         chunks: The chunks.

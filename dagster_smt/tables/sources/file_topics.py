@@ -2,8 +2,8 @@
 topic's lock.
 
 ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``) is a segment, whose rows have Kafka's columns; see
-``segments``. A segment never changes after it has got its name. The driver only locates the records. Executors read and
-check them.
+``segments``. Only an erasure changes a segment after it has got its name. The driver only locates the records.
+Executors read and check them.
 """
 
 import difflib

@@ -44,8 +44,8 @@ def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say
     """Appends the rows of ``frame``, as one new segment per topic-partition. Each segment appears as a whole or not at
     all.
 
-    The result is the same as the result of ``append_records``. The driver receives no rows. The function waits for
-    other writers of the topics.
+    The topics then contain the same segments as after ``append_records``, but the driver receives no rows. The function
+    waits for other writers of the topics.
 
     Args:
         source: The folder of the topics. Missing topics are created.

@@ -78,7 +78,7 @@ class KafkaReader(BaseSource):
         return self.client.ranges(topics)
 
     def measure(self, topics: Iterable[str]) -> TopicEnds:
-        """Returns the ranges of ``topics`` with the facts about them, as ``Source`` describes."""
+        """Returns the ranges of ``topics``, with their leader epochs and waiting records, as ``Source`` describes."""
         return self.client.measure(topics)
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:

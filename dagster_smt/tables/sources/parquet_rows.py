@@ -192,7 +192,9 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
 
 
 def checked_rows(segment: Segment, first: int, count: int) -> RowsOrProblems:
-    """Checks ``count`` rows of a Parquet segment one by one, beginning with the row ``first``."""
+    """Yields the coordinates or the problem of each of ``count`` rows of a Parquet segment, beginning with the row
+    ``first``.
+    """
     with open_parquet(segment.path) as file:
         problem = schema_problem(file.schema_arrow)
         if problem:

@@ -212,7 +212,8 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
 
 
 def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOrProblems:
-    """Checks ``count`` rows of a JSON segment one by one, beginning at the byte ``position``.
+    """Yields the coordinates or the problem of each of ``count`` rows of a JSON segment, beginning at the byte
+    ``position``.
 
     Args:
         segment: The segment.

@@ -53,7 +53,7 @@ class TableReader(BaseSource):
         self.session = session
 
     def topics(self) -> list[str]:
-        """Returns the topics of which the table contains records."""
+        """Returns the topics whose records the table contains, sorted."""
         rows = self._frame().select("topic").distinct().collect()
         names = []
         for row in rows:

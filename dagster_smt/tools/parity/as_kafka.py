@@ -374,7 +374,7 @@ def _by_value(tree: Any) -> Any:
 
 
 def _hashed(case: Case) -> Case | None:
-    """D4: returns ``case`` with the keys of objects in the order of Java's hash maps."""
+    """D4: returns ``case`` with the keys of objects in the order of Java's hash maps; None if this changes nothing."""
     records = []
     for record in case["records"]:
         records.append(_with_sides(record, _hashed_datum))

@@ -90,7 +90,7 @@ _MISLABELLED = (
 
 
 class Bridge:
-    """The rules for comparing two results of a record of one case."""
+    """The rules that explain a difference between two results for the same record of a case."""
 
     def __init__(self, case: dict[str, Any], chain: Chain | None):
         self.case, self.chain = case, chain
@@ -173,8 +173,8 @@ class Bridge:
 
     def _spelling(self, number: int) -> Any:
         """Returns a function that compares a value of Kafka's result (``want``) with a value of ours (``got``). The
-        function returns True if both come from the same float, which the chain prints: Java 17 spells some floats
-        differently from later versions.
+        function returns True if the chain prints a float, and both values are spellings of this float: Java 17 spells
+        some floats differently from later versions.
         """
         text_of_record = repr(self.case["records"][number])
 

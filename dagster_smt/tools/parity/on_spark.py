@@ -60,8 +60,8 @@ class SparkAnswers:
 
     Attributes:
         session: The Spark session.
-        lanes: The parser of the values: True for the JVM lane, which may leave some records unanswered; False for
-            Python; None for both, in this order.
+        lanes: The parsers of the values, in the order in which they are tried: True is the JVM lane, which may leave
+            some records unanswered, and False is Python. None: the JVM lane if the session has one, then Python.
         rest: False to skip records without a schema, so that their results are None.
         typed, other: The number of records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.

@@ -1,9 +1,9 @@
 """Spells floating-point numbers as Java did before Java 19 (JDK-4511638), which is not always the shortest spelling.
 
 The recorded results come from Java 17. Its ``Double.toString`` produces the digits of the exact value one by one. It
-stops as soon as the rest is within the rounding error of the number. The computation uses whole numbers. At powers of
-two, the rounding error is half as large. For this reason the spelling is sometimes not the shortest:
-``1.9999999999999998E23`` for ``2.0E23``.
+stops as soon as the rest is within the rounding error of the number, which is half as large at powers of two. The
+result is sometimes not the shortest spelling: ``1.9999999999999998E23`` for ``2.0E23``. The computation uses whole
+numbers.
 """
 
 import math
@@ -87,7 +87,7 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
 
 
 def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[list[int], int]:
-    """Returns the digits of the number. The digits end where the rest is within the error."""
+    """Returns the digits of the number, which end where the rest is within the error, and the position of the point."""
     digits: list[int] = []
     low = high = False
     first = True

@@ -423,7 +423,7 @@ def with_memory(chain: Chain) -> Chain:
 
 def remembers(case: Case) -> Case | None:
     """D9: returns ``case`` with routers that cache schemas as Debezium's routers do; see ``with_memory``. Returns None
-    if the case has no such router.
+    if the case has no such router, or only one record.
     """
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:

@@ -108,8 +108,8 @@ class ByLogicalTableRouter(CodeTransform):
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the variant of a null value that has the schema of an event. Its plan needs fewer fields, because the
-        event has no row whose schema would get a name.
+        """Returns the variant of a null value that has the schema of an event. The plan for such a value needs fewer
+        fields, because there is no row whose schema would get a new name.
         """
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)

@@ -183,8 +183,8 @@ class EventRouter(CodeTransform):
         return ExpandJson(name, nulls, self.field_name_adjustment_mode)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the values in ``record`` that determine its output schema: the topic and the version for an envelope,
-        and the payload.
+        """Returns the values in ``record`` that determine its output schema: for an envelope, the topic and the
+        version; for a JSON payload, the schema of the payload.
         """
         schema = record.value_schema
         if (

@@ -107,8 +107,8 @@ class HeaderToValue(CodeTransform):
 
     @cached_property
     def _field_of(self) -> dict[str, tuple[int, tuple[str, ...]]]:
-        """Maps each header to the position and the path of its field. If a header is listed twice, the first entry
-        applies.
+        """Maps each header to two items: its position in the option ``headers``, and the path of its field. If a header
+        is listed twice, the first entry applies.
         """
         pairs = enumerate(zip(self.headers, self.fields, strict=True))
         fields = {}
@@ -185,7 +185,7 @@ def _kind(value: Any) -> str:
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
     """Returns the struct ``group`` with headers in its fields. ``entries`` contains each header with the path of its
-    field, which begins in this struct. Only the whole value (``root``) can get new structs.
+    field. The path begins in this struct. Only the whole value (``root``) can get new structs.
     """
     fields: _Fields = {}
     for name, child in group.fields:

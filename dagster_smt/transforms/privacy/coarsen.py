@@ -70,7 +70,7 @@ def _step(text: str) -> str:
 
 
 class Coarsen(TextTransform):
-    """Make values coarser: networks of IP addresses, beginnings of periods, lower multiples, areas, postcode areas.
+    """Make values coarser: IP addresses, dates, numbers, coordinates and postcodes.
 
     | `kind` | values | result |
     |---|---|---|

@@ -55,8 +55,8 @@ class HeaderBytes(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if the schema is not that of a string, a whole number or a boolean. Catalyst writes only these as Java
-        does.
+        """True if the value has a schema, but is not a string, a whole number or a boolean. Catalyst writes only these
+        three as Java does.
         """
         return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
 

@@ -135,7 +135,7 @@ class Fields:
         """The number of milliseconds by which the local time is ahead of UTC."""
 
     def set(self, field: str, value: int) -> None:
-        """Sets ``field`` to ``value``. ``field`` then is the field that was set last."""
+        """Sets ``field`` to ``value``. After that, ``field`` counts as the field that was set last."""
         self._values[field] = value
         self._count += 1
         self._order[field] = self._count

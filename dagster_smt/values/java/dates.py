@@ -188,7 +188,8 @@ class DateFormat:
     @cached_property
     def _digits(self) -> re.Pattern[str] | None:
         """A regular expression for strings in which each field has exactly as many digits as in the pattern. None if
-        the pattern does not consist of numbers.
+        the number of digits of a field differs from ``_DIGITS``, if a field occurs twice, or if the year, month or day
+        is missing.
 
         The expression is a fast path that avoids the lenient parser.
         """
@@ -431,8 +432,8 @@ class _DateReader:
 
 
 def _int(text: str) -> int:
-    """Converts ``text``, digits, to an int as Java does (``Number.intValue`` of a number from ``DecimalFormat``). An
-    integer of up to 64 bits wraps around, and a larger integer saturates.
+    """Converts ``text``, which consists of digits, to an int as Java does (``Number.intValue`` of a number from
+    ``DecimalFormat``). An integer of up to 64 bits wraps around, and a larger integer saturates.
     """
     if text in _NO_NUMBERS:
         return _NO_NUMBERS[text]

@@ -102,7 +102,7 @@ def too_long() -> DataError:
 
 
 def may_take_long(pattern: str) -> bool:
-    """Returns True if ``pattern``, a Java pattern, contains a repetition. The time for matching may then grow faster
+    """Returns True if ``pattern``, a Java pattern, may contain a repetition. The time for matching may then grow faster
     than the length of the string.
 
     Java has no time limit, and its stack overflows in long repetitions of groups. So such a pattern is matched in

@@ -31,7 +31,7 @@ class Translation:
         text: The pattern.
         ascii_only: True if the pattern needs the flag ``ASCII``, for a reference to a group in any case.
         unsure: The numbers of the groups whose content may differ from Java's. The match of the whole pattern is always
-            the same.
+            the same as Java's.
     """
 
     text: str

@@ -118,7 +118,7 @@ class Scanner:
 
 
 class CharReader(Scanner):
-    """A reader of escapes of single characters, of properties and of classes."""
+    """A reader for escapes that stand for one character, for properties, and for classes."""
 
     def escaped_char(self, char: str) -> str | None:
         r"""Returns the character that an escape such as ``\x41`` stands for. Returns None for other kinds of
@@ -331,8 +331,8 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """Returns functions for two sets: the intersection of ``one`` and ``two``, and its right part. If nothing follows
-    ``&&`` (``two`` is None), the right part is ``last``, the last part before ``&&``, as in Java.
+    """Returns functions for two sets: the intersection of ``one`` and ``two``, and the part on the right of ``&&``. If
+    nothing follows ``&&`` (``two`` is None), that part is ``last``, the last part before ``&&``, as in Java.
     """
     if one is None:
         if two is None:

@@ -52,7 +52,7 @@ def decode(text: bytes | msgspec.Raw) -> Any:
     """Decodes one level of the JSON ``text``.
 
     Raises:
-        DataError: SMT411 if it is not JSON; SMT412 if a number does not fit its type.
+        DataError: SMT411 if ``text`` is not JSON; SMT412 if a number does not fit its type.
     """
     view = memoryview(text)
     first = view[0] if view.nbytes else 0
@@ -209,7 +209,7 @@ def converted_to_utf8(text: bytes) -> bytes | None:
     are rare, so call this function only after the parser has rejected ``text``.
 
     Raises:
-        DataError: SMT411, the text is invalid in the encoding that its first bytes announce.
+        DataError: SMT411 if the text is invalid in the encoding that its first bytes announce.
     """
     encoding = json.detect_encoding(text)
     if encoding == "utf-8":
@@ -221,7 +221,9 @@ def converted_to_utf8(text: bytes) -> bytes | None:
 
 
 def may_need_utf8(text: bytes | None) -> bool:
-    """Returns False if ``converted_to_utf8`` returns None for ``text``. This test is faster: it looks at two bytes."""
+    """Returns False only if ``converted_to_utf8`` would return None for ``text``. This test is faster: it looks at two
+    bytes.
+    """
     if not text:
         return False
     return text[0] in _FIRST_BYTES or text[1:2] == b"\0"

@@ -211,7 +211,7 @@ def _units(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ValueShape:
-    """Describes a value that a path reads as a whole. In the arguments of ``Answer``, it takes one argument."""
+    """Describes a value that a path reads as a whole. The value is one argument of ``Answer``."""
 
     schema: Schema
 
@@ -221,8 +221,8 @@ class ValueShape:
 
 @dataclass(frozen=True, slots=True)
 class StructShape:
-    """Describes a struct of which a path reads only certain fields. In the arguments of ``Answer``, it takes a flag
-    that is true if the struct is null, followed by the arguments of the fields.
+    """Describes a struct of which a path reads only certain fields. In ``Answer``, its first argument is a flag that is
+    true if the struct is null. The arguments of the fields follow.
     """
 
     fields: tuple[tuple[str, "ValueShape | StructShape"], ...]
@@ -291,7 +291,9 @@ class Passes:
 
 
 def cuts_of(test: Comparison | RegexMatch | Exists) -> tuple[int, ...] | None:
-    """Returns the whole numbers at which the result of ``test`` can change (``model.keeps.FieldTest``)."""
+    """Returns the whole numbers at which the result of ``test`` can change (``model.keeps.FieldTest``). Returns None
+    for a regular expression, whose result can change at any number.
+    """
     if isinstance(test, RegexMatch):
         return None
     literals = test.literals if isinstance(test, Comparison) else ()

@@ -34,7 +34,7 @@ class Network(TextRule):
     """A rule that replaces an IP address with the first address of its network.
 
     Attributes:
-        v4, v6: The numbers of bits that stay in an address of version 4 and of version 6.
+        v4, v6: The number of bits that stay in an IPv4 address, and in an IPv6 address.
     """
 
     v4: int

@@ -30,7 +30,7 @@ class FF1:
     """The encryption FF1 with a certain key and radix.
 
     Attributes:
-        radix: The number of numerals, 2 to 65,536.
+        radix: The number of different numerals, 2 to 65,536.
     """
 
     def __init__(self, key: bytes, radix: int):
@@ -66,7 +66,7 @@ class FF1:
         """Prepares the encryption of ``n`` numerals, which are split into two halves. Returns the lengths of the
         halves, and the function for the rounds.
 
-        This function maps the number of a round and one half of the numerals to ``y`` of the standard.
+        The function takes the number of a round and one half of the numerals, and returns ``y`` of the standard.
         """
         u = n // 2
         v = n - u

@@ -20,7 +20,7 @@ LEAST_DIGITS = {"iban": 2, "card": 12, "email": 0, "phone": 7}
 value.
 """
 KIND = "<kind>"
-"""The placeholder in a replacement for the kind of the replaced value."""
+"""A replacement may contain this placeholder for the kind of the replaced value."""
 _LETTER = "A-Za-z\u0080-\U0010ffff"
 _LOCAL = "\\x00-\\x20\u0085\u00a0\u2028\u2029\u3000@<>()\\[\\],;:\"'"
 EMAIL = f"[^{_LOCAL}]{{1,64}}@(?:[{_LETTER}0-9-]{{1,63}}\\.){{1,8}}[{_LETTER}][{_LETTER}0-9-]{{1,62}}"

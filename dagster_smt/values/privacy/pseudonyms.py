@@ -26,7 +26,7 @@ LEAST_BITS = 32
 
 
 def bits_of(alphabet: str, length: int) -> float:
-    """Returns the number of bits of information in a string of ``length`` characters of the alphabet ``alphabet``."""
+    """Returns the number of bits of information in ``length`` characters of the alphabet ``alphabet``."""
     return length * math.log2(len(ALPHABETS[alphabet]))
 
 

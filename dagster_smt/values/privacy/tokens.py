@@ -26,7 +26,7 @@ ALPHABETS = {
 }
 CHECKSUMS = ("none", "luhn", "iban")
 MOST = 1000
-"""The largest number of characters of the alphabet in a string."""
+"""The largest number of characters from the alphabet that a string may contain."""
 _PUNCTUATION = frozenset(" " + string.punctuation)
 _ACCOUNT = frozenset(string.digits + string.ascii_letters)
 _MASK = PartMask("last", 0, "", "*", 0, True)

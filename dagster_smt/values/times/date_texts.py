@@ -11,12 +11,12 @@ from dagster_smt.values.java.calendar import DAY
 _FIELD = re.compile(r"%(?:0(\d+)d|s|%)")
 _MOST_DAYS = 1000
 _MOST_DIGITS = {"H": 2, "K": 2, "m": 2, "s": 2, "S": 3}
-"""Maps the letter of a field of the time of day to the largest number of digits that the field can have."""
+"""Maps the letter of each time-of-day field to the largest number of digits that the field can have."""
 
 
 class _Layout(NamedTuple):
-    """The layout of a formatted day: the day's string with zeros for the time of day, and for each field of the time
-    the position and the number of its zeros.
+    """The string of a day with zeros for the time of day. ``places`` contains, for each field of the time, the position
+    and the number of its zeros.
     """
 
     text: str
@@ -38,8 +38,8 @@ def texts_of(
         clock: Maps each letter to a function that computes the field from the milliseconds since midnight.
 
     Returns:
-        The strings. None if the strings of the days differ in their layout, have no fields, or have fields without a
-        fixed width.
+        The strings. None if the instants must be formatted one by one, for example because the strings of the days
+        differ in their layout, or because a field has no fixed width.
     """
     import numpy as np  # imported here, because the Python evaluator does not need it
 

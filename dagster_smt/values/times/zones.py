@@ -86,8 +86,8 @@ def _seconds(moment: datetime) -> int:
 
 
 def _near(seconds: int) -> datetime:
-    """Returns a substitute for the time ``seconds`` that is within Python's range of years. Every zone has the same
-    offset at both times.
+    """Returns a substitute, within Python's range of years, for the time ``seconds``. Every zone has the same offset at
+    both times.
     """
     if seconds > _LAST:
         seconds -= -((_LAST - seconds) // _CYCLE) * _CYCLE

@@ -15,8 +15,8 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
     """Returns ``name`` adjusted to Avro's rules for names, according to ``mode``. With ``dots=False``, the name is a
     field name, which may not contain dots.
 
-    ``avro`` replaces a character that Avro does not allow with ``_``, and puts ``_`` before a leading digit.
-    ``avro_unicode`` replaces the character with ``_u`` and its number in hex; ``_`` itself is then also replaced.
+    ``avro`` replaces each forbidden character with ``_``, and puts ``_`` before a leading digit. ``avro_unicode``
+    replaces each forbidden character, and also ``_``, with ``_u`` and the character's number in hex.
     """
     other, plain = (_OTHER, _PLAIN) if dots else (_IN_FIELD, _PLAIN_IN_FIELD)
     if mode == AVRO:

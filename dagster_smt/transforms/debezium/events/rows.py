@@ -50,8 +50,8 @@ def latest_row(after: Group, before: Group, decides: Expr) -> Group:
 
 
 def _picked(one: Node, other: Node, decides: Expr) -> Node:
-    """Returns a node for a choice between two nodes with the same schema. It is ``one`` if ``decides`` is not null, and
-    ``other`` otherwise.
+    """Returns a node with the value of ``one`` if ``decides`` is not null, and otherwise with the value of ``other``.
+    Both nodes have the same schema.
     """
     nullable = one.nullable or other.nullable
     if isinstance(one, Cell) and isinstance(other, Cell):

@@ -1,5 +1,5 @@
-"""Defines states of change events. The state of an event determines the row that becomes the value, and the fields that
-a header drops.
+"""Defines the states of change events, and reads the header that lists fields to drop. The state of an event determines
+which row becomes the value.
 """
 
 from collections.abc import Hashable

@@ -26,8 +26,8 @@ TIMESTAMP, MICRO_TIMESTAMP, NANO_TIMESTAMP = (f"{TIME}{unit}Timestamp" for unit 
 ZONED_TIMESTAMP, ZONED_TIME = f"{TIME}ZonedTimestamp", f"{TIME}ZonedTime"
 PRECISIONS = {TIMESTAMP: "milliseconds", MICRO_TIMESTAMP: "microseconds", NANO_TIMESTAMP: "nanoseconds"}
 EPOCHS = {"ts_ms": 1000, "ts_us": 1_000_000, "ts_ns": 1_000_000_000}
-"""Maps the names of some time fields in an event's ``source`` to the number of their units in a second. The schemas of
-these fields have no name.
+"""Maps the names of some time fields in an event's ``source`` to their units per second, such as 1000 for milliseconds.
+The schemas of these fields have no name.
 """
 _UNITS = {TIMESTAMP: 1000, MICRO_TIMESTAMP: 1_000_000, NANO_TIMESTAMP: 1_000_000_000, CONNECT_TIMESTAMP: 1000}
 _LONG = (-(2**63), 2**63 - 1)

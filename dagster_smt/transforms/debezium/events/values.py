@@ -53,8 +53,8 @@ def _any(values: tuple[Any, ...], F: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoneThere(ValueRule):
-    """A rule that returns True if an event has no row. The first value is the change event, which must not be null. All
-    other values are its rows, which must be null.
+    """A rule that returns True for a change event without any row: the first value, the event, is not null, and all
+    other values, the rows, are null.
     """
 
     def python(self, event: Any, *images: Any) -> bool:

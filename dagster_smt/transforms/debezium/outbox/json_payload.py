@@ -25,7 +25,7 @@ class ExpandJson(PythonRule):
     which ``schema`` returns a schema.
 
     Attributes:
-        name: The name of the schema, and the first part of the names of inner structs' schemas.
+        name: The name of the schema. The schema names of inner structs begin with this name.
         nulls: True if a null becomes a field of optional bytes, False if it is skipped.
         mode: The adjustment of field names to Avro's rules.
     """
