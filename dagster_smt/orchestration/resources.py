@@ -12,9 +12,9 @@ from dagster_smt.errors import ConfigError, Problem, needs_extras
 from dagster_smt.model.secrets import as_reference, resolved, setting_shows_secret
 from dagster_smt.orchestration.runs.guard import keep_sigint
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
-from dagster_smt.spark.packages import JVM_OPTIONS, session_settings, with_fetched_jars
+from dagster_smt.spark.packages import session_settings, with_fetched_jars
 from dagster_smt.spark.redaction import OPTIONS_SETTING, SETTING, redacting
-from dagster_smt.spark.session_conf import CLASSIC_CONF, LOCAL_CONF
+from dagster_smt.spark.session_conf import CLASSIC_CONF, DRIVER_CONF, LOCAL_CONF
 from dagster_smt.spark.session_conf import SESSION_CONF as SESSION_CONF
 
 _warned: set[str] = set()
@@ -138,7 +138,7 @@ def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, 
         UnsupportedError: SMT611, no package is known for this version of Spark.
     """
     _refuse_secrets(conf)
-    return session_settings(_needed, {**SESSION_CONF, **JVM_OPTIONS, **conf}, spark_version)
+    return session_settings(_needed, {**SESSION_CONF, **DRIVER_CONF, **conf}, spark_version)
 
 
 def submitted_session() -> Any:

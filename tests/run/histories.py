@@ -163,6 +163,8 @@ class World:
     def __init__(self, folder: Path, session: SparkSession, form: str, name: str, seed: int, histories: int):
         self.kind, self.form, self.name = KINDS[name], form, name
         self.keys = Keys(folder, session, form, **self.kind.sink)
+        # if others write in the run's own session, Spark computes what a run has cached anew
+        self.keys.by_others_elsewhere = True
         self.random = random.Random(f"{seed} {name} {form} steps")
         self.plots = [Plot(n, seed * 1000 + n, self.kind) for n in range(histories)]
         self.done: list[str] = []

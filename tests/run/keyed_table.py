@@ -1,6 +1,11 @@
 """A table with keys over topics of changes, as tests run it and read it, and what other writers do to it."""
 
+import atexit
+import json
 import random
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +42,7 @@ class Keys:
         self.chain, self.value = parse_chain(chain or []), VALUE
         self.options: dict[str, Any] = {}
         self.lines: list[str] = []
+        self.by_others_elsewhere = False
 
     def add(self, events):
         """Append events to their partitions; they are in the order of their offsets."""
@@ -83,12 +89,25 @@ class Keys:
             rows.append(f"({', '.join(values)})")
         self.session.sql(f"INSERT INTO {self.name} VALUES {', '.join(rows)}").collect()
 
+    def _by_other_session(self, statement):
+        """A session elsewhere runs a statement: what this session has cached stays as it is."""
+        order = {"folder": str(self.folder), "statement": statement}
+        writer = other_session()
+        writer.stdin.write(json.dumps(order) + "\n")
+        writer.stdin.flush()
+        for line in writer.stdout:
+            if line == "done\n":
+                return
+        raise RuntimeError("the other session has ended")
+
     def update_by_others(self, keys, note, rng=random):
         """Somebody else changes rows: with Spark, or with another library."""
         condition = f"id IN ({', '.join(map(str, keys))})"
         if self.kind == "delta" and rng.random() < 0.5:
             table = deltalake.DeltaTable(str(self.folder / "table"))
             table.update(predicate=condition, updates={"note": f"'{note}'"})
+        elif self.kind == "iceberg" and self.by_others_elsewhere:
+            self._by_other_session(f"UPDATE TABLE SET note = '{note}' WHERE {condition}")
         else:
             self.session.sql(f"UPDATE {self.name} SET note = '{note}' WHERE {condition}").collect()
 
@@ -97,6 +116,8 @@ class Keys:
         condition = f"id IN ({', '.join(map(str, keys))})"
         if self.kind == "delta" and rng.random() < 0.5:
             deltalake.DeltaTable(str(self.folder / "table")).delete(condition)
+        elif self.kind == "iceberg" and self.by_others_elsewhere:
+            self._by_other_session(f"DELETE FROM TABLE WHERE {condition}")
         else:
             self.session.sql(f"DELETE FROM {self.name} WHERE {condition}").collect()
 
@@ -133,6 +154,15 @@ class Keys:
 
         metadata = max((self.folder / "table" / "metadata").glob("v*.metadata.json"), key=lambda p: int(p.name[1:-14]))
         return StaticTable.from_metadata(str(metadata)).scan().to_arrow().to_pylist()
+
+
+@cache
+def other_session():
+    """A process with a Spark session of its own, for all tables with keys of this process."""
+    command = [sys.executable, "-m", "tests.run.other_session"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    atexit.register(process.kill)
+    return process
 
 
 def _millis(moment):
