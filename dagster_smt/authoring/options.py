@@ -207,8 +207,7 @@ class Options(BaseModel):
     """The option keys of older versions of Kafka, each with its present key."""
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        """Yields (option, statement, hint) for each violated rule that the types of the single options cannot express.
-        """
+        """Yields (option, statement, hint) for each violated rule that the types of single options cannot express."""
         return iter(())
 
     def configured(self) -> dict[str, Any]:

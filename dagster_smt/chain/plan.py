@@ -607,8 +607,7 @@ class _Fold:
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
-    """Returns the problem of a configured path of ``stage`` that the schema does not have. ``miss`` describes the path.
-    """
+    """Returns the problem of a configured path of ``stage`` that the schema lacks. ``miss`` describes the path."""
     hint = syntax_hint(stage.transform, miss.path, miss.known)
     hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
     return Problem("SMT303", stage.place, f"no record can have the field '{miss.path}'", hint)

@@ -600,8 +600,7 @@ def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
-    """Returns ``effects``, each with the number of its first ledger entry. In every transform, the numbers begin at 0.
-    """
+    """Returns ``effects``, each with the number of its first ledger entry. Each transform begins at 0."""
     pairs = []
     first = 0
     for effect in effects:

@@ -197,8 +197,7 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """Returns the error for a record with several headers of the same name. ``what`` names the header in the message.
-    """
+    """Returns the error for a record with several headers of the same name. ``what`` names the header."""
     return data_error("SMT433", f"{what} appears several times", "match first, last or all of them")
 
 
