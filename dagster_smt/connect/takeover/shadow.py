@@ -27,6 +27,7 @@ from dagster_smt.run.batch import run
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sink_options import SourceColumns
 from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.version import __version__
 
@@ -180,17 +181,17 @@ class Shadow:
         return Window(tuple(ranges)), whole
 
     def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows that the connector has written: of an Iceberg table as of version ``head``, of a Delta table
-        as of now, and of Parquet files those that begin before ``offsets``. Rows with source columns are left out,
-        because runs of this package wrote them.
+        """Returns the rows that the connector has written: of a table as of version ``head``, of Parquet files those
+        that begin before ``offsets``. Rows with source columns are left out, because runs of this package wrote them.
         """
         if self.table.files is not None and self.table.table.schema() is None:
             return self.table.files_before(offsets)
-        if isinstance(self.table.table, IcebergTable):
-            self.table.table._properties()
-            frame = self.session.sql(f"SELECT * FROM {self.table.table.name} VERSION AS OF {head.snapshot}")
-        else:
-            frame = self.table.table.read()
+        table = self.table.table
+        if isinstance(table, IcebergTable):
+            table._properties()
+        frame = table.read()
+        if isinstance(table, IcebergTable | DeltaTable) and head.snapshot:
+            frame = self.session.sql(f"SELECT * FROM {table.name} VERSION AS OF {head.snapshot}")
         source = self.table.sink.source_columns
         if source is not None and source.topic in frame.columns:
             frame = frame.where(F.col(quoted(source.topic)).isNull()).drop(*source.names)

@@ -31,7 +31,7 @@ DeadPaths = Literal["error", "warn"]
 _TOLERANCE = dg.Enum(
     "SmtErrorsTolerance",
     [
-        dg.EnumValue("none", description="The run fails before anything is committed."),
+        dg.EnumValue("none", description="Topics with failed records are not committed, and the run fails."),
         dg.EnumValue("all", description="Records that fail become dead letters, and the other records are committed."),
     ],
 )
