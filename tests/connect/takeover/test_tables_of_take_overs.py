@@ -8,6 +8,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.connect import Connector
 from dagster_smt.connect.takeover.comparison import compared_rows
 from dagster_smt.connect.takeover.connector_table import TakeOverTable
+from dagster_smt.connect.takeover.shadow import Shadow
 from dagster_smt.connect.takeover.takeover_parts import CommittedOffsets, TakeOverPlan
 from dagster_smt.errors import TableError, UnsupportedError
 from dagster_smt.model.topics.format import Format
@@ -80,6 +81,17 @@ def test_a_table_is_taken_over_and_given_back(spark, plan):
     run(replace(plan.spec, rebuild=True), spark)
     state = table.state()
     assert state.taken_over is None and state.rows == {"orders": 8} and table.rows() == 8
+
+
+def test_a_shadow_reads_the_version_that_its_report_names(spark, plan):
+    """The connector goes on writing while a shadow compares."""
+    shadow = Shadow.__new__(Shadow)  # the rest of a shadow needs a broker
+    shadow.session, shadow.table = spark, TakeOverTable(spark, plan)
+    head = shadow.table.head()
+    spark.sql(f"INSERT INTO {shadow.table.table.name} VALUES (4, 'n')")
+    rows = shadow._rows_of_connector(head, CommittedOffsets("connect-c", {("orders", 0): 4}))
+    assert sorted(row.id for row in rows.collect()) == [0, 1, 2, 3]
+    assert shadow.table.rows() == 5
 
 
 def test_offsets_that_cannot_be_those_of_the_topics(spark, plan):
