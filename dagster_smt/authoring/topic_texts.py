@@ -1,4 +1,4 @@
-"""Plans the change of a record's topic to a string from the record."""
+"""Plans stages that take a record's new topic from a field or header of the record."""
 
 from dataclasses import replace
 

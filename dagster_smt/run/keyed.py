@@ -203,7 +203,7 @@ class KeyedWindow:
     seen: str = ""
 
     def new_rows(self) -> DataFrame:
-        """Returns the first rows of a table that is created with this window."""
+        """Returns the rows that this window inserts if the run creates the table, or replaces all of its rows."""
         return self.changes.where(F.col("action") == "insert").select("row.*")
 
     def written(self) -> DataFrame:

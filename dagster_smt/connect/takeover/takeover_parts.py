@@ -1,4 +1,6 @@
-"""The data of a takeover: the connector's state and offsets, the table's versions, the differences, the record."""
+"""The data classes of a takeover: the connector's state and offsets, the version of the table, a column that differs,
+the plan, and the audit record.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

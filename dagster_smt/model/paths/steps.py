@@ -39,7 +39,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class OfType:
-    """A step to every field, element or map value of a Connect type. Values of a logical type are not included."""
+    """A step to every field, element or map value whose Connect type is ``type``, unless it has a logical type such as
+    ``Timestamp``.
+    """
 
     type: str
 

@@ -126,12 +126,12 @@ class _Declared:
 
 
 class _Start:
-    """A reader of keys and values. The value must be added first and the key second, because the problem of the side
-    that was added last takes precedence. In Connect, this is the key.
+    """A reader of keys and values. The value must be added first and the key second: if neither can be read, the record
+    gets the problem of the side that was added last, and Connect reports the key's problem.
 
-    ``problems`` has one problem for each side that is read, and after ``finish`` one for unreadable timestamps. The
-    column ``in_problem`` contains the actual problem of a record. ``messages`` lists the sides (key or value) whose
-    format may have messages without a row.
+    ``problems`` lists the problem that each side may have, and after ``finish`` also the problem of unreadable
+    timestamps. The column ``in_problem`` contains the problem of a record; it is null if there is none. ``messages``
+    lists the sides (key or value) whose format may have messages without a row.
 
     The columns ``bad_key`` and ``bad_value`` contain the problem of an unreadable key or value. If a side can have only
     one problem, this problem is in ``known``, and the column is only a flag.

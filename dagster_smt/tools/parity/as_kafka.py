@@ -229,7 +229,7 @@ def _coerced(converter: KafkaConverter, datum: dict[str, str] | None) -> bool:
 
 
 def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
-    """Returns True if a part of ``record`` is JSON without a schema whose spelling Kafka changes."""
+    """Returns True if Kafka changes the spelling of JSON without a schema in ``record`` (difference D5)."""
     converter = KafkaConverter(case.get("converter") or {})
     for datum in (record["key"], record["value"], *(header["value"] for header in record["headers"])):
         _coerced(converter, datum)
