@@ -1,11 +1,12 @@
 """Reads tags from a schema registry. The tags are in the schemas of a subject, and in the metadata of its versions."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import get_args
 
-from dagster_smt.errors import ConfigError, Problem, needs_extras
+from dagster_smt.errors import ConfigError, DataError, Problem, needs_extras
 from dagster_smt.formats.protobuf.text import proto_files
 from dagster_smt.formats.registry.client import SubjectVersion, versions_of
-from dagster_smt.model.topics.format import REGISTERED, Format
+from dagster_smt.model.topics.format import REGISTERED, Format, Single
 from dagster_smt.privacy.field_paths import Steps, name_pattern, text_of
 from dagster_smt.privacy.policy import TagSource
 from dagster_smt.privacy.schema_tags import SchemaField, avro_fields, json_fields, protobuf_fields
@@ -17,6 +18,8 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
 
     If several versions of a subject contain a field, the tags in the newest of these versions apply. A field that only
     occurs in older versions therefore keeps its tags, because the topic still contains records with this field.
+
+    If the source has its own registry, the tags of keys are also read from it, unless keys have no fields.
 
     Args:
         source: The source, with the options of its registry if it has its own.
@@ -33,8 +36,13 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
     for part, form in formats.items():
         if form.kind in REGISTERED:
             sides[part] = form
+    may_lack_subject = False
     if source.options:
-        sides = {"value": Format("avro-confluent", options=dict(source.options))}
+        own = Format("avro-confluent", options=dict(source.options))
+        may_lack_subject = "key" not in sides
+        sides = {"value": own}
+        if "subject" not in own.settings and formats["key"].kind not in get_args(Single):
+            sides["key"] = own
     if not sides:
         hint = "remove the source, or give it the address of a registry: {registry: {url: …}}"
         raise ConfigError(Problem("SMT767", "policy tags", "neither keys nor values have a registry", hint))
@@ -42,8 +50,14 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
         fields: list[TaggedField] = []
         for part, form in sides.items():
             subject = _subject(form, part, topic)
-            options = tuple(form.settings.items())
-            fields += _fields(part, subject, versions_of(options, subject))
+            try:
+                versions = versions_of(tuple(form.settings.items()), subject)
+            except DataError:
+                # keys that are not written with a registry often have no subject
+                if part == "key" and may_lack_subject:
+                    continue
+                raise
+            fields += _fields(part, subject, versions)
         yield TopicTags(name_pattern(topic), tuple(fields), "the registry")
 
 

@@ -258,6 +258,26 @@ def test_a_registry_has_tags_in_schemas_and_in_metadata_and_old_versions_count()
     assert reasons["m"] == "PII.*: mask (PII.email in orders-value version 2)"
 
 
+@pytest.mark.parametrize(
+    ("key", "subjects", "of_key"),
+    [
+        ("json", ("orders-value", "orders-key"), {"m": "mask"}),
+        ("json", ("orders-value",), {}),
+        ("string", ("orders-value", "orders-key"), {}),
+    ],
+    ids=["both", "no subject", "no fields"],
+)
+def test_a_registry_of_its_own_has_the_tags_of_keys_too(key, subjects, of_key):
+    """The records are written without a registry: only the policy names one."""
+    text = json.dumps(record("Order", one("m", "string", "PII")))
+    with Registry() as registry:
+        for subject in subjects:
+            registry.add(subject, text)
+        policy = applied(Format("json"), [{"registry": {"url": registry.url}}], key=Format(key))
+    assert actions(policy) == {"m": "mask"}
+    assert actions(policy, "key") == of_key
+
+
 def test_a_registry_that_is_silent_or_lacks_the_subject_stops_the_policy():
     with Registry() as registry:
         form = form_of(registry)
