@@ -78,7 +78,7 @@ class NestedPaths(BaseModel):
 
     @property
     def strict(self) -> bool:
-        """True if a path may not select the key of a map by a plain name (``strict_paths``)."""
+        """True if a plain name in a path must not select the key of a map (``strict_paths``)."""
         return self.strict_paths == "kafka"
 
 

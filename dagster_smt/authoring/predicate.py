@@ -27,14 +27,14 @@ class Predicate(Options):
     def condition(self) -> Any:
         """Returns the condition of the predicate, as data (``effects.condition``).
 
-        The rules in the condition must be rules that never fail.
+        The rules in the condition must never fail.
         """
         raise NotImplementedError
 
     @property
     def reads(self) -> Parts:
-        """The parts of a record that the predicate reads: ``value`` or ``key`` for their fields, ``headers`` for
-        headers.
+        """The parts of a record that the predicate reads: ``value`` or ``key`` if it reads their fields, ``headers`` if
+        it reads headers.
         """
         condition: _Condition = self.condition()
         return condition.reads

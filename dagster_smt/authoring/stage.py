@@ -102,7 +102,8 @@ class Chain:
         mask_exceptions: The fields where masked values may stay.
         dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
         keeps_key: True if the resulting table has keys. Runs then read the key of each record and keep it.
-        keeps_topic: True if the topic that a record has after the chain determines the table of its row.
+        keeps_topic: True if each output topic has its own table. Runs then keep the topic that a record has after the
+            chain.
         foreign: The settings of the stages that run from jars.
 
     The hash of the chain depends only on ``properties``, and on no other attribute.

@@ -24,8 +24,8 @@ class CertifiedStage:
         label: The type of the stage as the user writes it.
         class_name: The class of the stage in Connect.
         records: The number of records that reached the stage in Connect.
-        same: The reason why both chains run the same class for the stage, so that there is nothing to compare. Empty
-            if the stage is compared.
+        same: The reason why both chains run the same class for the stage or its predicate, so that there is nothing to
+            compare. Empty if the stage and its predicate are compared.
     """
 
     alias: str

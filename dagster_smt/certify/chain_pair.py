@@ -22,7 +22,7 @@ _JARS = {
     "with --smt-jars",
     "io.confluent.": "Confluent publishes no jar on Maven Central: name yours with --smt-jars",
 }
-"""Maps prefixes of class names to hints about the jar of the vendor's class."""
+"""Maps the prefix of a vendor's class names to a hint that says how to get the vendor's jar."""
 _OF_A_JAR = "the class runs from its jar on both sides"
 _SYNTAX, _STRICT = "field.syntax.version", "strict_paths"
 
@@ -35,7 +35,8 @@ class ChainPair:
         ours: The chain in this package. Stages that run from jars are the same in both chains.
         connect: The chain in the classes of Kafka Connect and of vendors.
         classes: The locations of the jars with Connect's and vendors' classes.
-        same: By index, the reason why a stage cannot be compared. Such a stage is the same in both chains.
+        same: The reasons why a stage or its predicate cannot be compared, by stage index. Its class is then the same in
+            both chains.
         warnings: Warnings about options that a class of Connect does not know.
         without: Our chain without the options in ``warnings``. None if there are no warnings, or if our classes need
             one of these options.
@@ -101,8 +102,8 @@ def _parsed(chain: Chain, **settings: object) -> Chain:
 
 
 def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str]:
-    """Compares two stages: ``ours``, and ``connect``, the same stage in Connect's class. Returns the stage for
-    Connect's chain, and the reason why the stage cannot be compared. The reason is empty if the stage can be compared.
+    """Checks whether ``ours`` can be compared with ``connect``, the same stage in Connect's class. Returns the stage
+    for Connect's chain, and the reason why the stage or its predicate cannot be compared; empty if there is none.
     """
     transform, predicate, why = connect.transform, connect.predicate, ""
     if ours.transform.foreign:

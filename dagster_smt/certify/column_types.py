@@ -27,7 +27,7 @@ class _Group:
     """A group of records that have the same input schemas.
 
     Attributes:
-        numbers: The numbers of the records.
+        numbers: The positions of the records in the comparison.
         results: The output schemas of the records' values in Connect.
     """
 

@@ -1,5 +1,5 @@
-"""The execution paths (ways) that a certificate compares. Each path can return the results of the records after a
-number of stages.
+"""The execution paths (ways) that a certificate compares. For each number N, a path can return the results of the
+records after the first N stages.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from dagster_smt.certify.stepwise import Steps
 
 Result = dict[str, Any]
 Answers = Callable[[int], Sequence[Result | None]]
-"""A function that returns the results of all records after a number of stages. The result of a record is None if the
-record is evaluated on a different path.
+"""A function that takes a number of stages, and returns the results of all records after that many stages. The result
+of a record is None if the record is evaluated on a different path.
 """
 PYTHON = "records in Python"
 
@@ -22,7 +22,7 @@ class ComparedWay:
 
     Attributes:
         name: The name of the path in reports.
-        after: Returns the results after a number of stages.
+        after: Takes a number of stages, and returns the results after that many stages.
         stepwise: True if the path provides the results after each stage. If False, the results after the earlier stages
             are computed only if the results after the last stage differ.
     """

@@ -79,7 +79,9 @@ class ChainComparison:
         return CertifiedWay(way.name, records, "" if records else "no record can take this way")
 
     def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
-        """Finds, for each record, the stage after which the record first differs on the execution path ``way``."""
+        """Adds a finding for each stage after which the verdict on some records gets worse on the execution path
+        ``way``. ``last`` has the verdicts after the last stage.
+        """
         before: Sequence[str] = [EQUAL] * len(last)
         for stages in range(1, len(self.connect) + 1):
             results, verdicts = way.after(stages), last
@@ -179,8 +181,8 @@ class StageJudge:
         return verdict
 
     def _by_ignored_options(self, number: int, want: Result, got: Result) -> bool:
-        """Returns True if the result ``got`` of a record equals Connect's result for a chain without the options that
-        Connect's classes ignore.
+        """Returns True if options that Connect's classes ignore explain why ``got`` differs from Connect's result
+        ``want``: without these options, our chain gives Connect's result, or a difference that a rule explains.
         """
         without, judge = self.comparison.without, self.judge_without
         if without is None or judge is None:

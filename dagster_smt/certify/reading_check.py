@@ -51,7 +51,9 @@ def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> lis
 
 
 class _Findings:
-    """A collection of differences by reason. It makes one finding of each reason, with the first location."""
+    """Collects differences, grouped by the rule that explains them. Each group becomes one finding, with the location
+    of its first difference.
+    """
 
     def __init__(self) -> None:
         self.places: dict[str, list[DifferencePlace]] = {}
@@ -118,7 +120,9 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
 
 
 def _column(data: Sequence[bytes | None]) -> list[bytes] | None:
-    """Returns ``data`` as the host reads a column: the lengths of the values, with -1 for null, and all bytes."""
+    """Returns ``data`` in the form in which the host reads a column: the lengths of the values, with -1 for null, and
+    the bytes of all values. Returns None if all values are null.
+    """
     if all(one is None for one in data):
         return None
     lengths = []

@@ -156,8 +156,8 @@ def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay 
 
 
 def _evaluated(session: SparkSession, comparison: ChainComparison, stages: int, note: Callable[[Way], None]) -> Any:
-    """Runs the first ``stages`` stages in the JVM lane, and returns the rows. Calls ``note`` with the path on which
-    they ran.
+    """Runs the first ``stages`` stages in the JVM lane if possible, and returns the rows. Calls ``note`` with the
+    execution path on which the stages actually ran.
     """
     pair, reader = comparison.pair, comparison.reader
     chain: Chain = replace(pair.ours, stages=pair.ours.stages[:stages])

@@ -13,8 +13,8 @@ from dagster_smt.values.cast import CastTo
 
 
 def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Problem]:
-    """Yields a warning for each cell of ``nodes`` whose value after ``stage`` can be different in a table's column than
-    in Connect.
+    """Yields a warning for each cell of ``nodes`` if, after ``stage``, a table's column can contain a value for this
+    cell that differs from Connect's.
 
     Difference D7: all decimals of a column have the column's scale. In a column with scale 2, a cast of the decimal 0
     to a string therefore results in ``0.00``, but Connect writes ``0``.

@@ -41,7 +41,7 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the end of the line about ``stage``, which names its predicate."""
+    """Returns the words about the predicate of ``stage``, with which the stage's line ends: ``if not isTombstone``."""
     if stage.predicate is None:
         return ""
     if stage.negate:

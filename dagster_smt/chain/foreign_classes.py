@@ -32,7 +32,8 @@ class ForeignClasses:
     plugins: tuple[Plugin, ...] = ()
 
     def class_name(self, match: ClassMatch, type_: object) -> str:
-        """Returns the full name of the class from a jar that runs for ``type_``; empty if one of our own classes runs.
+        """If a class from a jar runs for ``type_``, returns the full name of this class. Otherwise, for example for
+        one of our own classes, returns an empty string.
 
         Args:
             match: Our own class for the name.

@@ -71,8 +71,8 @@ class EmptyPlan(Plan):
 
 
 FORM = "f"
-"""The prefix of field names in the rows of a plan that keeps forms apart. Such a row has one field for each form:
-``f0``, ``f1``, ….
+"""The prefix of field names in the rows of a ``FormsPlan``. Such a row has one field for each output schema: ``f0``,
+``f1``, ….
 """
 
 
@@ -261,8 +261,8 @@ def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
 
 
 def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
-    """Returns the warnings that occur in all ``plans``. Two warnings are the same warning even if their hints
-    differ.
+    """Returns the warnings that occur in all ``plans``. Warnings that differ only in their hints count as the same
+    warning.
     """
     everywhere = set.intersection(*(set(map(_without_hint, plan.warnings)) for plan in plans))
     warnings = []

@@ -60,10 +60,10 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """The records that pass a stage that rejects all others, as one ``PlanRecord``. None if no record passes, or if
-        the stage does not reject records in this way.
+        """If the stage always fails, the records that pass it nevertheless, as one ``PlanRecord``: those in which the
+        key or value on which the stage acts is null. The transform leaves them unchanged.
 
-        Their key or value, on which the stage acts, is null. The transform leaves such a record unchanged.
+        None if no record passes, or if the stage does not always fail.
         """
         side = self.stage.acts_on
         if (
@@ -170,8 +170,8 @@ class Plan:
 
     @property
     def rows(self) -> Schema | None:
-        """The schema of the rows that an evaluator returns. It is ``after``, unless the plan keeps forms apart
-        (``chain.forms``).
+        """The schema of the rows that an evaluator returns. It is ``after``, except for a ``FormsPlan``, whose rows
+        have a field for each output schema.
         """
         return self.after
 

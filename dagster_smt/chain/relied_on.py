@@ -19,9 +19,11 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The form of a drop, and of a stage whose masks all write a constant: nothing of the value is left."""
+"""The result of ``_form_of`` if all masks of a stage write a constant. It also stands for a drop. Nothing of the value
+is left in either case.
+"""
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
-"""The options that determine which fields a stage masks. They do not affect the form of the masked values."""
+"""The options that determine which fields a stage masks. They do not affect what the masked values look like."""
 
 
 def fingerprints(chain: Chain) -> tuple[str, ...]:

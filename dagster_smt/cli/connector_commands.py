@@ -200,7 +200,7 @@ def _print_session(session: ProjectSession, to_do: list[str]) -> None:
 
 
 def _look(arguments: argparse.Namespace) -> "Look | None":
-    """Returns the reader of a topic's last records; None if the arguments do not ask for records."""
+    """Returns a ``Look``, which reads the last records of a topic; None if the arguments do not ask for records."""
     if not arguments.sample:
         return None
     from dagster_smt.tables.proposal.look import Look

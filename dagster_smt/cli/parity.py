@@ -1,4 +1,6 @@
-"""Implements the command ``parity``, which runs cases that were recorded from Kafka Connect in this package."""
+"""Implements the command ``parity``, which runs recorded cases in this package and compares the results with Kafka
+Connect's.
+"""
 
 import argparse
 import json

@@ -112,11 +112,11 @@ def topics_at(
 
 
 def _referred(key: str, value: str) -> str:
-    """Returns ``value``, the value of the client property ``key``, in a form that specs accept. If it is a secret,
-    moves it to an environment variable and returns a reference to this variable.
+    """Returns ``value``, the value of the client property ``key``, in a form that ``KafkaTopics`` accepts. If the value
+    is a secret, moves it to an environment variable and returns a reference to this variable.
 
-    Specs reject secrets because Dagster's UI shows definitions. On the command line, the secret comes from the user's
-    own file, which is safe.
+    ``KafkaTopics`` rejects secrets because Dagster's UI shows definitions. On the command line, the secret comes from
+    the user's own file, which is safe.
     """
     from dagster_smt.model.secrets import shows_secret
 

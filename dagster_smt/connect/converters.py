@@ -308,8 +308,8 @@ def _strategy(result: ConverterFormat, settings: dict[str, str], name: str, valu
 
 
 def _of_others(result: ConverterFormat, own: dict[str, str], head: str) -> None:
-    """Adds a verdict on each option in ``own`` to ``result``. The converter has no options of its own, except the
-    encoding of strings.
+    """Adds a verdict on each option in ``own`` to ``result``, for a converter that reads no option except
+    ``encoding``.
     """
     for option, value in own.items():
         if option == "schemas.enable":

@@ -13,8 +13,8 @@ _HADOOP = "iceberg.hadoop."
 _USUAL = "iceberg"
 """The name of the catalog in Spark if the sink names none, or a name with dots."""
 _OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
-"""Settings that Spark needs for a JDBC catalog, in addition to those of the sink. They prevent a second copy of the
-catalog, and add a column for views.
+"""Settings that Spark needs for a JDBC catalog, in addition to those of the sink. The first lets runs use the catalog
+itself instead of a copy (``spark/catalogs.py``). The second adds a column for views.
 """
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"

@@ -20,8 +20,8 @@ def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
     """Returns the connectors in ``documents``, the documents of a YAML file. Each document is a Strimzi or Confluent
     resource, or a connector in the same form as in JSON.
 
-    A Strimzi connector names a ``KafkaConnect`` resource. If the file contains this resource, the connector gets from
-    it the converters that it does not set itself.
+    A Strimzi connector names a ``KafkaConnect`` resource. If the file contains this resource, its converters apply to
+    the connector, unless the connector sets its own.
 
     Raises:
         ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.
@@ -104,8 +104,8 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _check_plain(options: Mapping[Any, Any], place: str) -> None:
-    """Raises an error if ``options`` contain nested values. A small YAML file can use aliases to describe a nested
-    value whose text would be very long.
+    """Raises an error if ``options`` contain nested values. By repeating aliases, a small YAML file can describe a
+    nested value that is very long when it is written as text.
     """
     problems = []
     for option, value in options.items():

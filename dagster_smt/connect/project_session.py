@@ -120,8 +120,8 @@ def has_session(folder: Path) -> bool:
     """Returns True if the project of a folder has a Spark session: in a module, or in a component.
 
     Args:
-        folder: The folder ``defs`` of the project. Modules are also searched for in its parent folder, but not in the
-            parent of a folder with a different name.
+        folder: The folder of the components. If it is called ``defs``, its parent folder is also searched for
+            modules.
     """
     package = folder.parent if folder.name == "defs" else folder
     for file in package.rglob("*.py"):

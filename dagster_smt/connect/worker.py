@@ -53,8 +53,8 @@ class Worker:
     def with_usual_providers(self, connector: Connector) -> Connector:
         """Returns ``connector`` with references that name each provider by its usual name.
 
-        A worker may give ``FileConfigProvider`` any name. Then ``${secrets:/run/db.properties:password}`` becomes
-        ``${file:/run/db.properties:password}``.
+        A worker may give ``FileConfigProvider`` any name. If the name is ``secrets``, the reference
+        ``${secrets:/run/db.properties:password}`` becomes ``${file:/run/db.properties:password}``.
         """
         usual = {}
         for name in self.config.get("config.providers", "").split(","):

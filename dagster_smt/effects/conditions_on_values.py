@@ -19,7 +19,8 @@ def test_function(condition: Condition, purpose: str) -> Test:
     """Returns a function that tests ``condition`` on a key or value without a schema.
 
     Args:
-        condition: A condition on fields or on a null, or a condition that has the same result for all records.
+        condition: A condition on fields, the condition that the value is null, or a condition that has the same result
+            for all records.
         purpose: The purpose of the stage, as in messages.
     """
     match condition:

@@ -153,8 +153,8 @@ class Insert(_Effect):
         required: True if the schema of the field is required.
         makes_parents: True to create missing structs on the path.
         existing: The treatment of an existing field: ``overwrite`` or ``ignore``.
-        existing_in_schema: The treatment of an existing field if the record has a schema. Kafka's V1 then rejects the
-            field (``refuse``).
+        existing_in_schema: The treatment of an existing field if the record has a schema. ``refuse`` rejects the
+            record, as Kafka does with ``field.syntax.version=V1``.
     """
 
     path: FieldPath
@@ -600,7 +600,7 @@ def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
-    """Returns ``effects``, each with the number of its first ledger entry. Each transform begins at 0."""
+    """Returns ``effects``, each with the number of its first ledger entry. The first entry of a transform is 0."""
     pairs = []
     first = 0
     for effect in effects:

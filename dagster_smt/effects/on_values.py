@@ -126,7 +126,7 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
     """Returns a function that maps a kind of values, such as ``string``, to the function with which ``rule`` changes
-    such values. That function is created only once per kind.
+    such values. The function for a kind is created only once.
     """
     functions: dict[str, Callable[[Any], Any] | None] = {}
 

@@ -15,7 +15,8 @@ def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
     """Returns True if Spark's JVM can run the stages of ``chain``, and Java can read the formats without Python.
 
     Every stage must run from a jar. Unless the chain has ``stage.process: spark``, every class must be Kafka's own,
-    because these classes are known to return. A chain that asks for the messages of exceptions needs the host.
+    because Kafka's classes are known to return from each call. The messages of exceptions are only available from the
+    host, so a chain that asks for them does not run in Spark's JVM.
     """
     return bool(chain.stages) and not why_in_host(chain, key, value)
 

@@ -225,8 +225,8 @@ class ForeignSegment:
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Stores the new changes and the new sets of changes in ``fresh``. The host numbers them, and an answer refers
-        to a set of changes by its number.
+        """Stores the contents of ``fresh``: new changes and new sets of changes, which the host has numbered. The
+        answer for a record refers to a set of changes by its number.
         """
         for kind, *rest in fresh:
             if kind == _CHANGE:

@@ -15,7 +15,8 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
         little: True if the lowest byte comes first. Kafka's serializers write the highest byte first.
 
     Returns:
-        Two functions. Both raise ``ValueError`` if the bytes have a different length, or if the number does not fit.
+        Two functions. The first raises ``ValueError`` if the bytes do not have the length of the type, and the second
+        if the number does not fit the type.
     """
     layout = struct.Struct(("<" if little else ">") + LETTERS[kind])
 

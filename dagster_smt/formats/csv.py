@@ -20,8 +20,8 @@ from dagster_smt.values.times.moment_texts import clock_text, moment_text
 csv.field_size_limit(2**31 - 1)  # Python's limit of 131,072 characters protects against unclosed quotes in files
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _END = "\r\n"
-"""The line end that Python's CSV writer adds to each line. Because it is set, the writer quotes strings that contain
-its characters. A record is a line without this line end.
+"""The line end that Python's CSV writer adds to each line. The writer therefore quotes strings that contain a carriage
+return or a line feed. A record is a line without this line end.
 """
 
 

@@ -172,8 +172,8 @@ def rounded(value: float, single: bool) -> float:
     """Returns ``value``, a double from JSON. If ``single`` is true, the double is rounded to 32 bits.
 
     Raises:
-        Inexact: The double is -0.0. In Connect, ``-1e-400`` results in -0.0, but ``-0.0`` does not. Or the double is in
-            the middle between two 32-bit numbers, and the number in the JSON may be closer to one of them.
+        Inexact: The double is -0.0, which is Connect's result for ``-1e-400``, but not for ``-0.0``; or the double is
+            in the middle between two 32-bit numbers, and the number in the JSON may be closer to one of them.
     """
     if not value and math.copysign(1, value) < 0:
         raise Inexact

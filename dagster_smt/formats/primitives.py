@@ -63,6 +63,6 @@ def _unfitting(form: Format) -> DataError:
 
 
 def without_schema(form: Format) -> DataError:
-    """Returns the error for a value without a schema, if the format ``form`` needs a schema."""
+    """Returns the error for a value without a schema, which the format ``form`` cannot write."""
     hint = "read the value in a format with a schema, or write another format"
     return data_error("SMT440", f"a value without a schema cannot be written as {form.kind}", hint, DATA_EXCEPTION)

@@ -91,7 +91,7 @@ def _by_topic(written: Formats) -> int:
 
 
 _JSON = ("json", "json_schema", "envelope")
-"""The formats whose text may be in another encoding than UTF-8."""
+"""The formats whose text may be in an encoding other than UTF-8."""
 NO_TOPIC = Problem(
     "SMT464",
     "",
@@ -180,7 +180,7 @@ class Interpreter:
         """Runs the stages on ``records``, which have already been read. Calls ``after`` after each stage.
 
         Args:
-            records: The records, whose ``number`` is the position. They are changed in place.
+            records: The records. The ``number`` of each is its position in this list. They are changed in place.
             after: Receives the index of the stage, the records that are left, and the lost records by position.
         """
         self._run_stages(records, Batch(None, []), after)
@@ -220,7 +220,8 @@ class Interpreter:
         than running the whole chain for one record after the other.
 
         Args:
-            records: Records with topic and metadata, whose ``number`` is the position. They are changed in place.
+            records: Records with topic and metadata. The ``number`` of each is its position in this list. They are
+                changed in place.
             keys: The bytes of the keys; None if no stage reads keys.
             values: The bytes of the values.
         """
@@ -289,8 +290,8 @@ class Interpreter:
         return batch.left(records)
 
     def _mark_changed(self, records: list[Record], batch: Batch) -> None:
-        """Marks keys and values of ``records`` as changed if the reader has read JSON in another encoding than UTF-8,
-        or may have replaced a null with a default. Marked keys and values are then encoded again.
+        """Marks keys and values of ``records`` as changed if they may be JSON in an encoding other than UTF-8, or if
+        the reader may have replaced a null with a default. Marked keys and values are then encoded again.
         """
         if batch.keys is not None and self.key_is_json:
             for record in records:

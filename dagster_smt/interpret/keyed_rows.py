@@ -43,7 +43,7 @@ class RowChange:
         action: The effect in one word. ``begin`` and ``close`` concern versions (mode ``scd2``), and ``no row`` is a
             deletion of a key that has no row.
         columns: The columns whose values change.
-        incomplete: The columns of the row for which no event of the key has contained a value.
+        incomplete: The columns of the row that lack a value, because no event of the key has contained one.
         note: The reason, if the record changes nothing in the table.
     """
 
@@ -231,7 +231,7 @@ class _KeyState:
     Attributes:
         keyed: The options of the table.
         row: The row, or the current version; None if the key has no row.
-        missing: The columns of the row whose value no event contains.
+        missing: The columns of the row that lack a value, because no event so far has contained one.
         is_deleted: True if the row has been deleted, but stays in the table.
         order: The position of the last event.
     """
@@ -329,8 +329,8 @@ def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _T
 
 
 def _set_sequences(events: Iterable[_Event]) -> None:
-    """Sets the sequence of each tombstone in ``events``, because a tombstone has no value from which it could come. A
-    tombstone gets the sequence of the previous event with the same key in the same topic-partition.
+    """Gives each tombstone in ``events`` the sequence of the previous event with the same key in the same
+    topic-partition. A tombstone has no sequence of its own, because it has no value.
     """
     last: dict[tuple[Key, tuple[str, int]], Any] = {}
     for event in sorted(events, key=lambda event: (event.partition, event.sample.offset)):

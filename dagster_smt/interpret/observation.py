@@ -25,8 +25,8 @@ GROUPS: Mapping[str, str] = {
     "object": "objects",
     "array": "arrays",
 }
-"""Maps each kind of values to its group. One column can read only the values of one group. A column of numbers can also
-read numbers that are written as strings.
+"""Maps each kind of values to its group. A column can read the values of one group only. The one exception: a column of
+numbers can also read numbers that are written as strings.
 """
 _MOST_DIGITS = 38
 _LONG = 2**63

@@ -34,7 +34,7 @@ class Runner:
     """A stage that has been prepared to run.
 
     Attributes:
-        test: Returns True if the stage acts on a record; None if it acts on every record.
+        test: A function that returns True if the stage acts on a record. None, if the stage acts on every record.
         apply: Changes a record, or returns ``DROPPED``.
         apply_all: Does the same as ``apply`` for many records; None if the transform has no function for this.
     """
@@ -253,8 +253,8 @@ class _StageFunction:
         return apply
 
     def _null(self) -> Callable[[], object] | None:
-        """Returns the function for records in which the key or value of the stage's side is null. Returns None if such
-        records need no special treatment.
+        """Returns the function for records in which the key or value on which the stage acts is null. Returns None if
+        such records need no special treatment.
         """
         return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
             self.stage.transform.on_null()

@@ -317,8 +317,8 @@ def text_rule(rule: TextRule) -> dict[str, Any]:
 
 
 def _constant(rule: FieldRule, kind: str) -> str | None:
-    """Returns the JSON text of the constant that ``rule`` has for values of the kind ``kind``. If the rule rejects such
-    values, returns None.
+    """Returns the constant with which ``rule`` replaces values of the kind ``kind``, as JSON text. Returns None if the
+    rule rejects such values, or does not replace them with a constant that the lane can write.
     """
     try:
         constant = rule.of_kind(kind)

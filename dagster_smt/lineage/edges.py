@@ -45,7 +45,7 @@ class Edge:
 
 
 def edges_of(plan: Plan) -> tuple[Edge, ...]:
-    """Returns the lineage edges of ``plan``, whose records have a schema: the edges of all columns of the value.
+    """Returns the lineage edges of all columns of the value. The records of ``plan`` must have a schema.
 
     If the variants of the plan differ, each variant contributes its own edges.
 
@@ -66,9 +66,9 @@ def edges_of(plan: Plan) -> tuple[Edge, ...]:
 
 
 def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
-    """Yields an edge for each column of ``plan``, whose chain contains a class from a jar.
+    """Yields an edge for each column of ``plan``. The chain of ``plan`` must contain a class from a jar.
 
-    The class may have filled any column from any field, even if the column has the same name as a field.
+    This class may have filled any column from any field, even if the column has the same name as a field.
     """
     stages = tuple(stage.alias for stage in plan.chain.stages if stage.foreign)
     for path in plan.lineage:

@@ -55,7 +55,8 @@ def tagged_columns(
         policy: The policy, with the decisions of a run.
         edges: The edges of the column lineage; empty if records have no schema.
         has_columns: True if the table has columns, False if it contains records.
-        chain: The chain of the run. In a table of records, one of its stages may open values that the policy sealed.
+        chain: The chain of the run. In a table of records, a field that the policy encrypts has the state ``unknown``
+            if a stage of this chain decrypts values.
     """
     opening = tuple(stage.alias for stage in chain.stages if getattr(stage.transform, "opens", False))
     rows: dict[TaggedColumn, None] = {}
@@ -136,7 +137,7 @@ def _is_after_foreign(edge: Edge) -> bool:
 
 
 def _in_record(decision: Decision) -> str:
-    """Returns the path in the record of the field that ``decision`` is about. It begins with the part, as in
+    """Returns the path of the field that ``decision`` concerns. The path begins with the part of the record, as in
     ``key.id``.
     """
     if not decision.path:  # the whole key

@@ -18,7 +18,7 @@ from dagster_smt.model.schema import Schema, Type
 
 
 class Rule(Protocol):
-    """A value rule, which computes a value in a Spark form and in a Python form (room ``values``)."""
+    """A rule that computes a value. It has a form for Python and a form for Spark (see the package ``values``)."""
 
     @property
     def may_fail(self) -> bool: ...
@@ -78,7 +78,7 @@ class Each:
         container: The array or map.
         schema: The schema of the array or map before the change.
         select: The elements to change.
-        item: The name of the element in ``body``, which refers to it as ``Ref((item, ...))``.
+        item: The name by which ``body`` refers to the element: ``Ref((item, ...))``.
         body: The new element; None removes the element.
     """
 

@@ -89,8 +89,8 @@ def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
 
 
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
-    """Returns ``after`` as a plain record. ``after`` is the result of a stage for ``before`` with hidden sides (key or
-    value).
+    """Returns ``after`` as a plain record. A stage has made ``after`` from a version of ``before`` with hidden sides
+    (key or value).
 
     Sides that are still hidden in ``after`` are taken from ``before``.
     """

@@ -313,7 +313,7 @@ def _left_out(evidence: Evidence) -> bool:
 
 
 def _alive(evidence: Evidence) -> str:
-    """Returns the statement of ``dead_mask`` if it passes. The statement names effects that no record reached."""
+    """Returns the statement of a passed ``dead_mask``. It names each mask, drop or rename that no record reached."""
     report = evidence.report
     if not report.records_in:
         return "nothing was read"

@@ -101,7 +101,7 @@ def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True
         ConfigError: SMT765 if an action cannot act on a field; SMT767 if a source of tags does not fit the table;
             SMT768 if the policy rejects dead letters, would hold back all fields of a topic, or has no decision about
             keys.
-        DataError, EngineError: A registry has no such subject, or does not respond.
+        DataError, EngineError: A registry has no subject for a topic, or does not respond.
     """
     _check_letters(policy, subject)
     tags: list[TopicTags] = []

@@ -81,8 +81,8 @@ def scan(
     """Scans ``samples``, and returns their fields in the order of their first appearance.
 
     A field name that looks personal, such as an e-mail address, becomes ``[*]`` in the path. An object with more than
-    ``MOST_NAMES`` names is treated as a map with data as its keys, so all its names also become ``[*]``. Personal names
-    are counted in ``kinds`` of the map.
+    ``MOST_NAMES`` names is treated as a map with data as its keys, so all its names also become ``[*]``. A name that
+    looks personal is counted in ``kinds`` of the object that contains it.
 
     Args:
         samples: The records.

@@ -57,7 +57,7 @@ class TagSource:
     Attributes:
         kind: ``file``, ``contract``, ``registry`` or ``schema``.
         path: For a file or contract, its path.
-        options: For a registry, its options; empty for the options of the topic's format.
+        options: For a registry, its options. If empty, the registry in the options of the topic's format is used.
     """
 
     kind: str

@@ -18,8 +18,8 @@ _MODELS = ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_s
 _KINDS = {"PERSON": "person", "LOCATION": "place"}
 """Maps Presidio's names of entities to the kinds in ``patterns.KINDS``."""
 _LEAST_SCORE = 0.6
-"""The lowest score of a match that is accepted. Matches from Presidio's own patterns with lower scores include almost
-any number. Matches from a language model have the score 0.85.
+"""The lowest score of a match that is accepted. With lower scores, Presidio's own patterns match almost any number.
+Matches from a language model have the score 0.85.
 """
 
 Finder = Callable[[str], Iterator[str]]

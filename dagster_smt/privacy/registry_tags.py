@@ -22,7 +22,8 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
     If the source has its own registry, the tags of keys are also read from it, unless keys have no fields.
 
     Args:
-        source: The source, with the options of its registry if it has its own.
+        source: The source. If it contains the options of a registry, only the tags of values are read, from this
+            registry.
         topics: The topics.
         formats: The formats of the keys and of the values.
 

@@ -35,8 +35,8 @@ class SchemaField:
 
 
 def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") -> list[SchemaField]:
-    """Returns the fields of the Avro schema ``text`` as Connect sees them. For example, an optional field is not a
-    union.
+    """Returns the fields of the Avro schema ``text`` as Connect sees them. For example, a union of ``null`` and one
+    other type is an optional field.
 
     A union of several types is one field. It has the tags of all fields inside the union, because a policy cannot
     address these fields separately.

@@ -410,8 +410,8 @@ class Attempt:
         return published.ends
 
     def leave_out(self, failed: Collection[str], report: RunReport) -> None:
-        """Leaves out the topics in ``failed``, which have failed records. If no other topic remains, raises
-        ``RecordsRejected``.
+        """Leaves out the topics in ``failed``, which have failed records. If no other topic remains, or if the run
+        replaces the whole table, raises ``RecordsRejected``.
         """
         whole = self.draft.replaced.everything or len(self.draft.window.topics) == 1
         for topic in failed:

@@ -228,8 +228,8 @@ class _Run:
             raise TableError([*problems, rebuild_without(self.spec.sink.place)])
 
     def removes(self, replaced: Replaced, state: TableState | None) -> bool:
-        """Returns True if the run commits even if its window has no records, because the commit removes the rows in
-        ``replaced``. For example, a table that starts over may become empty.
+        """Returns True if the run commits even if its window has no records, because it replaces all rows of the table
+        or of some topics (``replaced``). For example, a table that starts over may become empty.
         """
         if replaced.offsets:
             return False
@@ -392,8 +392,8 @@ class _Run:
         return narrow
 
     def resolve(self, state: TableState | None) -> tuple[ResolvedWindow, dict[str, str]]:
-        """Returns the window of the run after ``state``, and the identities of its topics. The problems of topics that
-        cannot be read are added to ``failures``.
+        """Returns the window that the run reads, which continues from ``state``, and the identities of the window's
+        topics. The problems of topics that cannot be read are added to ``failures``.
         """
         spec, source = self.spec, self.source
         topics = choose_topics(spec.table, spec.window, source.topics())

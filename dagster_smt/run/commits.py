@@ -170,8 +170,9 @@ class Draft:
         identities: The identity of each topic.
         replaced: The rows that the commit removes.
         before: The state before the commit.
-        over: Topics that start over. The run ignores the offsets of these topics that the table held.
-        anew: Those of the topics in ``over`` whose rows stay.
+        over: Topics that are read again from the beginning. Their offsets in the previous state no longer count as
+            read.
+        anew: Those of the topics in ``over`` whose rows stay, because the topic was deleted and created again.
         progress: If the run writes many tables: the state of the progress table. The offsets in this state have also
             been read for this table.
     """
@@ -265,7 +266,7 @@ class Draft:
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures), report.chain))
 
     def _going_on_from(self, table: Table) -> TableState:
-        """Returns the state of ``table`` from which this commit continues. Topics that start over are left out."""
+        """Returns the state of ``table`` from which this commit continues, without the topics in ``over``."""
         before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.progress is not None:
             before = with_progress(before, self.progress)

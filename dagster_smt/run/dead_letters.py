@@ -1,7 +1,7 @@
 """Writes dead letters to a separate topic or table. A dead letter is an original record with Connect's context headers.
 
 A run publishes dead letters before it commits the window. If an earlier attempt crashed, or if a window is read again,
-some dead letters exist already. The run finds these letters by connector and record, and does not write them again.
+some dead letters exist already. The run finds them by connector name and coordinates, and does not write them again.
 """
 
 from collections.abc import Mapping, Sequence

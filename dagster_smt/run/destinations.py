@@ -129,8 +129,8 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
 
 
 def _form(column: str, forms: int) -> Column:
-    """Returns a column with the index of the form to which a row belongs, from the struct ``column``. There are
-    ``forms`` forms. The index is -1 if the row belongs to none of the forms.
+    """Returns a column with the index of each row's form. The struct ``column`` has a field for each of the ``forms``
+    forms, and only the field of the row's form is not null. If all fields are null, the index is -1.
     """
     number = F.lit(-1)
     for form in reversed(range(forms)):

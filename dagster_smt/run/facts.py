@@ -187,8 +187,8 @@ class _Looking:
         return None
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
-        """Returns the foreign commits if ``counted``, the number of rows in the table, differs from the number that our
-        commits wrote. Otherwise returns nothing.
+        """Returns the foreign commits that may have changed rows, if ``counted``, the number of rows in the table,
+        differs from the number in ``state``. Otherwise, or if ``counted`` is None, returns an empty tuple.
         """
         if state is None or counted in (None, sum(state.rows.values())):
             return ()

@@ -1,5 +1,5 @@
-"""Counts the changes that foreign stages made in a window, by topic and part. The counts come from the rows that Spark
-has cached.
+"""Counts the changes that foreign stages made in a window, by topic and part of the window. The counts come from the
+rows that Spark has cached.
 """
 
 import json
@@ -15,8 +15,8 @@ from dagster_smt.spark.outcome_columns import CHANGES
 from dagster_smt.spark.records.change_texts import MARK, mark_of
 
 MOST = 20_000
-"""The largest number of different sets of changes that are counted. If there are more sets, those with the fewest
-records are left out.
+"""The largest number of sets of changes that are counted. Records in the same topic and part with equal changes form a
+set. If there are more sets, those with the fewest records are left out.
 """
 Changes = dict[tuple[str, int], list[FieldChanges]]
 

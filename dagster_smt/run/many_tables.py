@@ -395,8 +395,8 @@ class OneTable:
             return TableOutcome(replace(destination, problems=problems, is_new=False))
 
     def landed(self, sink: TableSink, name: str) -> TableState | None:
-        """Returns the state of the table ``sink`` if its last commit is the commit with the name ``name``, whose
-        success was not confirmed. Otherwise returns None.
+        """Returns the state of the table ``sink`` if the commit ``name`` is its last commit: the commit then succeeded,
+        although the writing of the table ended with an error. Otherwise returns None.
         """
         try:
             state = open_table(self.writing.attempt.run_.session, sink).state()

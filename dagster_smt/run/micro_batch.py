@@ -35,7 +35,7 @@ def run_batches(
     leave it out.
 
     Args:
-        spec: The request. ``rebuild`` and ``accept_gap`` apply to the first batch; later batches continue from it.
+        spec: The request. ``rebuild``, ``settle``, ``accept_gap`` and ``begin_anew`` apply only to the first batch.
         session: The Spark session.
         batches: The limits of the series.
         progress: Receives lines about the progress of the run.

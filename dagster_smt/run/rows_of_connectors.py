@@ -23,8 +23,8 @@ def check_not_given_back(place: str, state: TableState) -> None:
 
 
 def check_rows_of_connector(place: str, state: TableState | None, window: Window, topics: Collection[str] = ()) -> None:
-    """Raises an error if a run would read records again whose rows a connector wrote. The run cannot replace these
-    rows, so they would stay next to the new rows.
+    """Raises an error if a run would read records again that a connector has already written to the table. The run
+    cannot replace the connector's rows, so they would stay next to the new rows.
 
     Args:
         place: The table.

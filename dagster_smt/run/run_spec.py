@@ -94,9 +94,9 @@ class RunSpec:
     def request(self) -> str:
         """Returns a string that identifies the request.
 
-        The string for the next window stays the same if the chain changes. The string of a request that replaces rows
-        also depends on the chain, the columns and the formats. If one of them changes, the run is not a retry, so it
-        runs again.
+        For the next window, the string does not depend on the chain. For a fixed window or a rebuild, it also depends
+        on the chain, the columns and the formats; for a redrive or a repair, it also depends on the chain. If one of
+        these changes, the run is not a retry, so it runs again.
         """
         if self.asked:
             return self.asked

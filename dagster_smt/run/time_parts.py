@@ -52,7 +52,7 @@ def _part_sql(most: int) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """The division of the counts of a window into parts.
+    """Assigns the counts of a window to the parts of the window.
 
     Attributes:
         division: The division of the window.

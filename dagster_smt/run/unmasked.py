@@ -21,7 +21,7 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
     """Returns the state ``before`` with the unmasked records of a run added.
 
     Args:
-        before: The state before the run, without topics that start over.
+        before: The state before the run, without the topics that the run reads again from the beginning.
         spec: The run.
         report: The report of the run.
         window: The window of the run.

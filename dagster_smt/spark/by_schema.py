@@ -43,7 +43,8 @@ class OneSchema:
         text: The bytes that identify the schema in each value: Avro's header, or the text of an envelope's schema.
         sides: Maps a side (key or value) in Avro to its reader.
         envelopes: Maps a side that consists of envelopes to their schema and its text.
-        others: The texts of the other schemas. All values that contain none of these texts are read with this schema.
+        others: The texts of the other schemas, if this schema also reads the values that name no schema: it then reads
+            all values that contain none of these texts. None if it reads only the values that contain ``text``.
     """
 
     plan: Plan
@@ -119,7 +120,8 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
 
 def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
     """Returns True if the records of ``table`` meet three conditions. Values are Avro or envelopes. If the chain reads
-    keys, all of them have the same schema. If there may be null values, no stage converts a null key or value.
+    keys, all of them have the same schema, and keys that contain or name their schema have the format of the values. If
+    there may be null values, no stage converts a null key or value.
     """
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False

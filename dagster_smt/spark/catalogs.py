@@ -64,8 +64,8 @@ def secrets_of(conf: Mapping[str, str], catalog: str) -> list[str]:
 
 
 def copies_with_secrets(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings for the copies of those catalogs that have secrets. A session with the settings ``conf``
-    must be started with these settings.
+    """Returns the settings for the copies of those catalogs that have secrets and need a copy. A session with the
+    settings ``conf`` must be started with the returned settings as well.
     """
     settings: dict[str, str] = {}
     for key, value in conf.items():

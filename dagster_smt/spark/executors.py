@@ -129,8 +129,8 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Returns the problem in ``text``, the text of a failure, if the executors cannot run any Python function. Returns
-    None for any other failure.
+    """Returns the problem if ``text``, the text of a failure, shows that the executors cannot run any Python function.
+    Returns None for any other failure.
     """
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"

@@ -25,8 +25,8 @@ MOST_FIELDS = 200
 
 @dataclass(frozen=True)
 class _HeldBack:
-    """A picklable function for ``DataFrame.mapInArrow``. In each batch, it counts the fields and headers that a policy
-    holds back.
+    """A picklable function for ``DataFrame.mapInArrow``. For each field and header that a policy holds back, it counts
+    the records of a batch that contain it.
     """
 
     stages: tuple[PolicyStage, ...]

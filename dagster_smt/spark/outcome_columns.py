@@ -73,13 +73,13 @@ dropped it.
 """
 RECORD_DDL = ", ".join(f"{F.quoted(name)}: {type_}" for name, type_ in RECORD_COLUMNS.items())
 TARGET = "target_partition"
-"""An additional column of a record, which is present if the chain chooses partitions. If it is null, the topic chooses
-the partition.
+"""An additional column of a record, which is present if the chain chooses partitions. If it is null, the producer
+chooses the partition.
 """
 
 
 def schema_column(side: Side) -> str:
-    """Returns the name of the column with the header that names the schema of a record's key or value (``side``)."""
+    """Returns the name of the column that contains the schema header of the key or value (``side``) of a record."""
     return f"__{side}_schema"
 
 

@@ -48,7 +48,7 @@ class TopicEnds:
     waiting: Sequence[Waiting] = ()
 
     def and_(self, other: "TopicEnds") -> "TopicEnds":
-        """Returns an object with the ends of both this object and ``other``."""
+        """Returns the ranges, epochs and waiting records of both this object and ``other``."""
         ranges = sorted((*self.ranges, *other.ranges))
         return TopicEnds(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
 

@@ -124,8 +124,8 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
-    """Returns the key columns of a table, and the columns that its mode adds, by name. None of them comes from the
-    value.
+    """Returns the key columns of a table, and the columns that its mode adds, by name. If the value also has such a
+    column, ``planned_columns`` uses the column of the value.
     """
     fields = {}
     for name in (*keyed.keys, *keyed.added_columns):

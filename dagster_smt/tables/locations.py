@@ -195,8 +195,8 @@ def _of_name(session: SparkSession, parts: list[str]) -> list[str]:
 
 
 def _described(session: SparkSession, statement: str) -> list[str]:
-    """Returns the location in the output of ``statement``, which describes a table or a namespace. The list is empty if
-    there is no location.
+    """Returns a list with the location that ``statement``, which describes a table or a namespace, outputs. The list is
+    empty if there is no location.
     """
     try:
         rows = session.sql(statement).collect()

@@ -2,9 +2,9 @@
 
 The effects of a stage show which records the stage keeps (``effects.passing``). Before a run reads a record, it knows
 the record's topic, partition and offset. It knows little about timestamps: brokers return the first offset at or after
-a time, and all records before this offset are older than the time. Every other part of a condition is unknown. The
-functions of this module compute the offsets at which a condition may be true. The result can contain too many offsets,
-but never too few.
+a time, and every earlier record that has a timestamp is older than the time. Every other part of a condition is
+unknown. The functions of this module compute the offsets at which a condition may be true. The result can contain too
+many offsets, but never too few.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -165,11 +165,11 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
 def _split(
     place: "RecordPlace", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
-    """Splits the offsets of ``place`` into two parts. Returns the offsets that the run must read, and all other offsets
-    by the stage that would drop their records.
+    """Splits the offsets of ``place`` into two parts. Returns the offsets that the run must read, and all other
+    offsets, grouped by the stage that would drop their records.
 
-    An offset belongs to a stage only if it is certain that the record reaches this stage and is dropped there. This
-    must be true for null values and for other values (``nulls``).
+    An offset belongs to a stage only if it is certain that the record reaches this stage and is dropped there.
+    ``nulls`` lists the cases in which this must be certain: True for a null value, False for any other value.
     """
     drops: list[list[Intervals]] = []
     for null in nulls:
@@ -207,8 +207,8 @@ class _Times:
     offsets: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
 
     def first(self, place: TopicPartition, millis: int) -> int:
-        """Returns the first offset of ``place`` at or after the time ``millis``. All records before this offset are
-        older. Returns 0 if the offset is unknown.
+        """Returns the first offset of ``place`` at or after the time ``millis``. Every earlier record that has a
+        timestamp is older. Returns 0 if the offset is unknown.
         """
         if self.offsets_at is None or millis <= 0:  # to brokers, negative times have a special meaning
             return 0

@@ -400,8 +400,8 @@ class FileTopicSink(Sink):
 
 @dataclass(frozen=True)
 class KafkaSink(Sink):
-    """Topics of a Kafka cluster as a sink, written at least once. The routers of the chain choose the topic of each
-    record.
+    """Topics of a Kafka cluster as a sink. Each record is written at least once, to the topic that the routers of the
+    chain choose.
 
     The headers of each written record name its source record, so a consumer can recognize a second copy.
 

@@ -36,8 +36,8 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
 
 
 def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
-    """Returns the offsets before ``start`` in ``topics``, and the problems of these topics. The table has not read
-    these topics before, and a run skips these offsets.
+    """Returns the offsets that a run skips in ``topics``, because they are before ``start``, and the problems of these
+    topics. The table has not read these topics before.
     """
     there = [r for r in available.ranges if r.topic in topics]
     if start == "latest":
@@ -95,8 +95,8 @@ def gap_warning(range_: Range) -> Problem:
 def other_topics(
     state: TableState, available: Available, topics: Iterable[str], explicit: OffsetSet
 ) -> list[tuple[str, Problem]]:
-    """Finds topics that are no longer those that the table has read: a topic was deleted and created again, or its log
-    was cut back. Returns pairs of a topic and its problem.
+    """Finds topics that have changed since the table read them: a topic was deleted and created again, has lost a
+    partition, or its log was cut back. Returns pairs of a topic and its problem.
 
     Args:
         state: The state of the table.

@@ -217,7 +217,8 @@ class _Resolving:
         return self.new_ranges(covered), {}
 
     def new_ranges(self, covered: OffsetSet) -> list[Range]:
-        """Returns the ranges that the table lacks: the first unread range of each partition, and the waiting offsets.
+        """Returns the ranges that the table lacks: the first unread range of each partition, and the offsets to read
+        again because a table could not be written (``TableState.waiting``).
 
         If the source may lack offsets, the result contains all unread ranges of a partition, not only the first one.
         """

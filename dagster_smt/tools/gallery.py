@@ -95,7 +95,7 @@ class Result:
     Attributes:
         lines: The output records as JSON; a sentence for a dropped or failed record.
         outcomes: The outcome of each record.
-        touched: For each record, the touched bits of the ledger.
+        touched: For each record, a bit mask of the ledger entries that touched the record.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -130,7 +130,7 @@ def run(entry: GalleryChain) -> Result:
 
 
 def _line(chain: Chain, outcome: Outcome) -> str:
-    """Returns the sentence about a record that was dropped or failed."""
+    """Returns the sentence about a record that was dropped or failed; empty for other records."""
     if outcome.status == DROPPED_STATUS:
         return f"dropped by {chain.stages[outcome.stage].alias}"
     if outcome.status == FAILED:

@@ -74,8 +74,8 @@ def _container(schema: Schema | None, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntries(PythonRule):
-    """A rule that changes entries of a map. Each changed entry has its own rule. If the map does not contain the key,
-    the entry is added with the value null.
+    """A rule that changes entries of a map. Each changed entry has its own rule. If the map does not contain one of
+    the keys in ``entries``, the rule adds this key with the value null.
     """
 
     entries: tuple[tuple[str, Rule], ...]

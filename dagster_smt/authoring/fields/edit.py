@@ -104,7 +104,7 @@ def edited(
         change: The edit of each target.
         replace_nulls: True if copied nulls become defaults.
         at: Collects matches, missing paths and touches.
-        strict: True if a path may not select the key of a map by a plain name, as in Kafka.
+        strict: True to reject a path that selects the key of a map by a plain name, as Kafka does.
     """
     return edited_branch(group, resolve(group.schema, paths, at, strict), change, replace_nulls, at)
 
@@ -119,7 +119,7 @@ def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: boo
 
 def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> Group:
     """Rebuilds ``group`` with only two kinds of fields: the fields at the ends of the routes in ``branch``, and the
-    structs around them. No field is copied.
+    structs around them. Nulls are not replaced by defaults.
 
     Calls ``dropped`` for each dropped field, with two arguments. The first is an expression that is null if the struct
     around the field is null (None if the struct is never null). The second is the planning that collects touches.

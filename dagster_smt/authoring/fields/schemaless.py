@@ -47,7 +47,7 @@ def element_of(value: Any, index: Index) -> Any:
 
 
 def value_at(value: Any, path: FieldPath) -> Any:
-    """Returns the value at ``path``, which matches at most one field; None if a step is missing or leads nowhere."""
+    """Returns the value at ``path``, which matches at most one field; None if a step has no match."""
     for step in path.steps:
         if isinstance(step, Index):
             value = element_of(value, step)
@@ -106,8 +106,8 @@ def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False
     Args:
         paths: The paths.
         acts: The act of each path.
-        fills: True to add a missing top-level field, with the value null, if a path consists of its name, as in
-            Connect.
+        fills: True to add a top-level field with the value null if a path consists of one name and the object has no
+            such field, as in Connect.
         once: True if only the last act applies when several paths match one value. Otherwise all acts run, in their
             order.
     """

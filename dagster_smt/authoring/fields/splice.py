@@ -4,9 +4,9 @@ Decoding every level would cost more than all other work. This module avoids the
 ``**`` and a name or pattern, if the act only replaces values. A regular expression then finds the values and replaces
 them in the JSON.
 
-This is safe if a parser has already accepted the JSON: a quote without a backslash before it opens or closes a string,
-and a string before a colon is a key. Two cases are decoded after all. The first is a value that is an object or array.
-The second is a new value whose type JSON cannot express, such as a 32-bit number.
+This is safe if a parser has already accepted the JSON: every quote that does not follow a backslash opens or closes a
+string, and a string before a colon is a key. Two cases are decoded after all. The first is a value that is an object or
+array. The second is a new value whose type JSON cannot express, such as a 32-bit number.
 """
 
 import re
@@ -33,7 +33,7 @@ class _NeedsDecoding(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextReplacement:
-    """The JSON text that an act writes for every string, and the bit of the act in ``record.touched``."""
+    """The JSON text that an act writes for every string, and the bit that the act sets in ``record.touched``."""
 
     new: bytes
     bit: int
@@ -124,10 +124,10 @@ class _Pattern:
 class _Values:
     """The regular expressions that find some keys and their values in JSON.
 
-    ``texts`` matches keys with string values; there is one expression for each spelling of the colon. ``all`` matches a
-    key with any value. Its groups are the key with the colon; the value, if it is a scalar; the opening bracket, if it
-    is an array or object. No expression starts at a quote that follows a backslash, because such a quote is inside a
-    string.
+    ``texts`` matches keys with string values: one expression is for a plain colon, the other for a colon and a space.
+    ``all`` matches a key with any value. Its groups are the key with the colon; the value, if it is a scalar; the
+    opening bracket, if it is an array or object. No expression starts at a quote that follows a backslash, because such
+    a quote is inside a string.
     """
 
     def __init__(self, names: Iterable[bytes]):
@@ -146,7 +146,7 @@ class _Values:
 class _Splice:
     """Scans JSON for the matches of one path, and replaces their values.
 
-    ``fixed`` contains the replacements of keys with string values, one for each spelling of the colon.
+    If every string gets the same new text, ``fixed`` pairs each expression of ``_Values.texts`` with its replacement.
     """
 
     def __init__(self, target: _Name | _Pattern, act: Act, texts: TextReplacement | None):

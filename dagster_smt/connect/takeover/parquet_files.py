@@ -106,8 +106,8 @@ class ParquetFolder:
         """Returns the files at ``paths`` with the information in their names.
 
         Raises:
-            TableError: SMT797, a file does not have a name as the connector writes it, or the file belongs to a
-                different topic.
+            TableError: SMT797, the connector gives no such name to its files, or a file belongs to a topic that is not
+                in ``topics``.
         """
         known, files, problems = {*topics}, [], []
         for path, rows in sorted(paths.items()):

@@ -17,8 +17,8 @@ from dagster_smt.tables.spark_packages import packages_of
 
 
 def take_over_session(conf: Mapping[str, str], spec: RunSpec) -> tuple[SparkSession, bool]:
-    """Returns the active session, or starts one with the packages that a component needs. The second item is True if
-    this function has started the session.
+    """Returns two items: the active session, or else a new one with the packages that a component needs; and True if
+    the session is new.
 
     Args:
         conf: The settings of the session. References to secrets are resolved, and Spark's logs hide their values.

@@ -181,8 +181,8 @@ class Shadow:
         return Window(tuple(ranges)), whole
 
     def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows that the connector has written: of a table as of version ``head``, of Parquet files those
-        that begin before ``offsets``. Rows with source columns are left out, because runs of this package wrote them.
+        """Returns the rows that the connector has written. It reads the version ``head`` of a table, or the Parquet
+        files that begin before ``offsets``. Rows with source columns are left out: runs of this package wrote them.
         """
         if self.table.files is not None and self.table.table.schema() is None:
             return self.table.files_before(offsets)

@@ -149,7 +149,7 @@ class TakeOver:
         return rows_of
 
     def _note(self, records: Sequence[TakeOverRecord], settled: StoppedConnector, proofs: Sequence[str]) -> None:
-        """Commits the offsets of the stopped connector ``settled`` as the progress of each table."""
+        """Commits a note to each table: its progress is now the offsets of ``settled``, the stopped connector."""
         for number, (table, record) in enumerate(zip(self.tables, records, strict=True)):
             measured, identities = table.measured()
             covered = table.covered(settled.offsets, measured)
@@ -321,8 +321,8 @@ class TakeOver:
         """Raises an error if runs have read the tables in ``states`` up to different offsets. A connector has only one
         offset per topic-partition for all its tables.
 
-        A table that has been given back has no more runs, so it keeps its end until the other tables have been given
-        back.
+        The comparison includes tables that an earlier attempt has already given back. No run writes these tables any
+        more, so their ends have not changed since.
 
         Raises:
             TableError: SMT796.
@@ -443,8 +443,8 @@ def _has_runs_since(state: TableState) -> bool:
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
-    """Raises an error if ``table`` has holes, or records that wait for the next run. A connector cannot continue such a
-    table, because it has only one offset per topic-partition.
+    """Raises an error if runs have skipped offsets that they still have to read, or if records wait for the next run. A
+    connector cannot continue such a table, because the connector has only one offset per topic-partition.
 
     Raises:
         TableError: SMT788.

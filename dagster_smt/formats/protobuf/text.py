@@ -47,8 +47,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
     Args:
         text: The file with the messages: its serialized ``FileDescriptorProto`` in base64, or the source text itself.
-        references: Pairs of the name by which files import a file, and the file itself. Each file comes after the files
-            to which it refers.
+        references: The imported files, each as a pair: the name in import statements, and the file itself. Each file
+            comes after the files to which it refers.
         place: The schema's name in messages.
 
     Returns:

@@ -1,5 +1,5 @@
-"""Looks up the keys of encrypted fields. A registry stores data keys (DEK). Each data key is encrypted with a key of a
-key management service (KEK).
+"""Looks up the keys of encrypted fields. A registry stores data encryption keys (DEK). Each of them is itself encrypted
+with a key encryption key (KEK) of a key management service.
 
 The clients of the registry, of the data keys and of the services come from ``confluent-kafka``, and the ciphers from
 Tink.

@@ -38,8 +38,8 @@ class _Place(NamedTuple):
 
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
-"""A function that walks through the value at the given position, and returns the position after it. Of each string or
-bytes to which a rule applies, it adds the position to the given list.
+"""A function that walks through the value at the given position, and returns the position after it. It also adds a
+``_Place`` to the given list for each string or bytes to which a rule applies.
 """
 
 

@@ -175,12 +175,13 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
     """Returns the schema of ``registered`` with its version in the subject, as ``AvroConverter.toConnectData`` and
     ``ProtobufConverter`` do.
 
-    Like the converters, the function looks up the version even if no record uses it. If the subject does not have the
-    schema, the records fail. If ``topic`` is empty, there is no subject and no version.
+    Like the converters, the function always looks up the version, whether or not it is needed. If the subject does not
+    have the schema, the records fail. If ``topic`` is empty, there is no subject and no version.
 
     Raises:
         DataError: SMT441 if the subject of the topic does not have the schema; SMT442 if the subject needs a name;
-            SMT273 if the schema is a logical type, which always has version 1.
+            SMT273 if the schema is a logical type, which must have version 1, but has a different version in the
+            subject.
     """
     if not topic:
         return registered.schema

@@ -1,4 +1,4 @@
-"""The results of a run that writes many tables, one for each table."""
+"""The results of a run that writes many tables: one result for each table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ class Destination:
     Attributes:
         topic: The output topic of the chain.
         table: The path or name of the table.
-        status: ``written``; ``held`` if an earlier run had already written these rows before it ended early; or
-            ``failed``.
+        status: ``written``; ``failed``; or ``held`` if this run had nothing to write, for example because an earlier
+            run wrote these rows to this table, but ended before it wrote all tables.
         records: The number of records for the table.
         rows: The number of rows that were written; for a table with keys, the number of records.
         is_new: True if this run is the first to write the table.

@@ -38,8 +38,8 @@ REGISTRY_OPTIONS = (
 The first three have the names that Flink uses, and the certificate files those that librdkafka uses.
 """
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
-"""The options of formats with a registry that concern writing. ``subject`` has its name in Flink, and the other two
-have their names in Confluent's serializers.
+"""The options of formats with a registry that concern writing. Flink also calls the first one ``subject``. The names of
+the other two come from Confluent's serializers.
 
 The first two determine the subject. Readers also need the subject, because the versions of a schema belong to a
 subject.

@@ -91,9 +91,9 @@ class ErasedPersons:
         persons: The number of register entries that runs of the table must find.
         erasure: The name of the last erasure.
         rows: The number of rows that erasures removed from the table.
-        unfinished: None if no erasure is at work. Otherwise, by topic: the number of rows in the table, minus the
-            number that its commits had counted, when the erasure began. An erasure that continues after a crash needs
-            these numbers.
+        unfinished: None if no erasure is at work. Otherwise, for each topic, a difference at the time when the erasure
+            began: the rows in the table minus the rows that its commits had counted. An erasure that continues after a
+            crash needs these numbers.
     """
 
     register: str

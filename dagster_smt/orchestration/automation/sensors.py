@@ -194,7 +194,7 @@ def _known_keys(context: dg.SensorEvaluationContext, partitions: dg.DynamicParti
 
 
 def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]:
-    """Yields the keys in ``chosen`` in groups. The keys of a group follow each other in ``order``.
+    """Divides the keys in ``chosen`` into groups of neighbours in ``order``, and yields the groups.
 
     Each group becomes one run over a range of partitions. In Dagster, the order of dynamic partitions is the order in
     which they were added.

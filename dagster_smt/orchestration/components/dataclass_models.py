@@ -27,8 +27,8 @@ class ConfigSpelling:
 
     Attributes:
         type: The type in the model.
-        read: Creates the value of the dataclass. Its arguments are the value of the model, the folder of ``defs.yaml``,
-            and the location for messages.
+        read: Converts a value of the model into a value of the dataclass. Its arguments are the value of the model, the
+            folder of ``defs.yaml``, and the location for messages.
         write: Converts the default of the dataclass into the default of the model.
     """
 

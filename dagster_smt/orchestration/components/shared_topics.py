@@ -32,7 +32,7 @@ def observed_elsewhere(component: ReadsTopics, data: SmtAssetData, others: Seque
 
     Args:
         component: The component.
-        data: The data of the component's asset, for translations.
+        data: The data of the component's asset. ``get_topic_spec`` needs it to determine the keys of topics.
         others: All components of the project.
     """
     elsewhere = set()

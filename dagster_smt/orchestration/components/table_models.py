@@ -102,7 +102,7 @@ SPELLINGS: Spellings = {
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
     ValidityColumns: _names_of(ValidityColumns),
 }
-"""Maps each type that ``defs.yaml`` spells differently from the dataclass to its spelling in ``defs.yaml``."""
+"""The types that ``defs.yaml`` spells differently from the dataclass, each with its spelling in ``defs.yaml``."""
 SINKS: Mapping[str, type[Sink]] = {
     "delta": DeltaSink,
     "iceberg": IcebergSink,

@@ -45,7 +45,8 @@ class RunContext:
         overridden: True if the run config replaced the chain of the definition.
         rows: The number of rows in the table after the run; None if the metadata only contains the rows of a partition.
         rows_of_partition: The number of rows of the partition; None for a whole table.
-        ends: The end of the table's progress, by topic and partition; None for the end of the window.
+        ends: The end of the table's progress, by topic and partition. If None, the metadata shows the end of the
+            window.
         gaps: The offsets that have been skipped permanently.
         app_id: Spark's id of the application.
         window_id: The id of the last window that the table has read; by default the window of the report.
@@ -295,8 +296,8 @@ def _table_metadata(report: RunReport, diff: Sequence[FieldChange], since: Seque
 
 
 def _unread_table(report: RunReport) -> dg.TableMetadataValue:
-    """Returns a table with the number of unread records in ``report`` for each topic and stage. If records cannot be
-    counted, the table contains the numbers of unread offsets.
+    """Returns a table of the records that the run of ``report`` did not read because a stage would drop them. Each row
+    has the number of records for a topic and stage, or the number of offsets if the records were not counted.
     """
     rows = []
     for u in report.unread:

@@ -71,7 +71,8 @@ _BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 def reject_table(report: RunReport) -> dg.TableMetadataValue:
     """Returns a Dagster table with the reasons why records failed, according to ``report``.
 
-    The table contains examples from each topic. For each example, it contains the number of failures in the same stage.
+    Each row describes one problem in one topic: the number of its examples in the report, and the number of all records
+    that failed in the same stage.
     """
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
     totals = {s.alias: s.failed for s in report.stages}

@@ -46,8 +46,8 @@ class SmtOutcome:
         ends: The end of the table's progress, by topic and partition.
         shown: None if the run has something to report: records, a commit that Dagster does not know, or a table about
             which Dagster shows nothing yet. Otherwise the metadata that Dagster already shows.
-        chain_hash: The hash of the chain that produced the rows. If the rows had already been committed, this is not
-            the hash of the run's own chain.
+        chain_hash: The hash of the chain that produced the rows. If an earlier run had already committed the rows, this
+            is the hash of that run's chain.
     """
 
     report: RunReport

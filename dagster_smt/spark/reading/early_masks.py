@@ -33,8 +33,8 @@ def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
     """Splits the typed plan ``plan`` into two parts: the masks at its beginning, and the remaining plan.
 
     Returns:
-        The plan, in which the stages of these masks have no effect; and the masks by path. Each path begins with
-        ``key`` or ``value``.
+        The remaining plan, in which the stages that the reader replaces have no effect; and the masks by path. Each
+        path begins with ``key`` or ``value``.
     """
     masks: dict[Place, Any] = {}
     steps = list(plan.steps)

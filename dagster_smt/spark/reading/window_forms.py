@@ -85,8 +85,8 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
 
 
 def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
-    """Returns the most frequent schema texts in ``texts``, in the order of their first records. The second item is True
-    if there may be more schema texts.
+    """Returns two items: the most frequent schema texts in ``texts``, in the order of their first records; and True if
+    there may be more schema texts.
     """
     # For a minimum of structs, Spark would sort all records. So each partition is aggregated separately, and the
     # results are combined here.

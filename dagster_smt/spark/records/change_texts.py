@@ -1,9 +1,9 @@
 """Builds the column ``__changes``, which contains the changes that foreign stages have made. Each value is either a
 text that describes the changes, or a marker that refers to such a text.
 
-Most records of a batch have the same changes, and the text is often longer than the record. So only the first record of
-a batch with certain changes gets the text. Later records with the same changes get the marker of the text: ``#`` and
-hex digits.
+Most records of a batch have the same changes, and the text is often longer than the record. So for each text,
+only the first record of the batch gets the text itself. Later records with the same changes get the marker of the text:
+``#`` and hex digits.
 """
 
 import zlib

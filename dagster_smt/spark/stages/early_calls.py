@@ -98,10 +98,10 @@ class EarlyCalls:
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns the column of the key or value in which ``call`` finds its argument, and the ``EarlyCall`` that the
-        reader runs.
+        """Returns two items: the column with the key or value that contains the argument of ``call``, and the
+        ``EarlyCall`` that the reader runs. Returns None if the reader cannot run the call.
 
-        Returns None if the reader cannot run the call. ``column`` is the call's only argument.
+        ``column`` is the column of the only argument.
         """
         if column not in self.fields or returns.type in _CONTAINERS:
             return None

@@ -210,8 +210,8 @@ class Scope:
     def _returned(self, call: Call) -> Schema:
         """Returns the schema of the result of ``call``, which runs in Python.
 
-        This is the schema that the rule declares. If the rule declares none, it is the schema of the first argument if
-        that is an array or a map, and otherwise ``BOOLEAN``.
+        This is the schema that the rule declares. A rule that declares no schema returns a value of the same schema as
+        its first argument if that argument is an array or a map; otherwise it returns a ``BOOLEAN``.
         """
         returns: Schema | None = getattr(call.rule, "returns", None)
         if returns is not None:
@@ -222,8 +222,8 @@ class Scope:
         return BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
-        """Returns a column with the result of ``rule``, which depends only on the topic. Spark computes the result once
-        per topic.
+        """Returns a column with the result of ``rule``, which depends only on the topic. The results for all possible
+        topics are computed here, and Spark only looks up the result by the topic.
         """
         # a run has few topics, so one WHEN per topic is cheaper than a trip to Python per record
         column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")

@@ -71,7 +71,8 @@ class TypedEvaluator:
         early: The rules that the reader runs.
 
     Attributes:
-        classes: Maps the number of a problem with unexpected exceptions to the columns with their classes.
+        classes: Maps the number of a problem that reports unexpected exceptions to the names of the columns with the
+            classes of these exceptions.
     """
 
     def __init__(

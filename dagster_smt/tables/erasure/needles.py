@@ -107,7 +107,7 @@ class Needles:
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
-        """RE2 patterns for quoted strings that begin as a value does."""
+        """RE2 patterns for quoted strings that may be truncated values: they begin with the characters of a value."""
         beginnings = set()
         for text in self.cuts:
             for length in _BOUNDS:

@@ -79,8 +79,9 @@ def _remove_past_of_delta(session: SparkSession, table: DeltaTable, *, no_writer
 
 
 def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
-    """Tells Delta the version at which the log of ``table`` begins, in Delta's note about the last ``VACUUM``. Without
-    the note, ``VACUUM`` rejects a table if an earlier erasure has removed the beginning of its log.
+    """Adds a note about a ``VACUUM``, in Delta's own form, to the log of ``table``. The note names the version at which
+    the log begins. Without the note, ``VACUUM`` rejects a table if an earlier erasure has removed the beginning of its
+    log.
 
     The note states that the files of older versions have been removed. This is true, because the earlier erasure also
     removed these files. Delta rejects a note about a version that the log no longer has.

@@ -59,7 +59,7 @@ class Register:
         return Erased(self.spec.kind, own_keys, hashes_by_key)
 
     def add(self, subjects: Mapping[str, str], key: KeyReference, erasure: str) -> None:
-        """Adds those of ``subjects`` to the register who are not in it yet.
+        """Adds each person in ``subjects`` to the register, unless the register already contains the person.
 
         Args:
             subjects: Maps the id of each person to the person's reference. The ids are not written anywhere.

@@ -24,7 +24,7 @@ _BEAT_FILES = 20
 _LONG = 1 << 16
 _ROWS = 1 << 17
 _MOST_NAMED = 50
-"""The number of files with residue that the result lists individually."""
+"""The largest number of files that the result names: of files with residue, and of files that could not be read."""
 _RETRIED = "launch the erasure again: it removes what runs have written meanwhile"
 MANIFEST = "a manifest"
 _REMEDIES = {
@@ -95,7 +95,7 @@ class ResidueScan:
 
     @property
     def scan(self) -> Scan:
-        """The numbers of files and bytes that the scan has read, and the names of the files that it could not read."""
+        """The numbers of files and bytes that the scan read, and the first files that it could not read."""
         return Scan(self.files, self.bytes, 0, not self.unread, tuple(self.unread[:_MOST_NAMED]))
 
 

@@ -223,13 +223,13 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
 
 
 def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
-    """Removes the deletions of erased people from ``table``, the table that remembers the deletions of a table with
+    """Removes the entries of erased people from ``table``, which remembers the rows that were deleted from a table with
     keys.
 
-    Each remembered deletion has the key of the deleted row, as JSON.
+    Each entry contains the key of a deleted row, as JSON.
 
     Returns:
-        The number of removed deletions.
+        The number of removed entries.
     """
     if table.schema() is None:
         return 0
@@ -249,8 +249,8 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
 
 
 def _stored(now: str, name: str) -> str:
-    """Returns SQL for the column ``name`` of the table's row ``now``. Strings are converted to bytes, because records
-    contain bytes.
+    """Returns SQL for the column ``name`` of a row of the table, whose alias is ``now``. Keys and values are converted
+    to bytes, because records contain bytes.
     """
     column = f"{now}.{quoted(name)}"
     if name in ("key", "value"):

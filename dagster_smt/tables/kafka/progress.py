@@ -75,7 +75,8 @@ def _text(data: Mapping[str, Any]) -> str:
 
 def _with_runs(data: dict[str, Any], state: TableState) -> str:
     """Returns ``data`` as a metadata string. The string also contains the last runs, and the offsets at which the next
-    search for dead letters starts. A string that would be too long leaves out the oldest runs, or else these offsets.
+    search for dead letters starts. If the string would be too long, the oldest runs are left out. If it is too long
+    even without any runs, the offsets are left out instead.
     """
     runs = [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in state.runs]
     letters = {"d": dict(state.dead_letters)} if state.dead_letters else {}

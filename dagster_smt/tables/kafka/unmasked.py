@@ -66,8 +66,8 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
 
 
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
-    """Returns the last acceptance of unmasked records that ``texts_of`` has stored in ``texts``. The result is empty if
-    there is no acceptance.
+    """Returns the latest note that a user has accepted unmasked records, as ``texts_of`` has stored it in ``texts``.
+    The result is empty if there is no such note.
     """
     noted = (text[_ACCEPTED] for text in texts.values() if _ACCEPTED in text)
     accepted = []

@@ -186,8 +186,8 @@ class _Versions:
         )
 
     def _filled(self, events: DataFrame, in_order: WindowSpec) -> DataFrame:
-        """Returns ``events`` with values for the columns that updates left unchanged: the last value since the key was
-        deleted. The new column ``incomplete`` names the columns for which no such value is known.
+        """Returns ``events`` with values for the columns that updates left unchanged: the last known value since the
+        preceding deletion of the key. The new column ``incomplete`` names the columns for which no such value is known.
         """
         deletions = F.sum((F.col("op") == DELETE).cast("int")).over(in_order)
         events = events.withColumn("deletions", deletions)

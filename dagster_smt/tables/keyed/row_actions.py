@@ -117,11 +117,11 @@ def _same_partition() -> Column:
 
 
 def _order_after_row(kind: DataType) -> Column:
-    """Returns a column with the position of an event in the order of its key's events. ``kind`` is the type of such a
-    position.
+    """Returns a column with the ``order`` of an event, which sorts the events of one key. ``kind`` is the type of this
+    column.
 
     A tombstone has no sequence of its own. If it follows the event of the current row in the same partition, its
-    position gets the sequence of this row. The deletion is remembered with this sequence, so that no older event can
+    ``order`` gets the sequence of this row. The deletion is remembered with this sequence, so that no older event can
     create the row again.
     """
     follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))

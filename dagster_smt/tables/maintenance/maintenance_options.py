@@ -32,8 +32,8 @@ class SmtMaintenance:
         manifests: Replace many small manifests of an Iceberg table with a few large ones: ``rewrite_manifests``.
         expire: Remove old snapshots of an Iceberg table: ``expire_snapshots``.
         clean_up: Remove the files that no version needs. Delta: ``VACUUM``. Iceberg: ``remove_orphan_files``.
-        retention_hours: The number of hours for which old versions stay. When a commit replaces the last version that
-            needs a file, the file stays for the same number of hours.
+        retention_hours: The number of hours for which old versions stay. In Delta, a file stays this long after the
+            commit that removed it. In Iceberg, a snapshot stays this long after its own commit.
         allow_short_retention: Permits a retention below 168 hours. Queries of older versions may then fail. Files that
             no version references stay for 168 hours in any case, because a running job may be about to commit them.
         retain_last: The number of the last snapshots of an Iceberg table that stay, whatever their age.

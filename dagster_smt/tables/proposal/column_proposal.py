@@ -113,7 +113,7 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
 def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
     """Adds columns for the JSON objects in ``values`` to the proposal. If most values are arrays of objects, the
-    columns come from these objects. Other values become a single string column.
+    columns come from these objects. If most values are neither, adds a single string column for the whole value.
     """
     observation = observed(values)
     proposal.options["value.format"] = "json"

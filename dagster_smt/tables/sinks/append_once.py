@@ -59,7 +59,7 @@ def append_once(
         place: The topics.
         frame: The records, in the form that ``Topics.append`` accepts.
         topics: The target topics.
-        trace: The identity of the records in their headers.
+        trace: The headers that identify the records.
         since: The offsets at which the search for existing records starts.
         taken_in: The source offsets that the table holds after this commit. No later run appends the records of these
             offsets, so later runs need not search for them.

@@ -33,7 +33,7 @@ COLUMNS = "dagster_smt.columns"
 """The table property for column metadata that Iceberg cannot store elsewhere, as packed JSON."""
 MOST_STATES = 5
 """The number of old states that stay in the properties, so that the table can be rolled back. A run removes older
-states only when there are twice as many states, because each removal takes time.
+states only when there are more than twice as many states, because each removal takes time.
 """
 NO_SNAPSHOT = "none"
 HEAD = "current-snapshot-id"

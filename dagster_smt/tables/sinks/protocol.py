@@ -255,8 +255,8 @@ class Table(Protocol):
         ...
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends those rows of ``frame`` that the table does not contain yet, without a state. Dead letters are such
-        rows.
+        """Appends those rows of ``frame`` that the table does not contain yet, without a state. For example, runs write
+        dead letters in this way.
 
         Other runs may append at the same time.
 

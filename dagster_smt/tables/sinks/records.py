@@ -23,7 +23,7 @@ GROUP_HEADER = "dagster_smt.group"
 class TargetRecords:
     """Describes records of one window that have the same target topic.
 
-    A table of Kafka topics describes the records of each source partition and of each Spark task separately.
+    ``KafkaTable`` describes the records of each source partition and of each Spark task separately.
 
     Attributes:
         topic: The target topic.
@@ -62,8 +62,8 @@ class RecordTable:
         raise NotImplementedError
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the state after ``before``, as ``Table`` describes. A consumer group without a state
-        has no commits.
+        """Returns the number of the state after ``before``, as ``Table`` describes. The first state of a consumer group
+        has the number 1.
         """
         if before is not None:
             return before.number + 1
@@ -143,7 +143,9 @@ def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
 
 
 def own_topic(topic: str) -> Problem:
-    """Returns the problem of records whose target is ``topic``, because their own table reads this topic."""
+    """Returns the problem of records with the target ``topic``: a run must not write to a topic that its own table
+    reads.
+    """
     hint = "route the records to other topics, write to another place, or narrow the pattern of the topic table"
     statement = "the records would go to a topic that the table reads, and come back"
     return Problem("SMT575", topic, statement, hint)

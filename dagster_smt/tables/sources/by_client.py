@@ -84,8 +84,8 @@ _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
 
 
 def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
-    """Returns those of ``messages`` that are before the offset ``end``. The second item is True if no more such
-    messages can follow.
+    """Returns a pair: the ``messages`` before the offset ``end``, and True if no more messages before ``end`` can
+    follow.
     """
     from confluent_kafka import KafkaError, KafkaException
 

@@ -109,9 +109,8 @@ class HashedReplaceField(KafkaReplaceField):
 class KafkaConverter(Converter):
     """A converter that reads JSON as Kafka does.
 
-    ``coerced`` and ``schemaless`` describe the last key or value that the converter read. ``coerced`` is true if a part
-    of it was converted to a different type. ``schemaless`` is true if it was JSON without a schema, whose spelling this
-    package preserves.
+    ``coerced`` and ``schemaless`` describe the last key, value or header that the converter read. ``coerced`` is true
+    if a part of it was converted to a different type. ``schemaless`` is true if, in addition, it has no schema.
     """
 
     reader: type[JacksonReader] = JacksonReader

@@ -262,7 +262,7 @@ class Bridge:
         return same or (data is not None and header[BYTES] is not None and unordered(data) == unordered(header[BYTES]))
 
     def _scale(self, number: int, want: Any, got: Any) -> list[str] | None:
-        """Explains a difference that consists only of trailing zeros in decimals. If the chain prints decimals, the
+        """Returns D7 if the difference consists only of trailing zeros in decimals. If the chain prints decimals, the
         difference may also be in strings.
         """
         text_of_record = str(self.case["records"][number])

@@ -118,8 +118,8 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """Parses the schema of a value that JSON cannot express, and returns it in a comparable form. The defaults in the
-    schema have the same form as the value.
+    """Parses the schema of a value that JSON cannot express, and returns it in a comparable form. Defaults in the
+    schema are also written as values that JSON cannot express.
     """
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 

@@ -219,8 +219,8 @@ class Judge:
         return None
 
     def _from_coerced(self, number: int, got: Result) -> bool:
-        """Returns True if Kafka converts a value in the record ``number`` to a different type: in a part without a
-        schema, or in the part with the error.
+        """Returns True if the result ``got`` can follow from a value that Kafka converts to a different type (D5). If a
+        converter rejects the key, the value or a header, the converted value must be in the rejected part.
         """
         if "error" not in got:
             return kept_spelling(self.case, self.case["records"][number])
@@ -237,7 +237,7 @@ class Judge:
         return None
 
     def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the id of the difference that explains a failure of Kafka after a Cast of a whole date.
+        """Returns D2 if Kafka fails because of an earlier Cast of a whole key or value that was a date.
 
         The Cast leaves the name of the date type in the schema, and Kafka fails later because of this name.
         """
@@ -247,7 +247,8 @@ class Judge:
 
     def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
         """Returns the ids of the differences that explain why the Spark evaluator's result ``got`` differs from
-        Kafka's. Returns None if not even the Python evaluator's result is equal to Kafka's or explained.
+        Kafka's. Returns None if nothing explains this, or if the Python evaluator's result has an unexplained
+        difference.
         """
         ours = self.ours[number]
         python = self.bridge(number, want, ours)

@@ -233,8 +233,8 @@ class JacksonReader:
 
 
 class WrittenReader(JacksonReader):
-    """A reader of the output of a converter. In this output, infinities are strings, and a type may have the name of a
-    different type.
+    """A reader of the output of a converter. In this output, infinities are strings, and a schema may have the name of
+    a logical type but a different type.
     """
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:

@@ -81,7 +81,7 @@ def takes_more(case: Case, answer: Result) -> bool:
     """D1: returns True if our TimezoneConverter accepts a list that the original rejects because of some characters in
     it.
 
-    The check replaces names with such characters in the list and in the records. The results must then be the same.
+    The check replaces names with such characters in the list and in topics. The results must then be the same.
     """
     message = str(case["expect"]["configError"].get("message"))
     if not _REFUSED_LISTS.search(message):
@@ -468,8 +468,8 @@ def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> b
 
 
 def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[Schema | None, Schema | None]]:
-    """Yields pairs of a key schema and a value schema for a plan of ``record``. The schemas are those of the record
-    itself. For a null key or value, they are also those of the other records in the case.
+    """Yields pairs of a key schema and a value schema for a plan of ``record``. Each side has up to three schemas:
+    first that of the record itself, then those of the other records in the case. The key may also have no schema.
     """
     sides: dict[str, list[Schema | None]] = {}
     for side in ("key", "value"):
@@ -488,8 +488,8 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 
 
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
-    """D10: returns ``got`` without the schema names that depend on data. Returns None if the key or the value differs
-    from ``want`` in anything except these names.
+    """D10: returns ``want`` with the key and the value of ``got``, if these differ only in names of schemas, and if the
+    names in ``got`` are strings of the records. Otherwise returns None.
     """
     namers = []
     for s in chain.stages:

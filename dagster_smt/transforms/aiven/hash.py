@@ -56,9 +56,9 @@ class Hash(Transform):
     The field is a top-level name: a dot is part of the name. A null is not replaced by its default.
 
     A key or value without a schema is rejected, and so is a field of a type other than STRING, even with
-    `skip.missing.or.null`. A null struct is also rejected. With `skip.missing.or.null`, Aiven's class rejects a null
-    without a schema, but a null with a schema passes through unchanged. Here both pass through, because a null that
-    Kafka stores has no schema.
+    `skip.missing.or.null`. If `field.name` is set, a null key or value is always rejected. If `field.name` is empty,
+    `skip.missing.or.null` lets every null pass through unchanged. Aiven's class rejects a null without a schema even
+    then. Here it passes through, because a null that Kafka stores has no schema.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.Hash"

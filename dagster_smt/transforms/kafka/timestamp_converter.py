@@ -37,8 +37,8 @@ class ConvertField(FieldRule):
         return self._from(_KINDS[kind])
 
     def on_node(self, target: Target) -> Node:
-        """Returns the field at ``target`` after the conversion. If the struct around the field is null, the record is
-        not rejected.
+        """Returns the field at ``target`` after the conversion. If the type of the field is not a time, the record is
+        rejected, unless the struct around the field is null.
         """
         node = target.node
         source = _source(node.schema)

@@ -3,8 +3,8 @@
 
 Connect's default header converter, ``SimpleHeaderConverter``, uses both methods. The spelling determines the type of a
 value. A whole number gets the narrowest integer type. Other possible types are a float, a decimal, a boolean, null, an
-ISO 8601 date in UTC, an array and a map. Anything else is a string. More characters may follow the first value. As in
-Connect, they are then dropped, or the whole text is a string.
+ISO 8601 date in UTC, an array and a map. Anything else is a string. As in Connect, further characters after the first
+value are dropped, or the whole text is a string: ``1,2`` is the integer 1, but ``a,2`` is the string ``a,2``.
 """
 
 import base64
