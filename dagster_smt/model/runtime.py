@@ -173,5 +173,5 @@ def java_class(value: Any) -> str:
 
 
 def java_class_of(kind: str) -> str:
-    """Returns the name of the Java class of a value of the kind ``kind`` without a schema."""
+    """Returns the name of the Java class that a value of the kind ``kind`` has in Connect if it has no schema."""
     return _JAVA_CLASSES[kind]

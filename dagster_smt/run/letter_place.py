@@ -61,7 +61,7 @@ def has_letters_in(spec: RunSpec) -> bool:
 
 
 def letters_among_records(topic: str) -> Problem:
-    """Returns the problem of records that the chain sends to ``topic``, the topic of the dead letters."""
+    """Returns the problem to report if the chain sends records to ``topic``, which is the topic of the dead letters."""
     hint = "give the dead letters a topic that no record is routed to"
     return Problem("SMT592", topic, "the chain routes the record to the topic of the dead letters", hint)
 

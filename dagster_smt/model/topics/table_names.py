@@ -43,7 +43,7 @@ def name_in_catalog(topic: str) -> str:
 
 
 def name_in_path(topic: str) -> str:
-    """Returns the name of the table for ``topic`` as a folder.
+    """Returns the name of the folder that contains the table for ``topic``.
 
     Unlike the name in a catalog, this name may contain dots and hyphens. It never begins with a dot.
 

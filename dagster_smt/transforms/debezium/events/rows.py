@@ -132,8 +132,8 @@ def _as_field(node: Node, row: Expr) -> Cell:
 
 
 def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr) -> tuple[Cell, Expr]:
-    """Returns two items: the topic in the field ``field`` of the row, and an expression. The expression is null if the
-    record keeps its topic.
+    """Returns two items: the new topic of the record, and an expression with the string in the field ``field``. The
+    expression is null if the string is missing or blank; the record then keeps its topic.
 
     If there is no row after the change, the field is read from the row before the change.
     """
