@@ -78,7 +78,6 @@ def spark(tmp_path_factory):
     from pyspark.sql import SparkSession
 
     from dagster_smt.spark.packages import session_settings, with_fetched_jars
-    from dagster_smt.spark.session_conf import DRIVER_CONF
 
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("dagster_smt tests")
@@ -95,7 +94,7 @@ def spark(tmp_path_factory):
         .config("spark.local.dir", str(folder))
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.sql.shuffle.partitions", "2")
-        .config(map=DRIVER_CONF)
+        .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.ui.explainMode", "simple")
