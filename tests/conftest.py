@@ -135,6 +135,7 @@ def planning(request):
         conf.set("spark.sql.codegen.wholeStage", str(not small).lower())
         conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if small else "FALLBACK")
         conf.set("spark.sql.adaptive.enabled", str(not small).lower())
+        conf.set("spark.sql.shuffle.partitions", "1" if small else "2")
 
 
 @pytest.fixture(scope="session")

@@ -275,6 +275,7 @@ REBUILD = {"window": {"rebuild": True}}
 AGAIN = {"window": {"explicit": {"a": {"0": [0, 1]}}}}
 
 
+@pytest.mark.long
 def test_a_rebuild_of_every_partition_may_change_the_columns(spark, tmp_path):
     """One of some partitions may not, and says what would do: the rows of the others keep the columns."""
     append(tmp_path, "a", PERSON)
@@ -419,6 +420,7 @@ def test_micro_batches_are_one_materialization_that_lists_them(spark, tmp_path):
     assert value(event, "start_offsets") == {"people": {"0": 0}} and value(event, "end_offsets") == {"people": {"0": 4}}
 
 
+@pytest.mark.long
 def test_a_window_for_all_topics_and_by_time(spark, tmp_path):
     for topic in ("a", "b"):
         append(tmp_path, topic, *[PERSON] * 4)

@@ -64,6 +64,7 @@ def test_a_job_of_partitioned_topics_is_launched_without_one_and_opens_ready(tmp
     assert (step, source["config"]["window"][flag]) == (f"lake__people_{flag}_topics", True)
 
 
+@pytest.mark.long
 def test_failed_records_of_all_topics_come_in_as_partitions(spark, tmp_path):
     bad = {**PERSON, "id": "none"}
     for topic in ("people", "pets", "plants"):

@@ -49,6 +49,7 @@ def rows_of(check):
     return [dict(record.data) for record in check.metadata["untouched"].records]
 
 
+@pytest.mark.long
 def test_a_misspelt_mask_stays_red_until_its_records_are_run_again(spark, tmp_path):
     append(tmp_path, "people", PERSON, PERSON)
     wrong, mended = asset(tmp_path, chain=[MISSPELT]), asset(tmp_path, chain=[HIDE])

@@ -236,6 +236,7 @@ def test_windows_that_are_run_again_and_rebuilds_give_the_same(world):
     assert world.state.rows == {"orders": 15}
 
 
+@pytest.mark.long
 def test_batches_count_records_and_rows(world):
     world.add(*(record(one(n), one(n + 100), number=n) for n in range(5)))
     reports = run_batches(world.spec(), world.session, MicroBatches(2), world.lines.append)

@@ -191,6 +191,7 @@ def test_a_table_is_the_fold_of_what_was_read(seed, keys):
         runs.step()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_soft_deletions_keep_the_row(seed, spark, tmp_path):
     keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], deletes="soft")
@@ -207,6 +208,7 @@ def test_ignored_deletions_do_nothing(spark, tmp_path):
         runs.step()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_shards_are_ordered_by_a_sequence(seed, spark, tmp_path):
     keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], sequence_by="seq")

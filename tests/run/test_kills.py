@@ -10,21 +10,21 @@ from tests.run.keyed_world import Event
 from tests.run.kill_pool import Pool
 from tests.run.kills import SINKS, play
 
-KILLS = {"delta": 1}
-"""In CI; the rest is long."""
+KILLS = 10
 
 
+@pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.parametrize("sink", [s if s in KILLS else pytest.param(s, marks=pytest.mark.long) for s in SINKS])
+@pytest.mark.parametrize("sink", SINKS)
 def test_killed_at_random(tmp_path, request, sink):
     """The long form is ``python -m tests.run.kills``."""
     if "kafka" in sink:
         request.getfixturevalue("broker")  # it has seen that Kafka's jars are there
-    pool, kills = Pool(tmp_path), KILLS.get(sink, 10)
+    pool = Pool(tmp_path)
     try:
-        game = play(tmp_path, sink, kills, 7, pool)
+        game = play(tmp_path, sink, KILLS, 7, pool)
         assert game.tally.problems == []
-        assert game.tally.kills.total() == kills and game.world.evidence.rows
+        assert game.tally.kills.total() == KILLS and game.world.evidence.rows
         assert game.world.evidence.letters or sink.startswith("keyed-")
     finally:
         pool.close()

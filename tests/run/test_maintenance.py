@@ -289,6 +289,7 @@ def test_the_anchor_hides_nothing_that_others_do_later(iceberg):
         iceberg.state()
 
 
+@pytest.mark.long
 def test_a_run_that_commits_while_the_anchor_is_written_stays_the_newest(iceberg, monkeypatch):
     iceberg.grow(runs=2)
     compact_as_others(iceberg, 2)
@@ -310,6 +311,7 @@ def test_a_run_that_commits_while_the_anchor_is_written_stays_the_newest(iceberg
     assert iceberg.state().number == 3 and iceberg.run().status == "empty"
 
 
+@pytest.mark.long
 def test_old_versions_stay_while_the_progress_is_damaged(iceberg):
     iceberg.grow(runs=6)
     key = next(key for key in iceberg.table._properties() if key.startswith(STATE + "6."))
@@ -670,6 +672,7 @@ def test_names_of_tables_are_checked(sink, code):
         check_table(sink, "lake/orders")
 
 
+@pytest.mark.long
 def test_a_table_may_ask_for_a_longer_retention(delta):
     delta.grow()
     name = delta.table.name

@@ -267,6 +267,7 @@ def test_failed_records_run_again_may_be_left_unread(world):
     assert world.state(spec).failed.to_json() == {"orders": {"0": [[7, 8]]}}
 
 
+@pytest.mark.long
 def test_a_table_that_lacks_offsets_is_counted(world):
     fill(world)
     bronze = str(world.folder / "bronze")

@@ -96,6 +96,7 @@ def test_a_row_that_somebody_deleted_stays_away(world):
     assert world.run(MASK, **AGAIN).status == "empty" and 2 not in world.offsets()
 
 
+@pytest.mark.long
 def test_a_range_that_is_run_again_tells_anew_what_failed(world):
     mixed(world)
     world.run(CHAIN, **LETTERS)

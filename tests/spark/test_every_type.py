@@ -93,8 +93,12 @@ def test_timestamp_converter(spark, schema, target):
     run(spark, schema, stages)
 
 
+REPLACEMENTS = [{}, {"replacement": "7"}, {"replacement": "1e400"}]
+REPLACEMENTS.append(pytest.param({"replacement": "-1.5"}, marks=pytest.mark.long))
+
+
 @pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.parametrize("replacement", [{}, {"replacement": "7"}, {"replacement": "-1.5"}, {"replacement": "1e400"}])
+@pytest.mark.parametrize("replacement", REPLACEMENTS)
 def test_mask(spark, schema, replacement):
     stages = accepted(lambda name: stage("MaskField$Value", fields=[name], **replacement), SCHEMAS[schema])
     assert len(stages) >= 7
