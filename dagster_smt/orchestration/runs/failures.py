@@ -66,9 +66,14 @@ def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.Dagst
 
 def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
     """Returns the failure of a step with several tables, which presents ``errors``, the errors of all tables,
-    together.
+    together. Dagster may retry the step if a retry can help at least one of the tables.
     """
-    joined = type(errors[0])([problem for error in errors for problem in error.problems])
+    leading = errors[0]
+    for error in errors:
+        if not isinstance(error, _FINAL):
+            leading = error
+            break
+    joined = type(leading)([problem for error in errors for problem in error.problems])
     return failure_of(joined)
 
 
