@@ -22,8 +22,7 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
     If the source has its own registry, the tags of keys are also read from it, unless keys have no fields.
 
     Args:
-        source: The source. If it contains the options of a registry, only the tags of values are read, from this
-            registry.
+        source: The source, with the options of its registry if it has its own.
         topics: The topics.
         formats: The formats of the keys and of the values.
 
@@ -53,9 +52,9 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
             subject = _subject(form, part, topic)
             try:
                 versions = versions_of(tuple(form.settings.items()), subject)
-            except DataError:
+            except DataError as error:
                 # keys that are not written with a registry often have no subject
-                if part == "key" and may_lack_subject:
+                if part == "key" and may_lack_subject and error.problem.code == "SMT442":
                     continue
                 raise
             fields += _fields(part, subject, versions)

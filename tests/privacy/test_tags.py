@@ -278,6 +278,15 @@ def test_a_registry_of_its_own_has_the_tags_of_keys_too(key, subjects, of_key):
     assert actions(policy, "key") == of_key
 
 
+def test_a_schema_of_keys_that_cannot_be_used_stops_the_policy():
+    """Its tags are unknown, which is another thing than none."""
+    with Registry() as registry:
+        registry.add("orders-value", json.dumps(record("Order", one("m", "string", "PII"))))
+        registry.add("orders-key", "no schema")
+        with pytest.raises((ConfigError, DataError)):
+            applied(Format("json"), [{"registry": {"url": registry.url}}], key=Format("json"))
+
+
 def test_a_registry_that_is_silent_or_lacks_the_subject_stops_the_policy():
     with Registry() as registry:
         form = form_of(registry)
