@@ -87,7 +87,14 @@ class Keys:
             for column in self.session.table(self.name).columns:
                 values.append({"id": str(key), "name": f"'{name}'"}.get(column, "NULL"))
             rows.append(f"({', '.join(values)})")
-        self.session.sql(f"INSERT INTO {self.name} VALUES {', '.join(rows)}").collect()
+        self._by_others("INSERT INTO", f"VALUES {', '.join(rows)}")
+
+    def _by_others(self, words, rest):
+        """Somebody else runs a statement on the table, in the session of the runs or in one elsewhere."""
+        if self.kind == "iceberg" and self.by_others_elsewhere:
+            self._by_other_session(f"{words} TABLE {rest}")
+        else:
+            self.session.sql(f"{words} {self.name} {rest}").collect()
 
     def _by_other_session(self, statement):
         """A session elsewhere runs a statement: what this session has cached stays as it is."""
@@ -106,20 +113,16 @@ class Keys:
         if self.kind == "delta" and rng.random() < 0.5:
             table = deltalake.DeltaTable(str(self.folder / "table"))
             table.update(predicate=condition, updates={"note": f"'{note}'"})
-        elif self.kind == "iceberg" and self.by_others_elsewhere:
-            self._by_other_session(f"UPDATE TABLE SET note = '{note}' WHERE {condition}")
         else:
-            self.session.sql(f"UPDATE {self.name} SET note = '{note}' WHERE {condition}").collect()
+            self._by_others("UPDATE", f"SET note = '{note}' WHERE {condition}")
 
     def delete_by_others(self, keys, rng=random):
         """Somebody else removes rows: with Spark, or with another library."""
         condition = f"id IN ({', '.join(map(str, keys))})"
         if self.kind == "delta" and rng.random() < 0.5:
             deltalake.DeltaTable(str(self.folder / "table")).delete(condition)
-        elif self.kind == "iceberg" and self.by_others_elsewhere:
-            self._by_other_session(f"DELETE FROM TABLE WHERE {condition}")
         else:
-            self.session.sql(f"DELETE FROM {self.name} WHERE {condition}").collect()
+            self._by_others("DELETE FROM", f"WHERE {condition}")
 
     def plain_rows(self):
         """The rows, as the fold has them."""
