@@ -5,8 +5,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# Recorded cases of Kafka Connect, the JVM lane, runs into Delta and Iceberg, keys, and what bridges the versions
+# The jar compiled against this version, recorded cases of Kafka Connect, the JVM lane, runs into Delta and Iceberg, keys, and
+# what bridges the versions
 core='
+  tests/jvm/test_build.py
   tests/spark/test_versions.py
   tests/spark/test_parity_on_spark.py
   tests/spark/test_jvm_records.py::test_the_lane_is_a_function_in_the_generated_code

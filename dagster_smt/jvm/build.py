@@ -25,6 +25,7 @@ _NEEDED = (
     "spark-sql_",
     "spark-sql-api_",
     "spark-common-utils_",
+    "spark-common-utils-java_",  # in Spark 4.1, the functions of Java's API have a jar of their own
     "spark-unsafe_",
     "hadoop-client-api-",
     "scala-library-",

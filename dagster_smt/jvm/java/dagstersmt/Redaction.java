@@ -43,7 +43,7 @@ final class Redaction extends TextRule {
 
   Redaction(JsonNode rule) {
     rule.get("kinds").forEach(search -> searches.add(new Search(search)));
-    rule.get("accounts").fields().forEachRemaining(each -> accountLengths.put(each.getKey(), each.getValue().asInt()));
+    rule.get("accounts").properties().forEach(each -> accountLengths.put(each.getKey(), each.getValue().asInt()));
     cardStarts = rule.get("starts").asText();
   }
 

@@ -36,7 +36,7 @@ final class Token extends TextRule {
     least = rule.get("least").asInt();
     most = rule.get("most").asInt();
     checksum = rule.get("checksum").asText();
-    rule.get("accounts").fields().forEachRemaining(entry -> accounts.put(entry.getKey(), entry.getValue().asInt()));
+    rule.get("accounts").properties().forEach(entry -> accounts.put(entry.getKey(), entry.getValue().asInt()));
     keepsAll = rule.get("keeps all").asBoolean();
     mask = rule.get("mask").isNull() ? null : new PartMask(rule.get("mask"));
     opens = rule.get("opens").asBoolean();
