@@ -27,12 +27,12 @@ import scala.collection.Seq;
  *
  * <p>Spark 3.5 is built with Scala 2.12, and Spark 4 with Scala 2.13. The interface's {@code Seq} is a different type in
  * each of them, so each method with such a parameter exists twice. The methods with {@code scala.collection.Seq}
- * implement the interface of Spark 3.5.
+ * implement the interface of Spark 3.5. None of them says {@code @Override}, because the class has to compile against
+ * either version, and each version lacks one of the two.
  */
 public final class RowCache implements CachedBatchSerializer {
   private static final long serialVersionUID = 1L;
 
-  @Override
   public boolean supportsColumnarInput(scala.collection.immutable.Seq<Attribute> columns) {
     return false;
   }
@@ -47,7 +47,6 @@ public final class RowCache implements CachedBatchSerializer {
     return false;
   }
 
-  @Override
   public RDD<CachedBatch> convertInternalRowToCachedBatch(
       RDD<InternalRow> rows, scala.collection.immutable.Seq<Attribute> columns, StorageLevel level, SQLConf settings) {
     return packed(rows, columns);
@@ -65,7 +64,6 @@ public final class RowCache implements CachedBatchSerializer {
         .rdd();
   }
 
-  @Override
   public RDD<InternalRow> convertCachedBatchToInternalRow(
       RDD<CachedBatch> batches,
       scala.collection.immutable.Seq<Attribute> columns,
@@ -89,7 +87,6 @@ public final class RowCache implements CachedBatchSerializer {
   }
 
   /** Returns a function that skips no batch, because this cache keeps no statistics of columns. */
-  @Override
   public Function2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>> buildFilter(
       scala.collection.immutable.Seq<Expression> conditions, scala.collection.immutable.Seq<Attribute> columns) {
     return everyBatch();
@@ -106,7 +103,6 @@ public final class RowCache implements CachedBatchSerializer {
         (partition, batches) -> batches;
   }
 
-  @Override
   public RDD<CachedBatch> convertColumnarBatchToCachedBatch(
       RDD<ColumnarBatch> batches,
       scala.collection.immutable.Seq<Attribute> columns,
@@ -121,7 +117,6 @@ public final class RowCache implements CachedBatchSerializer {
     throw noColumns();
   }
 
-  @Override
   public RDD<ColumnarBatch> convertCachedBatchToColumnarBatch(
       RDD<CachedBatch> batches,
       scala.collection.immutable.Seq<Attribute> columns,
