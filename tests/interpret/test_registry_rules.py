@@ -9,6 +9,7 @@ import fastavro
 import pytest
 
 from dagster_smt.errors import ConfigError, DataError
+from dagster_smt.formats.registry.client import contract_of
 from dagster_smt.formats.registry.versions import registered_avro
 from dagster_smt.formats.registry.wire import RegistryReader, RegistryWriter
 from dagster_smt.model.schema import STRING, Schema, Type
@@ -129,6 +130,15 @@ def test_nothing_is_written_in_clear_where_producers_encrypt(registry):
 def test_rules_for_consumers_do_not_stop_a_writer(registry):
     with_rules(registry, CHECK)
     assert write(registry)
+
+
+@pytest.mark.parametrize("status", [400, 409, 422])
+def test_only_a_subject_that_is_not_there_has_no_rules(status):
+    """Of another one nobody knows whether its producers encrypt."""
+    with Registry(status=404) as registry:
+        assert not contract_of((("url", registry.url),), "people-value").rules
+    with Registry(status=status) as registry, pytest.raises(DataError, match="SMT442"):
+        contract_of((("url", registry.url),), "people-value")
 
 
 def test_another_choice_is_no_option():

@@ -243,6 +243,7 @@ def contract_of(options: Options, subject: str) -> Contract:
     """Returns the contract of ``subject`` with its producers. If the subject has no versions, the contract is empty.
 
     Raises:
+        DataError: SMT442 if the registry rejects the request: the subject may have rules.
         EngineError: SMT636 if the registry does not answer.
     """
     with needs_extras():
@@ -252,7 +253,7 @@ def contract_of(options: Options, subject: str) -> Contract:
         try:
             schema = client.get_latest_version(subject).schema
         except SchemaRegistryError as error:
-            if error.http_status_code in (*_REFUSED, 404):
+            if error.http_status_code == 404:
                 return Contract()
             raise
         rules = rules_of(schema, "WRITE")
@@ -263,7 +264,7 @@ def contract_of(options: Options, subject: str) -> Contract:
         source = RegistrySchema(schema.schema_str, tuple(references.items()), rules, _tags(schema))
         return Contract(rules, source, {"metadata": schema.metadata, "rule_set": schema.rule_set})
 
-    contract: Contract = _response(options, ask, lambda status: _refused(subject, status), (), "rules")
+    contract: Contract = _response(options, ask, lambda status: _refused(subject, status), _REFUSED, "rules")
     return contract
 
 
