@@ -27,11 +27,10 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Returns a validator for an option with a list of paths. Under V2 and ``extended``, the validator splits the list
-    at the characters ``marks``, except inside backticks. Under V1, it leaves the list to the type of the option.
+    """Returns a validator for an option with a list of paths. With the path syntax ``V2`` or ``extended``, it splits
+    the list at the characters ``marks``, except inside backticks. With ``V1``, it returns the list unsplit.
 
-    Use the validator on the type of an option in a subclass of ``NestedPaths``. The option ``field.syntax.version`` of
-    that class tells the validator the version.
+    Use the validator only in subclasses of ``NestedPaths``, because it reads their option ``field.syntax.version``.
     """
 
     def split(value: Any, info: ValidationInfo) -> Any:

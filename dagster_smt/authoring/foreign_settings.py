@@ -1,4 +1,4 @@
-"""The settings of a chain's foreign stages."""
+"""The settings of a chain's foreign stages: stages whose classes run from jars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -97,8 +97,9 @@ class Keys(BaseModel):
 
 
 def domain_of(domain: str, path: FieldPath) -> str:
-    """Returns the domain of the values at ``path``, given the option ``domain``. If the option is ``field``, the path
-    has a domain of its own. Otherwise, the value of the option is the domain.
+    """Returns the domain of the values at ``path``. Equal values in two domains get different tokens or pseudonyms.
+
+    If the option ``domain`` is ``field``, each path has a domain of its own. Otherwise, the option is the domain.
     """
     if domain == "field":
         return f"field {path.text}"

@@ -1,4 +1,6 @@
-"""Declares exceptions to the search for masked values: the fields in which such values may stay, and the reason."""
+"""Declares exceptions to the check that no field contains the original of a value that is masked in another field. An
+exception names the fields that may contain such originals, and the reason.
+"""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ _ELEMENT = r"(?:\[\])*"  # a path to an array also covers the fields of its elem
 
 @dataclass(frozen=True)
 class MaskException:
-    """The fields in which masked values may stay.
+    """The fields that may contain the original of a value that is masked in another field.
 
     Attributes:
         fields: Paths of the extended syntax that begin with ``key`` or ``value``, or the path ``topic``. Only names,

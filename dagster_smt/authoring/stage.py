@@ -99,7 +99,7 @@ class Chain:
         stages: The stages.
         properties: The chain as flat properties of a connector, every value a string.
         warnings: The warnings from parsing.
-        mask_exceptions: The fields where masked values may stay.
+        mask_exceptions: The fields that may contain the original of a value that is masked in another field.
         dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
         keeps_key: True if the resulting table has keys. Runs then read the key of each record and keep it.
         keeps_topic: True if each output topic has its own table. Runs then keep the topic that a record has after the

@@ -26,7 +26,7 @@ def routed(record: PlanRecord, text: Cell, needed: Filled, skip: bool, at: Plann
         text: A cell with the new topic.
         needed: The rule that rejects a topic that is null or empty.
         skip: True to keep the topic instead of rejecting the record.
-        at: The planning of the stage. It collects the touch of the stage's first ledger entry.
+        at: The planning of the stage. This function reports to it which records get the new topic.
     """
     topic = record.topic
     if not skip:

@@ -100,7 +100,7 @@ class Planning:
         record: The symbolic record before the stage.
         side: ``key`` or ``value``.
         first: The number of the transform's first ledger entry.
-        touches: The ledger entries reported so far.
+        touches: The reports so far. Each names a ledger entry and the records to which the entry applies.
         missing: The configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that the entry's pattern path matches.
         variant: The result of ``CodeTransform.variant`` for the record; None if only schemas are known.
@@ -147,7 +147,9 @@ class Planning:
         self.matches[number] = tuple(dict.fromkeys((*self.matches.get(number, ()), *routes)))
 
     def touch(self, effect: int, when: Expr | None = None) -> None:
-        """Reports that ``effect`` touches the records for which ``when`` is not null."""
+        """Reports that the ledger entry ``effect`` applies to the records for which ``when`` is not null. If ``when``
+        is None, the entry applies to all records.
+        """
         self.touches.append(Touch(self.first + effect, when))
 
 
@@ -213,12 +215,12 @@ class Transform(Options):
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
-    """Applies the null rule of ``transform`` to ``record``, and returns the result. The key or value on which the
-    transform acts is null in ``record``, and has no schema.
+    """Applies the transform's rule for nulls (``on_null``) to ``record``, and returns the result. The key or value on
+    which the transform acts is null in ``record``, and has no schema.
 
     Raises:
-        PlanError: The null rule rejects null.
-        UnsupportedError: SMT904 if the side would become an object without a schema.
+        PlanError: The rule rejects nulls.
+        UnsupportedError: SMT904 if the null would become an object without a schema.
     """
     rule = transform.on_null()
     if rule == "reject":

@@ -35,8 +35,8 @@ class ChainPair:
         ours: The chain in this package. Stages that run from jars are the same in both chains.
         connect: The chain in the classes of Kafka Connect and of vendors.
         classes: The locations of the jars with Connect's and vendors' classes.
-        same: The reasons why a stage or its predicate cannot be compared, by stage index. Its class is then the same in
-            both chains.
+        same: Maps the index of a stage to the reason why the stage or its predicate cannot be compared. Both chains
+            then use the same class for it.
         warnings: Warnings about options that a class of Connect does not know.
         without: Our chain without the options in ``warnings``. None if there are no warnings, or if our classes need
             one of these options.

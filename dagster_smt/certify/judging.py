@@ -1,4 +1,6 @@
-"""Judges the records of a comparison. The judge is the same as for the parity cases."""
+"""Gives a verdict on each record of a comparison with Kafka Connect. The rules that explain differences are those of
+the parity tests (``tools.parity.judge``).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -137,5 +137,7 @@ def raw_case(sample: Sample, key: Format, value: Format) -> Case:
 
 
 def asks_connect(form: Format) -> bool:
-    """Returns True if Kafka's jars have a converter for the format ``form``, so that the host can read it."""
+    """Returns True if Kafka's jars have a converter for the format ``form``. The host, which is a Java process with
+    these jars, can then read the format.
+    """
     return form.kind in _PLAIN and not form.options and form.schema is None

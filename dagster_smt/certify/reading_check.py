@@ -89,7 +89,7 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
         key, value: The formats; with an empty key format, keys are not read.
 
     Raises:
-        EngineError: The host cannot run.
+        EngineError: The Java process with Connect's classes cannot run.
     """
     segment = ForeignSegment([], {}, pair.classes, pair.connect.foreign)
     count = len(samples)
@@ -120,8 +120,8 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
 
 
 def _column(data: Sequence[bytes | None]) -> list[bytes] | None:
-    """Returns ``data`` in the form in which the host reads a column: the lengths of the values, with -1 for null, and
-    the bytes of all values. Returns None if all values are null.
+    """Returns ``data``, a column of keys or values, as the Java process with Connect's classes reads it: the lengths of
+    the values, with -1 for null, and the bytes of all values. Returns None if all values are null.
     """
     if all(one is None for one in data):
         return None

@@ -1,5 +1,5 @@
-"""The execution paths (ways) that need a Spark session: records in the JVM lane, and columns parsed by the JVM lane or
-by Python.
+"""The execution paths (ways) that need a Spark session. The JVM lane, this package's Java code, can run a chain on
+whole records. Spark can run the chain on columns that the JVM lane or Python has parsed.
 """
 
 from collections.abc import Callable, Iterator, Sequence

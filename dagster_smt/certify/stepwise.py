@@ -29,7 +29,7 @@ def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: C
         classes: The locations of the foreign stages' classes; None to use the settings of the chain.
 
     Raises:
-        EngineError: The host of foreign stages cannot run.
+        EngineError: The Java process that runs the foreign stages cannot run.
     """
     interpreter = Interpreter(chain, reader.key, reader.value, classes=classes, join=False)
     records, steps = reader.records(samples), Steps()

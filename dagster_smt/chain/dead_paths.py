@@ -39,13 +39,13 @@ def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]
 
 
 def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
-    """Raises an error if ``plan`` has dead paths; otherwise returns the plan. If the chain allows dead paths, the
-    returned plan has a warning for each of them.
+    """Raises an error if ``plan`` has dead paths, which are paths of masks, drops or renames that can never touch a
+    field. Otherwise returns the plan. If the chain allows dead paths, the plan gets a warning for each of them.
 
     Args:
         plan: The plan.
-        value: The declared schema of the values. If only the values have a schema, the plan contains no schema at all;
-            the stages that act on values are then checked with ``value``.
+        value: The declared schema of the values. It is used if ``plan`` contains no schemas, because the keys have no
+            schema. Only the stages that act on values are then checked.
 
     Raises:
         PlanError: SMT303, SMT305 or SMT308 if a mask, drop or rename can never touch a field.
@@ -107,9 +107,9 @@ def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
 
 
 def _in_schema(plan: Plan) -> Iterator[Problem]:
-    """Yields a problem for each effect in ``plan`` that never touches a field.
+    """Yields a problem for each mask, drop or rename in ``plan`` that never touches a field.
 
-    Only the steps in which the effect's stage acts are considered.
+    Stages that never act, or that reject all records, are ignored.
     """
     for first, (index, stage) in zip(first_entries(plan.chain), enumerate(plan.chain.stages), strict=True):
         acting = []

@@ -1,5 +1,5 @@
-"""Reads ``mask.exceptions``, the part of a chain that lists fields in which masked values may remain. The chain may be
-properties or YAML.
+"""Reads ``mask.exceptions`` from a chain in properties or YAML. This part of a chain lists fields that may contain the
+original of a value that is masked in another field.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ _ROOTS = ("key", "value", "topic", "header")
 
 
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
-    """Returns the mask exceptions in ``source``, the source of a chain. Each exception lists fields in which masked
-    values may remain, and the reason.
+    """Returns the mask exceptions in ``source``, the source of a chain. Each exception lists fields that may contain
+    the original of a value that is masked in another field, and the reason.
 
     Properties list the exceptions in the same way as transforms: ``mask.exceptions=a`` with
     ``mask.exceptions.a.fields`` and ``mask.exceptions.a.reason``. YAML has

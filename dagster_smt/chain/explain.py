@@ -41,7 +41,9 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the words about the predicate of ``stage``, with which the stage's line ends: ``if not isTombstone``."""
+    """Returns the end of the line about ``stage``, which names the predicate of the stage: ``if not isTombstone``. The
+    result is empty if there is no predicate.
+    """
     if stage.predicate is None:
         return ""
     if stage.negate:
@@ -61,8 +63,8 @@ def _entry(entry: LedgerEntry, missing: set[str]) -> list[str]:
 
 
 def _steps(steps: Sequence[Step], full: bool) -> list[str]:
-    """Returns the lines about ``steps``, the steps of one stage. A stage has several steps only if a record has several
-    variants.
+    """Returns the lines about ``steps``, the plans of one stage. There is one plan for each variant of the record: a
+    schema that records can have before the stage.
     """
     lines = []
     for step in steps:

@@ -44,7 +44,7 @@ class StagePlan:
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
         guarded: True if the stage skips records in which the key or value that it reads is null, and in other records
             changes more than this key or value, for example the topic.
-        undecided: True if the predicate itself fails. Records whose key or value is null then also fail.
+        undecided: True if evaluating the predicate fails for every record, even if its key or value is null.
     """
 
     stage: Stage
@@ -60,8 +60,8 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """If the stage always fails, the records that pass it nevertheless, as one ``PlanRecord``: those in which the
-        key or value on which the stage acts is null. The transform leaves them unchanged.
+        """The records that pass the stage although it otherwise always fails, as one ``PlanRecord``. In these records,
+        the key or value on which the stage acts is null, and the transform leaves them unchanged.
 
         None if no record passes, or if the stage does not always fail.
         """
@@ -94,13 +94,14 @@ def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
 
 @dataclass(frozen=True)
 class Step:
-    """The plan of one stage for one variant of the record, with the resulting variants.
+    """The plan of one stage for one variant of the record, with the resulting variants. Several variants exist if data
+    determines whether an earlier stage acted, and that stage changes the schema.
 
     Attributes:
-        variant: The variant before the stage.
+        variant: The number of the variant before the stage.
         plan: The plan of the stage.
-        taken: The variant of records on which the stage acted; None if there are no such records after the stage.
-        skipped: The variant of records that the stage skipped; None if there are no such records after the stage.
+        taken: The number of the variant after the stage for the records on which it acted; None if none remain.
+        skipped: The number of the variant after the stage for the records that it skipped; None if none remain.
     """
 
     variant: int
@@ -118,11 +119,11 @@ class Plan:
         key, value: The input schemas; None if the key or value is absent or schemaless.
         typed: True if the keys or values have a schema.
         topics: The topics of the records, if known.
-        steps: The stage plans in order, with several for one stage if there are variants. Empty if the records are
-            schemaless.
+        steps: The plans of the stages, in order. A stage has one plan for each variant of the record. Empty if the
+            records are schemaless.
         results: The output record, for each remaining variant.
         entries: The ledger entries, numbered by position.
-        warnings: Warnings about fields that no record can have, and other warnings.
+        warnings: The warnings, for example about configured fields that no record can have.
         refused: The reasons why no record can pass the chain; empty if some records can.
     """
 
@@ -282,7 +283,7 @@ def input_record(
         topics: The topics of the records, if known.
         kind: ``sink`` or ``source``.
         nullable: True if the key or value can be null although its schema requires a value.
-        marks: The marks that earlier stages have set on the key or value.
+        marks: Words for what earlier stages have done to the key and value, such as ``masked``.
     """
     topic: Expr = Const(topics[0], STRING) if len(topics) == 1 else Ref(("topic",))
     return PlanRecord(

@@ -193,7 +193,7 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Prob
 
 def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: list[Problem]) -> dict[str, Any]:
     """Returns the options of ``data``, a stage or predicate. Adds a problem to ``problems`` for each key of ``data``
-    that is not in ``known``, and if ``options`` is not a mapping.
+    that is not in ``known``. Also adds a problem if the value of the key ``options`` is not a mapping.
     """
     for key in map(str, data):
         if key not in known:

@@ -41,7 +41,7 @@ def of_kinds(certificate: Certificate) -> Iterator[tuple[str, list[list[Finding]
     """Yields the findings of ``certificate`` in two parts, each with its title: first the unexplained differences, then
     the deliberate differences.
 
-    A part consists of groups. The findings in a group differ only in their evaluator or lane.
+    A part consists of groups. The findings in a group differ only in their execution path.
     """
     different = [finding for finding in certificate.findings if not finding.decision]
     deliberate = [finding for finding in certificate.findings if finding.decision]
@@ -59,7 +59,7 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def ways_of(group: list[Finding]) -> str:
-    """Returns the names of the evaluators and lanes in ``group``."""
+    """Returns the names of the execution paths (ways) on which the differences in ``group`` were found."""
     return ", ".join(finding.way for finding in group)
 
 

@@ -145,8 +145,8 @@ def _format(side: str, kind: str | None, properties: Mapping[str, Any], default:
 
 @contextmanager
 def _more_ways(chain: Chain, *, no_spark: bool) -> "Iterator[MoreWays | None]":
-    """Yields a function that returns the evaluators and lanes of Spark. They run in a session that ends with the block.
-    Yields None if PySpark is not installed or ``no_spark`` is set.
+    """Yields a function that returns the execution paths that need Spark. They run in a Spark session; if this function
+    started the session, it ends with the block. Yields None if PySpark is not installed or ``no_spark`` is set.
     """
     if no_spark or find_spec("pyspark") is None:
         yield None

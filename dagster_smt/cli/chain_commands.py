@@ -150,9 +150,9 @@ def _decisions(policy: AppliedPolicy) -> None:
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
-    """Returns a line for each kind of sink, with the evaluators and lanes that may run ``plan``. A further line follows
-    if the chain has classes from jars, or stages that keep records out of the JVM lane. The lines contain only facts
-    that are known without a Spark session and without records.
+    """Returns a line for each kind of sink, with the execution paths (ways) on which a run may process records. A
+    further line follows if the chain has classes from jars, or a stage that cannot run in the JVM lane (this package's
+    Java code). The lines contain only facts that are known without a Spark session and without records.
     """
     value, key = Format(), "json"
     if table is not None:
@@ -191,8 +191,9 @@ def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
 
 
 def _tables(plan: Plan, place: str) -> Iterator[str]:
-    """Yields lines about the tables of the sink at ``place``, which may contain ``{topic}``: a line for each topic that
-    ``plan`` knows, or the limits of the sink if the records choose their topics.
+    """Yields lines about the tables of the sink at ``place``. If ``place`` contains ``{topic}``, there is a line for
+    each topic after the chain. If these topics are unknown, because they depend on the records, the lines state the
+    largest number of tables.
 
     Raises:
         ConfigError: SMT730, the template is wrong.

@@ -38,12 +38,12 @@ def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
 
 
 def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int | None) -> list[Sample]:
-    """Reads the last records of each partition of ``topic``, or all records from the offset ``start`` on. The topic is
-    at ``place``, a broker or a folder.
+    """Reads up to ``limit`` records of ``topic``: the last records, or, if ``start`` is given, the first records from
+    this offset on. The topic is at ``place``, a broker or a folder.
 
     Raises:
         ConfigError: SMT042, the command has no topic.
-        TableError: See ``samples``.
+        TableError: SMT501 or SMT515, the topic does not exist; SMT538, the offsets do not exist.
     """
     topics = topics_at(place, config)
     if not topic:

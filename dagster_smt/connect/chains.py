@@ -64,7 +64,7 @@ def written_chain(
         connector: The connector.
         extra: Stages after the connector's transforms.
         smt_jars: Jars with classes that this package does not contain.
-        to_topics: True if the component writes topics, so that transforms may choose the topic.
+        to_topics: True if the component writes topics, or a table for each topic. Transforms may then choose the topic.
     """
     today, renamed = _in_todays_words(connector)
     safe, hidden = _without_secrets(today)
@@ -245,8 +245,9 @@ def _of_stage(key: str, name: str, alias: str, stages: Iterable[TransformVerdict
 
 
 def _routes(alias: str, connector: Connector) -> str:
-    """Returns the reason why the router with the name ``alias`` has no effect in a table. Returns an empty string for
-    other transforms, for a source connector, and if the router gives the only topic of the connector a new name.
+    """Returns the reason why a component with one table cannot do what the router ``alias`` does: the router may send
+    records to several topics. Returns an empty string if the transform is not a router, or if the connector is a
+    source. Also returns an empty string if the router only renames the connector's single topic.
     """
     name = routers(connector).get(alias)
     renames = name in BY_TOPIC and len(connector.topics) == 1

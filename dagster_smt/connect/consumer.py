@@ -161,8 +161,8 @@ def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
 
 
 def of_references(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields a verdict on each name in ``connector`` that is a reference. The component would use the text of such a
-    reference as the name.
+    """Yields a verdict on each option of ``connector`` for a name, such as a topic name, if its value contains a
+    reference. The component would use the text of the reference itself as the name.
     """
     for option in _NAMES:
         if is_looked_up(connector.config.get(option, "")):

@@ -74,8 +74,8 @@ class TableSettings:
         self.options.append(OptionVerdict(option, verdict, text))
 
     def set(self, option: str, name: str, value: Any, verdict: OptionOutcome = "used", note: str = "") -> None:
-        """Sets the option ``name`` of the sink to ``value``, and adds a verdict on the connector's ``option``. The
-        option ``name`` needs a table of columns.
+        """Sets the option ``name`` of the sink to ``value``, and adds a verdict on the connector's ``option``. Only a
+        table with one column per field (``kind: columns``) can have the option ``name``.
         """
         self.sink[name] = value
         self.of_columns.setdefault(name, []).append(option)

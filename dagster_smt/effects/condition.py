@@ -108,8 +108,8 @@ class FieldPasses:
         test: The test. A field that is null or missing passes only a value rule that is true for null.
         null: Only for the test ``IsLiteral``: the problem of a null field. If None, the condition is false for such a
             field.
-        missing: With a schema, the problem if the schema does not have the field, or if the path has no steps. If None,
-            the condition is false for a missing field, and a path without steps tests the whole key or value.
+        missing: With a schema: the problem if the schema lacks the field, or if the path has no steps. If None, a
+            missing field makes the condition false, and a path without steps tests the whole key or value.
         no_object: The problem of a key or value without fields. If None, the field counts as missing.
         strict: With a schema: True if a plain name in the path cannot select an entry of a map. As in Kafka, such a
             path then finds no field.

@@ -72,8 +72,8 @@ class Change(_Effect):
         in_place: With a schema: True to leave all other fields unchanged, which is only possible for top-level fields.
             False to copy all fields as Kafka's transforms do: nulls become defaults, and the default of the struct
             itself also changes.
-        in_maps: With a schema: True to also change the entries of a map if its values are optional strings. A missing
-            entry becomes null.
+        in_maps: With a schema: True to accept a key or value that is a map from strings to optional strings. The path
+            then names an entry of the map. A missing entry is added with the value null.
     """
 
     path: FieldPath
@@ -315,12 +315,12 @@ class ByField:
 
 @dataclass(frozen=True)
 class ByFieldTime:
-    """A change of the topic like ``ByTime``, but the time comes from a string field of the value. Values with a schema
-    are rejected.
+    """A change of the topic by time, like ``ByTime``, but the time comes from a string field of the value instead of
+    the record's timestamp. Values with a schema are rejected.
 
     Attributes:
         topic_format, timestamp_format: The template for the topic and the format of the timestamp, as in ``ByTime``.
-        names: Top-level fields. The first field that is present and not null applies.
+        names: Top-level fields. The first one that is present and not null contains the time.
         field_format: The date pattern of the field.
     """
 
@@ -356,8 +356,8 @@ class Reject(_Effect):
     """An effect that removes the records for which a condition is true.
 
     Attributes:
-        condition: The condition. For ``NullValue``, the transform's rule for nulls already drops or rejects the
-            records.
+        condition: The condition. The condition ``NullValue`` removes nothing here, because the transform's ``on_null``
+            has already dropped or rejected these records.
         side: For a transform that acts on the whole record: the part (``key`` or ``value``) whose fields the condition
             reads. Otherwise empty.
     """
@@ -471,8 +471,8 @@ class SetSchema(_Effect):
 
 @dataclass(frozen=True)
 class NeedsSchema(_Effect):
-    """An effect that rejects keys and values without a schema, unless they are null. The problem has the given code,
-    statement and hint.
+    """An effect that rejects keys and values without a schema, unless they are null. The attributes are the parts of
+    the reported problem.
     """
 
     code: str
@@ -578,10 +578,11 @@ _FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Ren
 
 
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the classes of ``effects``, except the classes that may accompany any family.
+    """Returns the family of ``effects``: their classes, except ``Rebuild`` and ``NeedsSchema``, which may accompany any
+    family.
 
     Raises:
-        TypeError: The effects belong to different families.
+        TypeError: A transform cannot have these effects together.
     """
     own: list[type[Effect]] = []
     for effect in effects:
@@ -600,7 +601,8 @@ def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
-    """Returns ``effects``, each with the number of its first ledger entry. The first entry of a transform is 0."""
+    """Returns each of ``effects`` with the number of its first ledger entry. A transform's entries are numbered from 0.
+    """
     pairs = []
     first = 0
     for effect in effects:

@@ -98,7 +98,8 @@ class FieldRule:
 
 
 def masked(after: Node, before: Node, protection: Protection) -> Node:
-    """Returns the field ``after`` with the marks of ``before`` and the additional mark ``masked``.
+    """Returns ``after``, a field that a stage has masked, with the mark ``masked``. The field also keeps the marks of
+    ``before``, the field before that stage, except ``sealed`` and ``opened``.
 
     If ``protection`` is ``seals``, the field also gets the mark ``sealed``, because a key can decrypt its value. A
     field that an earlier stage masked without a key stays masked, even if a later stage encrypts its value and another

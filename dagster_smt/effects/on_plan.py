@@ -53,7 +53,7 @@ class Settings:
     """The options of a transform that its effects do not contain.
 
     Attributes:
-        purpose: The purpose of the transform, as in messages.
+        purpose: The purpose of the transform, as messages word it: ``mask fields``.
         replace_nulls: True if a copied null becomes the default of its field (KIP-1040).
         strict: True to reject a path that selects the key of a map by a plain name, as Kafka does.
     """
@@ -68,9 +68,9 @@ def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     record.
 
     Args:
-        effects: The effects, of one family.
+        effects: The effects, of one family (see ``family_of``).
         node: The key or value before the effects.
-        at: Collects what the ledger counts, and the paths without a match.
+        at: Collects the ledger entries that the stage touches, and the configured paths that match no field.
         settings: The transform's other options.
 
     Raises:
@@ -122,8 +122,8 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
 
 
 def _marked(change: Change, after: Node, before: Node) -> Node:
-    """Returns ``after``, a changed field, with the marks of a mask, or with the marks of a value that has been
-    decrypted.
+    """Returns ``after``, the field after ``change``. Marks the field as masked or as decrypted if the change masks or
+    decrypts it.
     """
     if change.action == "masked":
         return masked(after, before, change.rule.protection)
@@ -221,8 +221,8 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _opened(child: Node, needs_text: bool) -> Node:
-    """Returns the field ``child``. If ``needs_text`` is set, a struct is split into its fields, so that it can be
-    converted to a string.
+    """Returns the field ``child``. If ``needs_text`` is set and the field is a struct, returns it as a group of its
+    fields, from which its string can be built.
     """
     if needs_text and child.schema.type is Type.STRUCT:
         return open_struct(child)

@@ -53,7 +53,7 @@ def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanR
     Args:
         transform: The transform.
         record: The record before the transform.
-        at: Collects what the ledger counts, and the paths without a match.
+        at: Collects the ledger entries that the stage touches, and the configured paths that match no field.
 
     Raises:
         PlanError: No record of these schemas can pass the stage.

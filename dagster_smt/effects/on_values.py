@@ -48,9 +48,9 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
     value, then the record.
 
     Args:
-        effects: The effects, of one family.
+        effects: The effects, of one family (see ``family_of``).
         bits: For each ledger entry of the effects, its bit of ``record.touched``.
-        purpose: The purpose of the transform, as in messages.
+        purpose: The purpose of the transform, as messages word it: ``mask fields``.
     """
     family = family_of(effects)
     if family == {Change}:

@@ -52,8 +52,8 @@ def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
 
 
 def effects_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns a function that applies ``effects``, which belong to one family. Messages mention ``purpose``, the
-    purpose of the transform.
+    """Returns a function that applies ``effects``, which belong to one family (see ``family_of``). Error messages
+    mention ``purpose``, such as ``mask fields``.
     """
     for needs in only(effects, NeedsSchema):
         return _refuse(needs)

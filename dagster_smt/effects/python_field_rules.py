@@ -1,5 +1,5 @@
-"""``FieldRules``, the simplest base class for a transform. A subclass only returns a value rule for each kind of
-value.
+"""``FieldRules``, the simplest base class for a transform. A subclass only implements ``rule``, which returns the rule
+for each kind of values, such as ``string``.
 """
 
 from abc import abstractmethod
@@ -18,7 +18,7 @@ from dagster_smt.model.cell import Rule
 
 @dataclass(frozen=True)
 class ByKind(FieldRule):
-    """A field rule whose value rules are returned by a method of a transform."""
+    """A field rule that calls a method of a transform, ``FieldRules.rule``, to get the rule for each kind of values."""
 
     rule: Callable[[str], Rule | None]
 
@@ -49,7 +49,8 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
     def rule(self, kind: str) -> Rule | None:
         """Returns the rule for values of the kind ``kind``, or None to leave the values as they are.
 
-        A rule that changes the type of a value has the attribute ``returns``. An optional field stays optional.
+        If the rule changes the type of the values, its attribute ``returns`` is the new schema. An optional field stays
+        optional.
 
         Raises:
             DataError: Values of this kind are rejected, unless they are null.

@@ -88,8 +88,8 @@ def _as_text(by: ByField, node: Node) -> Cell:
 
 
 def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of a field that cannot contain a topic. Values of its kind ``kind`` are not strings, and
-    ``by`` does not convert them to strings.
+    """Returns the problem of a field whose values cannot be a topic. They are of the kind ``kind``: not strings, and
+    not a kind that ``by`` converts to strings.
     """
     if by.converts:
         statement = f"only a string, number or boolean can be a topic, but {by.label} is {kind}"

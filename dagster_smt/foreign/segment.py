@@ -225,8 +225,8 @@ class ForeignSegment:
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Stores the contents of ``fresh``: new changes and new sets of changes, which the host has numbered. The
-        answer for a record refers to a set of changes by its number.
+        """Stores ``fresh``, the items that the host has added to its two numbered lists. One list contains changes of
+        single fields. The other contains sets of such changes; the answer for a record names a set by its number.
         """
         for kind, *rest in fresh:
             if kind == _CHANGE:

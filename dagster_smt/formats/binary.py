@@ -11,7 +11,7 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
     """Returns two functions: one reads and one writes numbers of the type ``kind``.
 
     Args:
-        kind: One of ``LETTERS``.
+        kind: ``short``, ``integer``, ``long``, ``float`` or ``double``.
         little: True if the lowest byte comes first. Kafka's serializers write the highest byte first.
 
     Returns:

@@ -62,8 +62,8 @@ def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
 
 
 def _unescaped(text: str, escape: str) -> str:
-    """Returns ``text`` with a line feed in place of the ``n`` in ``\\n``, and likewise for ``r`` and ``t``, as in
-    Flink. The escape character ``escape`` stays in the text.
+    """Replaces the letter after each escape character ``escape`` in ``text``, as Flink does: ``n`` becomes a line feed,
+    ``r`` a carriage return, and ``t`` a tab. The escape character stays; the CSV reader removes it later.
     """
     return re.sub(
         f"{re.escape(escape)}(.)", lambda match: escape + _LETTERS.get(match[1], match[1]), text, flags=re.DOTALL

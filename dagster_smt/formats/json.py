@@ -121,8 +121,8 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _refuse(schema: Schema, where: str) -> Convert:
-    """Returns a function that rejects every value. ``schema`` has the name of a logical type, but a different type;
-    Connect's converter would ignore the type.
+    """Returns a function that rejects every value of ``schema``. The schema has the name of a logical type, but not its
+    type: for example, a ``Date`` that is a STRING. Connect's converter would look only at the name.
     """
 
     def refuse(data: Any) -> Any:
@@ -163,8 +163,8 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
 
 
 class Inexact(Exception):
-    """Raised if the double of a parsed number is not exact enough to determine the result. The JSON must then be parsed
-    again with exact numbers.
+    """Raised if a number was parsed as a double, and the double alone does not determine the result. The JSON must then
+    be parsed again with exact numbers.
     """
 
 
@@ -172,8 +172,9 @@ def rounded(value: float, single: bool) -> float:
     """Returns ``value``, a double from JSON. If ``single`` is true, the double is rounded to 32 bits.
 
     Raises:
-        Inexact: The double is -0.0, which is Connect's result for ``-1e-400``, but not for ``-0.0``; or the double is
-            in the middle between two 32-bit numbers, and the number in the JSON may be closer to one of them.
+        Inexact: The double is -0.0, which Connect returns for ``-1e-400``, but not for ``-0.0`` (it returns 0.0). Or
+            the double is exactly halfway between two 32-bit numbers, and the number in the JSON may be closer to one of
+            them.
     """
     if not value and math.copysign(1, value) < 0:
         raise Inexact

@@ -127,8 +127,9 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
-    """Returns the changes that ``example`` makes to its input schema, as a string. The string is empty if the input is
-    not a JSON object without a schema, or if the chain rejects its schema.
+    """Returns the changes that ``example`` makes to the schema of its input, as a string. The string is empty unless
+    the input is the value of a record, and is a JSON object but not an envelope. It is also empty if the chain rejects
+    the schema.
     """
     if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)

@@ -134,7 +134,7 @@ def foreign_runs(
 
     Args:
         chain: The chain.
-        functions: Returns the functions of a predicate and a transform that Python runs.
+        functions: Receives the index of a stage, and returns the stage's predicate and transform as Python functions.
         classes: The locations of the classes.
         join: False to run each stage alone, as a preview does.
     """

@@ -104,8 +104,8 @@ field value.
 
 
 def _router(chain: Chain) -> int:
-    """Returns the index of the last stage of ``chain`` that can change the topic, according to the ledger. If no stage
-    can, returns the index of the last stage, or ``VALUE_CONVERTER`` for an empty chain.
+    """Returns the index of the last stage of ``chain`` that has a ledger entry for the topic, and can therefore change
+    it. If there is none, returns the index of the last stage, or ``VALUE_CONVERTER`` for an empty chain.
     """
     routers = []
     for n, s in enumerate(chain.stages):
@@ -199,8 +199,8 @@ class Interpreter:
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def write(self, record: Record, sides: int = KEY_DIRTY | VALUE_DIRTY) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Encodes the key and value of ``record``, as far as ``sides`` selects them. Returns the result, and the bytes
-        of the key and of the value; the bytes of a side that is not selected are None.
+        """Encodes the key, the value or both, as ``sides`` selects. Returns the result, the bytes of the key, and the
+        bytes of the value. The bytes of a side that is not selected are None.
         """
         where, key, value = KEY_CONVERTER, None, None
         try:

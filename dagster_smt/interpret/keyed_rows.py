@@ -309,8 +309,8 @@ def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
 
 
 def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _Total]) -> None:
-    """Adds the rows of one key to ``totals``. The key has the row that results from all ``events``, or a row for each
-    version.
+    """Adds the effects of ``events``, all events of one key, to ``totals``. Together, they count as one inserted row,
+    or as one deletion without a row. In the mode ``scd2``, each version counts as an inserted row.
     """
     state, change, versions = _KeyState(keyed), RowChange("no row"), 0
     counts = totals[events[-1].sample.topic].counts

@@ -62,7 +62,7 @@ class Observation:
 
     @property
     def groups(self) -> Counter[str]:
-        """The number of values of each group."""
+        """The number of values in each of ``GROUPS``, such as ``texts`` or ``objects``. Nulls are not counted."""
         groups: Counter[str] = Counter()
         for kind, count in self.kinds.items():
             if kind != "null":

@@ -234,8 +234,8 @@ class _StageFunction:
         return apply
 
     def _on_record(self, change: SideFunction) -> Apply:
-        """Returns a function that calls ``change`` with records. The stage does not name a side (key or value), but its
-        transform reads one.
+        """Returns the function of a stage that acts on whole records, and whose transform reads the key or value. The
+        function calls ``change`` for schemaless keys or values, and runs the stage's plan for the others.
         """
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
         transform = self.stage.transform

@@ -1,4 +1,5 @@
-"""Adds the JVM lane to Spark sessions. This module has the settings that add the lane, and a test for its presence.
+"""Adds the JVM lane (Java functions that run chains inside Spark) to Spark sessions. This module contains the settings
+that add the lane, and tests whether a session has it.
 
 With the environment variable ``DAGSTER_SMT_JVM=off``, runs do not use the lane. The results are the same, but the runs
 are slower.

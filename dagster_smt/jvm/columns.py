@@ -1,4 +1,5 @@
-"""Translates a declared schema into a program of the JVM lane. ``RowReader.java`` reads JSON texts with this program.
+"""Translates a declared schema into a program for the JVM lane, this package's Java code inside Spark. With the
+program, ``RowReader.java`` reads JSON texts as columns.
 
 If the lane does not support a type in the schema, the schema has no program, and Python reads the texts.
 """

@@ -1,4 +1,5 @@
-"""Translates a chain into a program of the JVM lane. A program is JSON text, which ``Program.java`` reads.
+"""Translates a chain into a program for the JVM lane, the Java code that runs chains inside Spark. A program is JSON
+text, which ``Program.java`` reads.
 
 A program describes the stages with paths, rules and parameters, and contains no part of a record. If the lane does not
 support an effect of a chain, the chain has no program, and the Python evaluator runs it.

@@ -140,7 +140,9 @@ Stages = Mapping[Place, tuple[str, ...]]
 
 
 def _ways(plan: Plan) -> dict[int, Stages]:
-    """Returns a mapping for each variant of ``plan``: from its fields to the stages that have changed them."""
+    """Returns, for each variant of ``plan``, a mapping from each field after the chain to the stages that have changed
+    it.
+    """
     ways: dict[int, dict[Place, tuple[str, ...]]] = {0: {}}
     for index, _ in enumerate(plan.chain.stages):
         following: dict[int, dict[Place, tuple[str, ...]]] = {}

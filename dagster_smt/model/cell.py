@@ -259,7 +259,9 @@ def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
 
 
 def restarted(node: Node, path: tuple[str, ...]) -> Node:
-    """Returns ``node`` with expressions that refer to the path ``path``."""
+    """Returns ``node`` with each expression replaced by a reference to the path of its value. ``path`` is the path of
+    the node.
+    """
     if isinstance(node, Cell):
         return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))
     children = []

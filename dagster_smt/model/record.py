@@ -79,8 +79,9 @@ NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """The statement that a stage touches a record for the ledger entry with the number ``entry``. It holds for records
-    in which the expression ``when`` is not null. If ``when`` is None, it holds for all records.
+    """The planned effect of a ledger entry: the stage performs the action of the entry with the number ``entry`` on
+    each record for which the expression ``when`` is not null. If ``when`` is None, it performs the action on every
+    record.
     """
 
     entry: int
@@ -98,8 +99,8 @@ class PlanRecord:
         dropped: True or False if the current stage drops all records or none. Otherwise an expression, which is true
             for a dropped record, and false or null for other records. If a record is dropped, the stage touches none of
             its fields, and cannot fail for it.
-        null_key, null_value: The schema of a key or value that is null after the stage; None if it has no schema. False
-            if the schema is the same as for other keys or values.
+        null_key, null_value: The schema that the key or value has after the stage if it is null. None: a null has no
+            schema. False: a null has the schema of ``key`` or ``value``.
         target_partition: The partition that a stage has chosen in the topic of the record.
     """
 

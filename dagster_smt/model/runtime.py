@@ -62,7 +62,7 @@ class KeyList(list[Any]):
 
 
 class OwnStruct(dict[str, Any]):
-    """A struct that a foreign stage has set as the value of a header. Its own schema differs from the header's schema.
+    """A struct that a class from a jar has set as a header's value. Its own schema differs from the header's schema.
 
     For example, Debezium's ``ExtractNewRecordState`` creates a header with fields in its value, but without fields in
     its schema. Connect's ``SimpleHeaderConverter`` writes the value according to the value's own schema.
@@ -80,7 +80,7 @@ class OwnStruct(dict[str, Any]):
 
 def as_key(value: Any) -> Any:
     """Returns ``value`` in a form that can be the key of a Python dictionary: a ``dict`` becomes a ``KeyDict``, a
-    ``list`` becomes a ``KeyList``. In Java, a struct, an array or a map can be the key of a map.
+    ``list`` becomes a ``KeyList``. Java accepts a struct, an array or a map as the key of a map, but Python does not.
     """
     if isinstance(value, dict):
         entries = {}

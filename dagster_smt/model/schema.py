@@ -175,8 +175,8 @@ class Schema:
 
     @cached_property
     def width(self) -> int:
-        """The number of values in one value of this schema: a struct and all its fields, at every level. An array or a
-        map is one value, whatever it contains.
+        """The number of values that one value of this schema consists of. A struct counts as one, plus the values of
+        all its fields, at every level. An array or a map counts as one, whatever it contains.
         """
         return 1 + sum(child.width for _, child in self.fields)
 

@@ -313,7 +313,9 @@ def _left_out(evidence: Evidence) -> bool:
 
 
 def _alive(evidence: Evidence) -> str:
-    """Returns the statement of a passed ``dead_mask``. It names each mask, drop or rename that no record reached."""
+    """Returns the statement of the check ``dead_mask`` if it passes. The statement also mentions masks, drops and
+    renames that this run did not test, because no record reached their stages.
+    """
     report = evidence.report
     if not report.records_in:
         return "nothing was read"
@@ -334,8 +336,9 @@ def _alive(evidence: Evidence) -> str:
 
 
 def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """Yields texts for the message of ``dead_mask``. The first text is about the effects in ``entries``, which touched
-    nothing in this run. Then follows a text for each dead effect in the state of the table.
+    """Yields texts for the message of ``dead_mask``. The first text lists the masks, drops and renames in ``entries``,
+    which touched nothing in this run. Each further text is about a field that, according to the state of the table,
+    has been left unmasked in some records.
     """
     if entries:
         paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_MOST_NAMES])
@@ -493,7 +496,7 @@ def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = Fal
 
 
 def held_back(evidence: Evidence) -> CheckVerdict:
-    """The policy has a decision about every field of the records, and holds none back."""
+    """The policy dropped no field and no header for lack of a decision."""
     fields = evidence.facts.held_back
     if not fields:
         return CheckVerdict(True, "the policy holds no field back")

@@ -69,8 +69,8 @@ class AppliedPolicy:
         return tuple(decision for group in self.groups for decision in group.decisions)
 
     def without(self, personal: Mapping[str, Sequence[str]]) -> "AppliedPolicy":
-        """Returns the policy with additional decisions: it also holds back the fields in ``personal``, whose values
-        look personal.
+        """Returns the policy with additional decisions ``hold back``: it also drops the fields in ``personal``, whose
+        values look personal.
 
         Args:
             personal: Maps the path of a field of the value to the kinds of its sampled values, such as ``e-mail``.
@@ -284,7 +284,8 @@ def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecis
 
 
 def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iterable[Steps]) -> list[str]:
-    """Returns the fields in ``paths`` that the stages of a policy hold back in records of a topic.
+    """Returns the fields in ``paths`` that the stages of a policy drop from records of a topic because of
+    ``hold back``.
 
     Args:
         stages: The stages.
@@ -313,7 +314,8 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
 
 
 def undecided_headers(stages: Iterable[PolicyStage], topic: str, names: Iterable[str]) -> list[str]:
-    """Returns the headers in ``names`` that the stages of a policy hold back in records of a topic.
+    """Returns the headers in ``names`` that the stages of a policy drop from records of a topic because of
+    ``hold back``.
 
     Args:
         stages: The stages.

@@ -54,8 +54,8 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
 
 
 def _means(step: Step, name: Step) -> bool:
-    """Returns True if the step ``step`` of a policy's path matches the step ``name`` of a field's path. Types are not
-    compared.
+    """Returns True if the step ``step`` of a policy's path matches the step ``name`` of a field's path. A step that
+    selects fields by their type matches every name.
     """
     if isinstance(step, str):
         return step == name

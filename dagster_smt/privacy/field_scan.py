@@ -161,8 +161,8 @@ def schema_without_data(schema: Schema) -> Schema:
 
 
 def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
-    """Joins the fields of each object that has more than ``MOST_NAMES`` names into one field ``[*]``. Returns all
-    fields.
+    """Returns ``fields``, but joins the fields of each object that has more than ``MOST_NAMES`` names into one field
+    ``[*]``.
     """
     names: dict[tuple[Part, Steps], set[Step]] = {}
     for one in fields:
@@ -181,14 +181,14 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
 
 
 def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
-    """Returns those fields of the value that have no decision, although their values look personal.
+    """Finds the fields of the value that have no decision, although their values look personal.
 
     Args:
         fields: The scanned fields.
         decisions: The decisions of a policy.
 
     Returns:
-        The kinds of values, by path.
+        The kinds of personal values in each of these fields, by the path of the field.
     """
     decided = []
     for decision in decisions:

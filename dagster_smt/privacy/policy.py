@@ -1,5 +1,5 @@
-"""Defines policies. A policy determines the action on a field by the tags of the field. By default, a field without a
-decision is held back.
+"""Defines policies. A policy determines the action on a field by the tags of the field. By default, a policy drops
+every field without a decision; this action is called ``hold back``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,9 +93,9 @@ class Policy:
     Attributes:
         rules: The rules. The first rule that matches a tag of a field determines the action.
         actions: The transforms that rules refer to, by name.
-        untagged: The action on a field without a decision: ``hold back`` or ``keep``. A decision is a rule that matches
-            a tag, or an entry without tags in a file of paths.
-        looks_personal: ``hold back`` to hold back an untagged field whose sampled values look personal. Used only with
+        untagged: The action on a field without a decision: ``hold back`` drops the field, ``keep`` keeps it. A decision
+            is a rule that matches a tag, or an entry without tags in a file of paths, such as ``id: []``.
+        looks_personal: ``hold back`` to drop an untagged field whose sampled values look personal. Used only with
             ``untagged: keep``.
         dead_letters: ``keep`` to allow dead letters, which contain original records; ``refuse`` to reject tables with
             dead letters.

@@ -91,7 +91,9 @@ class PolicyStage(Stage):
 
     @property
     def relied_on(self) -> bool:
-        """False, because a tagged field may be missing in some records or topics. See ``Stage``."""
+        """False: no warning is due if the stage touches no record, because a tagged field may be missing in some
+        records or topics. See ``Stage``.
+        """
         return False
 
     @property
@@ -120,7 +122,8 @@ class TopicDecisions:
         decisions: The decisions.
         added: Paths of the value that need no decision to stay, such as a column with the record's offset.
         decided: False for topics that no source of tags lists.
-        drops_records: True to drop the records of these topics as a whole, because the sink would contain their keys.
+        drops_records: True if no source of tags lists these topics, although the sink contains keys. With
+            ``untagged: hold back``, the records of these topics are then dropped as a whole.
     """
 
     topics: str

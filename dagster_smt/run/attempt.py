@@ -193,8 +193,8 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """Runs the attempt with guessed schemas, and returns the report. If records name a schema that was not guessed,
-        returns None and writes nothing.
+        """Runs the attempt under the guess that all records use the schemas in ``forms``, and returns the report. If a
+        record uses a different schema, returns None and writes nothing.
         """
         assert self.forms is not None
         with self.staged() as result:
@@ -213,7 +213,9 @@ class Attempt:
             yield result
 
     def left_records(self, frame: DataFrame) -> DataFrame:
-        """Evaluates rows of ``frame`` in Python if the JVM lane could not evaluate them, and returns the results."""
+        """Evaluates in Python those rows of ``frame`` that the JVM lane, a faster path in Java, could not evaluate.
+        Returns the results.
+        """
         spec = self.spec
         rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
         if self.keyed is not None:

@@ -106,7 +106,8 @@ def run(
         evaluate: The evaluator; by default ``dagster_smt.spark.evaluate``.
 
     Raises:
-        ConfigError, PlanError: The request is wrong; nothing was read. Options of foreign stages are checked here.
+        ConfigError, PlanError: The request is wrong, for example an option of a class from a jar; nothing was
+            read.
         TableError: The topics, the window or the sink do not allow the run; nothing was committed.
         RecordsRejected: Records failed with ``errors_tolerance="none"``; nothing was committed.
         UnsupportedError: Executors lack a module, or a setting of the session changes the meaning of SQL; nothing was
@@ -236,8 +237,8 @@ class _Run:
         return bool(replaced) and (state is not None or self.table.schema() is not None)
 
     def news(self, resolved: ResolvedWindow, state: TableState | None) -> bool:
-        """Returns True if the run commits even if its window has no records, because ``resolved`` contains notes for
-        the state, such as a gap.
+        """Returns True if the run commits even if its window has no records, because ``resolved`` contains something to
+        store, such as the first offsets of a topic that no run has read before.
 
         A new table that takes its columns from records waits for its first record instead.
         """
@@ -304,9 +305,9 @@ class _Run:
         return without_erased(records, self.spec, self.persons)[0]
 
     def guess(self, frame: DataFrame, draft: Draft, narrow: Narrowed) -> "Attempt | None":
-        """Returns an attempt that assumes that all records of the window, ``frame``, name the same schema.
+        """Returns an attempt that assumes that all records of the window, ``frame``, use the schema of one of them.
 
-        Returns None if there is no guess, or Spark cannot read the schema.
+        Returns None if such a guess is not likely to be right, would not save time, or is not possible in Spark.
         """
         if draft.window.records < MANY:
             return None
@@ -360,8 +361,8 @@ class _Run:
         return kind(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
 
     def evaluated(self, frame: DataFrame, plan: Plan, forms: WindowForms | None) -> DataFrame:
-        """Evaluates the records of ``frame``, and returns the result. The records that the JVM lane cannot handle are
-        evaluated later, by ``left_records``, because the rows are cached first.
+        """Evaluates the records of ``frame``, and returns the result. The records that the JVM lane, a faster path in
+        Java, cannot handle are evaluated by ``left_records`` after the rows have been cached.
         """
         spec = self.spec
         if self.evaluate is not None:
@@ -439,8 +440,8 @@ class _Run:
             self.say(str(problem))
 
     def plan_after_chain(self, frame: DataFrame, draft: Draft) -> Plan:
-        """Returns the plan of a chain with foreign stages. The method runs the chain once on ``frame``, to find the
-        schemas that the chain produces.
+        """Returns the plan of a chain with classes from jars. The output schemas of such classes are not known in
+        advance, so the method runs the chain once on ``frame`` to find them.
         """
         spec = self.spec
         if spec.chain.keeps_topic:
@@ -454,14 +455,15 @@ class _Run:
         return plan_after(spec.chain, schemas.before, schemas.forms, draft.window.topics, self.last_report(draft))
 
     def plan_of_forms(self, forms: WindowForms, draft: Draft) -> Plan:
-        """Returns the plan for records that name their schemas, which are collected in ``forms``."""
+        """Returns the plan for records that contain their schemas or schema ids. ``forms`` contains these schemas."""
         last = self.last_report(draft)
         return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=last, unread=forms.problem)
 
     def last_report(self, draft: Draft) -> RunReport | None:
         """Returns the report of the last run that committed to the table before ``draft``.
 
-        Returns None if this run replaces all rows, or if the table holds a different kind of rows.
+        Returns None if this run replaces all rows, or if its last commit contained a different kind of rows,
+        such as records instead of columns.
         """
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:

@@ -173,8 +173,8 @@ class Draft:
         over: Topics that are read again from the beginning. Their offsets in the previous state no longer count as
             read.
         anew: Those of the topics in ``over`` whose rows stay, because the topic was deleted and created again.
-        progress: If the run writes many tables: the state of the progress table. The offsets in this state have also
-            been read for this table.
+        progress: If the run writes many tables: the state of the table that stores their common progress. The offsets
+            in this state also count as read for the table of this commit.
     """
 
     spec: RunSpec
@@ -232,7 +232,8 @@ class Draft:
             dead_letters: The offsets at which the next run starts to search for dead letters.
             failed: The offsets of this window whose records failed.
             table: The table.
-            partly: True if failed records still have rows, from other elements of their arrays.
+            partly: True if failed records may still have rows: each element of an array is a row, and only some of
+                the elements failed.
             changed_rows: For a table with keys: the number of additional rows by topic. If None, each record that
                 passed through the chain is a row.
         """
@@ -266,7 +267,9 @@ class Draft:
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures), report.chain))
 
     def _going_on_from(self, table: Table) -> TableState:
-        """Returns the state of ``table`` from which this commit continues, without the topics in ``over``."""
+        """Returns the state of ``table`` to which this commit adds its window. The topics in ``over`` are left
+        out, because they are read again from the beginning.
+        """
         before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.progress is not None:
             before = with_progress(before, self.progress)
@@ -316,8 +319,8 @@ def with_progress(state: TableState, progress: TableState) -> TableState:
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
-    """Returns ``state`` with new row counts: the rows that the table contains now, including those of other writers. A
-    note records that the run of ``spec`` settled the changes of these writers.
+    """Returns ``state`` after the run of ``spec`` has accepted the changes of other writers. The new row counts include
+    the rows of these writers, and a note records the acceptance.
     """
     rows = counted_rows(state, table, spec.sink)
     commits = tuple(unsettled(table, state))

@@ -62,8 +62,10 @@ def count_columns(
 
 
 def _of_arrays() -> list[Column]:
-    """Returns the aggregates that are needed in addition if the elements of arrays become rows. A record is counted at
-    its first row. If Spark reads a record twice, it has two first rows, so the run notices the error.
+    """Returns the aggregates that count records if each element of an array is a row. ``records`` counts the first row
+    of each record, ``further`` counts all other rows, and ``refused`` counts the failed records.
+
+    If Spark reads a record twice, the record has two first rows, and the wrong count shows the error.
     """
     further = F.coalesce(F.col(ELEMENT) > 0, F.lit(False))
     failed, record = F.col("__status") == FAILED, F.struct("__partition", "__offset")
@@ -105,8 +107,8 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 
 
 def _by_name(counts: Row, stages: int, entries: int) -> dict[str, int]:
-    """Maps the names of aggregates, such as ``dropped0``, to their numbers. ``counts`` contains all these numbers in
-    the value of the JVM lane's single aggregate.
+    """Splits ``counts``, the value of the JVM lane's single aggregate, into numbers. Maps the name of each separate
+    aggregate, such as ``dropped0``, to its number.
     """
     sums = {"empty": counts["empty"], "converters": counts["converters"]}
     for name, size in {"dropped": stages, "failed": stages, "touched": entries}.items():

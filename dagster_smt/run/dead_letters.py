@@ -39,7 +39,7 @@ class Published:
     Attributes:
         ends: For each partition of the dead-letter topic, the offset at which the next run starts to search for dead
             letters. The next state stores these offsets.
-        unwritten: The records whose dead letters the topic rejects in every form.
+        unwritten: The records without a dead letter, because the topic rejects even its shortest form.
         problems: The warnings about these records.
     """
 
@@ -49,8 +49,8 @@ class Published:
 
 
 def _not_published(topic: str, records: Sequence[Range]) -> Problem:
-    """Returns the problem of dead letters that ``topic`` rejects in every form. The original records, which are in
-    ``records``, stay listed as failed.
+    """Returns the problem of dead letters that ``topic`` rejects even in their shortest form, without key and value.
+    The original records, which are in ``records``, stay listed as failed.
     """
     count = number_of_records(records)
     statement = f"{count} dead letters were not written: the topic rejects them, even without key and value"

@@ -32,7 +32,8 @@ class Bound:
     Attributes:
         topic: The output topic, which names the table.
         counts: Counts of these records, by the topic that they were read from.
-        value_forms, key_forms: The schemas of these records' values and keys, as indexes in ``FormsPlan``.
+        value_forms, key_forms: The output schemas of these records' values and keys, as positions in
+            ``FormsPlan.values_after`` and ``FormsPlan.keys_after``.
     """
 
     topic: str
@@ -129,8 +130,9 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
 
 
 def _form(column: str, forms: int) -> Column:
-    """Returns a column with the index of each row's form. The struct ``column`` has a field for each of the ``forms``
-    forms, and only the field of the row's form is not null. If all fields are null, the index is -1.
+    """Returns a column with the number of each row's output schema. The struct ``column`` has one field for each of
+    the ``forms`` output schemas, and in each row only the field of the row's own schema is not null. If all fields are
+    null, the number is -1.
     """
     number = F.lit(-1)
     for form in reversed(range(forms)):
@@ -173,8 +175,8 @@ def refused_condition(refused: Collection[str], kind: str, known: Collection[str
 
 
 def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
-    """Returns those rows of ``rows`` that go to the table of ``bound``. The structs ``__out`` and ``__key`` get the
-    fields of this table's plan, ``of_table``.
+    """Returns ``rows``, the rows for the table of ``bound``, after converting the structs ``__out`` and ``__key``. They
+    get the fields of ``of_table``, the table's own plan. ``plan`` is the plan of all tables.
     """
     if not isinstance(plan, FormsPlan):
         return rows
@@ -185,8 +187,9 @@ def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataF
 
 
 def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Schema | None) -> DataFrame:
-    """Returns ``rows`` after replacing the struct in ``column``. The old struct has one field for each form. The new
-    struct has the fields of ``schema``, and its values come from the forms in ``forms``.
+    """Returns ``rows`` after replacing the struct in ``column``. The old struct has one field for each output schema:
+    ``f0``, ``f1``, …. The new struct has the fields of ``schema``. Its values come from the old fields whose numbers
+    are in ``forms``. If ``schema`` is None, the column is dropped.
     """
     if schema is None:
         return rows.drop(column)

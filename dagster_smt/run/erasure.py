@@ -67,8 +67,8 @@ class ErasureTarget:
         table: The topic table that the runs read.
         sink: The sink that the runs write.
         erasure: The settings that state where records and rows contain the id of a person.
-        dead_letters: The destination of dead letters. If None, the topic of dead letters is next to the topics that the
-            runs read.
+        dead_letters: The destination of dead letters. If None, the topic of dead letters is in the same cluster or
+            folder as the topics that the runs read.
         dead_letter_topic: The topic of dead letters; empty if there is none.
     """
 
@@ -81,8 +81,8 @@ class ErasureTarget:
 
     @property
     def letters(self) -> LetterPlace | None:
-        """The destination of the dead letters, by default next to the topics that runs read. None if there are no dead
-        letters.
+        """The destination of the dead letters. By default, it is the cluster or folder with the topics that the runs
+        read. None if there are no dead letters.
         """
         if self.dead_letters is None and self.dead_letter_topic and not isinstance(self.table.source, TableSource):
             return self.table.source

@@ -61,8 +61,8 @@ def held_back(
 
 
 def _listed(stages: tuple[PolicyStage, ...], topics: tuple[str, ...]) -> list[HeldBack]:
-    """Returns the fields that ``stages`` drop by name, because of their tags, or because their sampled values look
-    personal.
+    """Returns the fields that ``stages`` hold back by name. The policy has chosen these fields because of their tags,
+    or because their sampled values look personal.
     """
     fields = []
     for stage in stages:

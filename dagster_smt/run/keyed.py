@@ -184,10 +184,10 @@ def _keeps_keys(plan: Plan) -> bool:
 
 @dataclass(frozen=True)
 class KeyedWindow:
-    """The changes of a window to a table with keys, cached by Spark.
+    """The changes that a window makes to a table with keys, cached by Spark.
 
     Attributes:
-        events: The events of the window's records.
+        events: The events of the window's records, and of later records with the same keys that the run reads again.
         changes: The changes, with actions: see ``tables.keyed.row_actions``.
         effects: The counts of the changes.
         keyed: The table.
@@ -321,8 +321,8 @@ class _Actions:
 def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
-    """Caches ``changes`` together with ``vanished``, which removes the rows that the topics no longer produce. Returns
-    the cached changes and the counts of their effects.
+    """Caches ``changes`` together with ``vanished``, the changes that delete rows which the topics no longer produce.
+    Returns the cached changes and the counts of their effects.
     """
     if vanished is not None:
         changes = changes.unionByName(vanished, allowMissingColumns=True)
@@ -340,8 +340,8 @@ def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, k
     """Returns the key of each row of ``table``, with the coordinates of the record that produced the row. For a small
     window, the result contains only the rows of the window's keys.
 
-    If the result is limited to these keys, Spark searches for the keys while it reads the table. Otherwise, Spark would
-    sort all keys of the table.
+    Spark can look for these few keys while it reads the table. Without this limit, it would have to sort all keys of
+    the table.
     """
     rows = current_rows(table.read(), keyed)
     if not is_small(result.frame):

@@ -484,8 +484,8 @@ class OneTable:
         """Commits the rows of the table ``sink``, and returns the result.
 
         Raises:
-            TableError: SMT720, SMT721, records have no key or no value of ``sequence_by``; SMT734, nothing orders the
-                events of a key.
+            TableError: SMT720, SMT721, records have no key or no value of ``sequence_by``; SMT734, events of a key are
+                in two partitions, so their order is unknown.
         """
         report = attempt.report(result)
         report = add_totals(report, attempt.spec.chain, attempt.plan.entries, [])

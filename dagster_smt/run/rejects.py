@@ -98,8 +98,8 @@ def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, sta
         frame: The window.
         own: The condition. It applies only to records that passed through the chain.
         stage: The stage to report.
-        problem: The problem of these records, without the statement.
-        statement: The statement for each record.
+        problem: The problem of these records. Only its code and its hint are used.
+        statement: A column with the sentence that describes the problem of each record.
     """
     texts = (F.lit(problem.code), statement, F.lit(problem.hint), F.lit(DATA_EXCEPTION))
     problem_fields = []

@@ -95,7 +95,8 @@ def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> N
 
 
 def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
-    """Renews the state of ``table`` after a run without new records, because brokers delete old offsets of a group.
+    """Stores the unchanged state of ``table`` again, after a run that found no new records. This is necessary for a
+    Kafka sink: its state is in the committed offsets of a consumer group, which brokers delete after some time.
 
     If the run accepts unmasked records, the table records the acceptance.
     """

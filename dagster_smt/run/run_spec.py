@@ -29,14 +29,14 @@ class RunSpec:
 
     Attributes:
         name: The name of the asset or op, which appears as the connector's name in dead letters.
-        chain: The chain, with the stages that the columns of the topic table add around it.
+        chain: The chain. The stages that the columns of the topic table need are added to it.
         table: The topic table that the run reads.
         sink: The table or the topics that the run writes.
         window: The requested offsets; by default the offsets after the last committed window.
         errors_tolerance: Connect's option ``errors.tolerance``. With ``none``, the run leaves out topics whose records
             fail. With ``all``, the run continues without the failed records.
         dead_letters: The destination of dead letters: topics, or a separate table. If None, the topic of dead letters
-            is next to the topics that the run reads.
+            is in the same cluster or folder as the topics that the run reads.
         dead_letter_topic: The topic of dead letters. If empty, the run writes no dead letters.
         rebuild: True to start over: this window replaces all rows, or all rows of ``window.topics``.
         take_over: True to continue a table that runs with a different name have written.
@@ -94,9 +94,9 @@ class RunSpec:
     def request(self) -> str:
         """Returns a string that identifies the request.
 
-        For the next window, the string does not depend on the chain. For a fixed window or a rebuild, it also depends
-        on the chain, the columns and the formats; for a redrive or a repair, it also depends on the chain. If one of
-        these changes, the run is not a retry, so it runs again.
+        The string depends on the requested window, on ``rebuild`` and on ``settle``. For a redrive or a repair, it also
+        depends on the chain; for a fixed window or a rebuild, on the chain, the columns, the formats and the kind of
+        the sink. If one of these changes, the run is not a retry, so it runs again.
         """
         if self.asked:
             return self.asked

@@ -72,8 +72,8 @@ def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, 
 
 
 def _left_out(spec: RunSpec, report: RunReport, window: Window) -> Iterator[Unmasked]:
-    """Yields an entry for each mask or drop of the definition's chain that the chain of this run, ``spec.chain``,
-    lacks.
+    """Yields an entry for each mask or drop that is in the chain of the definition (``spec.defined``), but not in the
+    chain of this run (``spec.chain``).
     """
     topics = []
     for topic, counts in report.topics.items():

@@ -43,8 +43,9 @@ class OneSchema:
         text: The bytes that identify the schema in each value: Avro's header, or the text of an envelope's schema.
         sides: Maps a side (key or value) in Avro to its reader.
         envelopes: Maps a side that consists of envelopes to their schema and its text.
-        others: The texts of the other schemas, if this schema also reads the values that name no schema: it then reads
-            all values that contain none of these texts. None if it reads only the values that contain ``text``.
+        others: None if this object has exactly the values that contain ``text``. One object also has the values that
+            name no schema. For this object, ``others`` lists the texts of all other schemas, and the object has the
+            values that contain none of these texts.
     """
 
     plan: Plan
@@ -81,8 +82,8 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
         session: The session, which may lack ``from_avro`` or Avro's limits.
         plan: The plan for ``forms``.
         table: The topic table of the records, or the formats of key and value.
-        forms: The forms of the records, and the schemas that records name. An unreadable schema has no form, but its id
-            is listed.
+        forms: The forms (topic, key schema and value schema) of the records, and the schemas that records name. A
+            schema that cannot be read is in no form, but its id is listed.
 
     Returns:
         An item for each schema that values name. The result is empty if Python must create the rows. For example, this
@@ -119,9 +120,9 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
 
 
 def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
-    """Returns True if the records of ``table`` meet three conditions. Values are Avro or envelopes. If the chain reads
-    keys, all of them have the same schema, and keys that contain or name their schema have the format of the values. If
-    there may be null values, no stage converts a null key or value.
+    """Returns True if the records of ``table`` meet three conditions. (1) The values are Avro or envelopes. (2) If
+    values may be null, no stage converts a null key or value. (3) If the chain reads keys, all keys have the same
+    schema. If keys contain or name this schema, they also have the same format as the values.
     """
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False

@@ -64,8 +64,8 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
     """Returns options that select Java's throughput collector for a local session, unless the user has chosen a
     collector.
 
-    Rows produce so much garbage that Java's default collector takes up a tenth of a run's time. Java does not start
-    with two collectors in its options.
+    Rows produce so much garbage that Java's default collector takes up a tenth of a run's time. If the user has chosen
+    a collector, the function must not add another one, because Java does not start with two.
 
     Args:
         conf: The session's settings.

@@ -75,15 +75,15 @@ def evaluate(
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
-        plan: The plan. If the sink holds records, only the chain and the ledger of the plan are used. If the records
-            are envelopes and the sink holds columns, the plan is for the forms that ``window_forms`` finds in the
-            records.
+        plan: The plan. If the sink holds records, only the chain and the ledger of the plan are used. If the sink holds
+            columns, and the records contain or name their schemas, the plan is for the schemas that ``window_forms``
+            finds in the records.
         table: The topic table of the records, or the formats of key and value.
         sink_kind: ``records`` or ``columns``.
         written: The formats in which records are written. If None, the formats of ``table``.
-        forms: The forms for which ``plan`` was created, if the records name their schemas. Spark may then read the
-            records itself. If the forms were guessed and Spark reads the records, the result has the column
-            ``window_forms.GUESSED``.
+        forms: The schemas for which ``plan`` was created, if the records name their schemas. With these schemas, Spark
+            may be able to read the records without Python. If it does so, and if the schemas were guessed, the result
+            has the column ``window_forms.GUESSED``.
         ledger: True to fill ``__touched``.
         beat: Is called now and then while the columns are built, which takes seconds for wide schemas. To stop the
             work, ``beat`` may raise an exception.

@@ -57,8 +57,8 @@ def columns_of(layout: Layout | None) -> set[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """The location of a referenced value: a part of the layout, and the path below this part. The fields on this path
-    are not split into columns.
+    """The location of a value that an expression refers to. ``layout`` is the smallest part of the layout that contains
+    the value. ``below`` is the path from there to the value, if the value is inside a struct in a single column.
     """
 
     layout: Layout

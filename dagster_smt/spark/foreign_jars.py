@@ -70,8 +70,9 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
 def _archives() -> "tempfile.TemporaryDirectory[str]":
     """Returns the folder for archives, which is deleted when this process ends.
 
-    All sessions share this folder, for two reasons. An executor fetches an archive only when it runs its first task,
-    which may be late. And a driver accepts only one path for each archive name.
+    All sessions share this folder, and it stays as long as the process, for two reasons. An executor fetches an archive
+    only before its first task, which may be long after the session began. And a driver accepts only one path for each
+    archive name.
     """
     return tempfile.TemporaryDirectory(prefix="smt-jars-")
 

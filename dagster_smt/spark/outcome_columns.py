@@ -84,7 +84,7 @@ def schema_column(side: Side) -> str:
 
 
 def timestamp_type_name(number: Column) -> Column:
-    """Returns a column with the name of the timestamp type. ``number`` is the column with its number."""
+    """Returns a column with the name of a record's timestamp type. ``number`` is the column with the type's number."""
     literals = []
     for pair in TIMESTAMP_TYPES.items():
         for part in pair:

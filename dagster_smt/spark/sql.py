@@ -2,7 +2,7 @@
 
 Each method of PySpark's ``Column`` makes several calls into the JVM, which take a tenth of a millisecond each. A table
 of 300 fields needs tens of thousands of such calls. Here an expression is a string until ``select`` passes it to Spark.
-A value rule's ``column(F, …)`` works with this module and with PySpark's functions as its ``F``.
+The method ``column(F, …)`` of a value rule accepts this module or PySpark's functions as its argument ``F``.
 
 Operators are written as functions, without extra parentheses. At each opening parenthesis, Spark's parser looks ahead
 to the closing parenthesis, and keeps the result in memory as long as the process lives.

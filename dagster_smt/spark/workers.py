@@ -120,8 +120,8 @@ def _small(kind: pa.DataType) -> pa.DataType:
 
 
 class AtRest:
-    """A wrapper that pickles a function for Spark's UDFs. A worker that unpickles the wrapper gets the function
-    itself.
+    """A wrapper with which a function is pickled for Spark's UDFs. When a worker unpickles the wrapper, it calls
+    ``keep_directories`` and gets the function itself.
     """
 
     def __init__(self, function: Callable[..., Any]):

@@ -1,6 +1,6 @@
 """Checks folders of the local file system, writes files atomically, and locks files.
 
-Written files survive a power failure. A process holds a lock until the process ends.
+Written files survive a power failure. If a process dies while it holds a lock, the system releases the lock.
 """
 
 import errno

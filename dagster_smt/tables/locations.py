@@ -113,9 +113,9 @@ def _path_of_uri(text: str) -> str:
 
 
 def _same_folder_above(folder: str, inside: str) -> bool:
-    """Returns True if ``inside`` is under ``folder``, even if the two paths spell a folder differently.
+    """Returns True if ``inside`` is ``folder`` or is under it, even if the two paths spell a folder differently.
 
-    File systems may ignore case, and a mount may appear twice.
+    Some file systems ignore case, and a folder may be mounted twice. So the function compares inodes, not names.
     """
     try:
         target = os.stat(folder)

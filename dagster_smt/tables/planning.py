@@ -82,8 +82,8 @@ def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
     topic has its own table, the chain keeps the output topic.
 
     Raises:
-        PlanError: SMT701, ``keys='record_key'`` is set, but the format of the keys has no schema; SMT706, arrays become
-            rows, which have no keys of their own.
+        PlanError: SMT701, ``keys='record_key'`` is set, but the format of the keys has no schema; SMT706, the
+            elements of arrays become rows, and such rows have no keys of their own.
     """
     if isinstance(sink, TableSink) and sink.per_topic:
         chain = replace(chain, keeps_topic=True)

@@ -66,7 +66,8 @@ def narrowed(
         chain: The chain, with the stage that reads columns.
         table: The topic table.
         offsets_at: See ``Source.offsets_at``. None if the source would have to read records to answer.
-        found_schemas: True if the columns of the sink depend on the records, including the records that a stage drops.
+        found_schemas: True if the columns of the sink depend on the records, even on those that a stage drops. The run
+            then reads the whole window.
     """
     if table.push_down != "off" and not found_schemas:
         stages = deciding(chain)
@@ -169,7 +170,8 @@ def _split(
     offsets, grouped by the stage that would drop their records.
 
     An offset belongs to a stage only if it is certain that the record reaches this stage and is dropped there.
-    ``nulls`` lists the cases in which this must be certain: True for a null value, False for any other value.
+    ``nulls`` lists the kinds of record values for which this must be certain: True stands for null, False for all other
+    values.
     """
     drops: list[list[Intervals]] = []
     for null in nulls:
@@ -219,14 +221,14 @@ class _Times:
 
 @dataclass(frozen=True)
 class RecordPlace:
-    """The offsets of a topic-partition that a push-down examines.
+    """The offsets of one topic-partition, with the facts that are known about their records before a run reads them.
 
     Attributes:
         whole: The offsets.
         of: The topic and the partition. None stands for any partition.
         columns: The metadata columns by name.
-        times: The first offset of each time.
-        null: True if the values are null.
+        times: Finds the first offset at or after a time.
+        null: True if the values of the records are null; False if they are not.
     """
 
     whole: Intervals
@@ -295,7 +297,7 @@ def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
 def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
     """Returns the result of ``test`` as a set. If the test raises an error, the set contains both True and False.
 
-    In that case, the run reads the records, and they fail with the problem.
+    A test with both results leaves no record unread. The stage itself then reports the error.
     """
     try:
         return {test(*of)}

@@ -32,8 +32,8 @@ def with_files(form: Format, folder: Path) -> Format:
 
 
 def with_schema(form: Format) -> Format:
-    """Returns ``form`` with the schema to which its options refer, for formats in ``DESCRIBED``. Without such options,
-    returns ``form`` unchanged.
+    """Returns ``form`` with the schema to which its options refer, if it is an ``avro`` or ``protobuf`` format. Other
+    formats, and formats without such options, are returned unchanged.
 
     Raises:
         ConfigError: SMT273, the file does not exist, or it is not a schema.

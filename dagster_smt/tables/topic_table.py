@@ -163,8 +163,8 @@ class TopicTable:
         return results
 
     def _check_arrays(self) -> None:
-        """Raises an error if arrays become rows, and the table declares no columns, or ``push_down`` may leave records
-        unread. Arrays in keys can never become rows.
+        """Raises an error if the option ``arrays-as-rows`` is set for the key. If it is set for the value, raises an
+        error unless the columns of the value are declared and ``push_down`` is ``off``.
         """
         problems = []
         if self.key.arrays_as_rows:

@@ -36,8 +36,10 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
 
 
 def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
-    """Returns the offsets that a run skips in ``topics``, because they are before ``start``, and the problems of these
-    topics. The table has not read these topics before.
+    """Returns the offsets of ``topics`` that a run skips, because they are before ``start``. Also returns a problem for
+    each topic for which the consumer group in ``start`` has committed no offset.
+
+    The table has not read ``topics`` before.
     """
     there = [r for r in available.ranges if r.topic in topics]
     if start == "latest":

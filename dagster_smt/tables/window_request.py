@@ -19,9 +19,9 @@ class WindowRequest:
             ends before the first record at or after ``until``. None stands for the beginning or the end of the topics.
         cuts: Sorted points in time between ``since`` and ``until``. The run counts its records separately for each part
             between them.
-        late: The treatment of late records. A record is late if it arrives after the first record of a later time
-            window. With ``next``, the record belongs to the window of its offset. With ``include``, the window of its
-            own time also reads the record, and replaces its row.
+        late: The time windows that read a late record, which is a record that arrives after the first record of a later
+            window. ``next``: only the window that contains its offset. ``include``: also the window that contains its
+            timestamp. This window then replaces the row of the record.
         max_records: The largest number of records per topic-partition. A fixed range is never shortened.
         accept_gap: True to skip offsets permanently: those that were deleted before any run read them, and those before
             a fixed range. The table records them as a gap.

@@ -1,10 +1,10 @@
 """Time windows: computes their offsets, and finds the late records that belong to them.
 
 A time window is a range of offsets: from the first record at or after its start to the first record at or after its
-end. Suppose that a late record arrives after the window of its time has been read, and before the first record of the
-next window. This record belongs to the next window, which begins where the previous window ended. A record that arrives
-even later is among newer records, and belongs to the window of these records. With ``late: include``, the window of its
-own time also reads the record.
+end. A record can arrive after a run has read the window that contains its timestamp. If it arrives before the first
+record of the next window, it belongs to the next window, which begins where the previous window ended. If it arrives
+even later, it is a late record, and belongs to the window that contains its offset. With ``late: include``, the window
+that contains its timestamp also reads the record.
 """
 
 import operator
@@ -64,10 +64,11 @@ def _late_ones(
     begins: dict[TopicPartition, list[tuple[int, int]]],
 ) -> list[Range]:
     """Returns the late records that belong to the time window of ``request``, as ranges of offsets after the window's
-    end. ``read`` contains the offsets of the window itself.
+    end. ``read`` contains the offset at which the window ends in each topic-partition.
 
-    If there are too many ranges, neighbouring ranges are joined. A joined range belongs to the part of the time window
-    that contains the time of its first record. The function adds the beginnings of the ranges to ``begins``.
+    The function also adds to ``begins`` the first offset of each range, with the part of the time window that contains
+    the timestamps of the range. If there are too many ranges, neighbouring ranges are joined, and the first record of a
+    joined range determines its part.
     """
     after = []
     for r in available.ranges:

@@ -74,7 +74,7 @@ class ResolvedWindow:
 
     Attributes:
         window: The offsets to read, without empty ranges.
-        notes: Additions to the state of the commit.
+        notes: Entries that the commit adds to the table's state besides the window, such as gaps and time spans.
         problems: The problems of topics that cannot be read as requested.
         news: True if a commit is necessary even without records. There are two such cases. The first run on a topic
             stores the topic's beginning, so that later runs can report lost records. And a time span without records is
@@ -137,7 +137,7 @@ def resolve_window(
 
 
 def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
-    """Returns pairs of a topic and its problem, as ``window_begins.other_topics`` does, for all available topics."""
+    """Calls ``window_begins.other_topics`` for all available topics, and returns pairs of a topic and its problem."""
     if state is None:
         return []
     if request.explicit is not None:
@@ -237,8 +237,8 @@ class _Resolving:
         return ranges
 
     def there(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns those ``offsets`` that the source has. If the result would consist of very many pieces, the smallest
-        holes between the pieces are ignored.
+        """Returns those ``offsets`` that the source has. If they consist of too many ranges, the result also contains
+        ``offsets`` in the smallest holes between the ranges.
         """
         if self.available.present is None or not offsets:
             return offsets

@@ -95,7 +95,7 @@ class Result:
     Attributes:
         lines: The output records as JSON; a sentence for a dropped or failed record.
         outcomes: The outcome of each record.
-        touched: For each record, a bit mask of the ledger entries that touched the record.
+        touched: For each record, a bit mask. The bit n is set if the effect n of the chain changed the record.
     """
 
     lines: list[str] = field(default_factory=list)

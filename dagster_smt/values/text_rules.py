@@ -1,7 +1,8 @@
 """Defines rules that convert values to strings, and rules that test strings. The strings are those of Java's
 ``toString`` and of Connect's ``Values.convertToString``.
 
-Dates are written in UTC (difference D3), and the entries of maps in their own order (D4).
+Dates are written in UTC (difference D3). The entries of a map are written in the map's own order, not in the order of a
+Java hash map (D4).
 """
 
 from dataclasses import dataclass

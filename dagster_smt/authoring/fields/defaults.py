@@ -58,7 +58,7 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 
 
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """Computes the value of ``node`` during planning. References to the path ``base`` have the value ``value``."""
+    """Computes the value that ``node`` has if the value at the path ``base`` is ``value``."""
     if isinstance(node, Group):
         members = {}
         for name, child in node.fields:

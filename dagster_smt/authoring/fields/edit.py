@@ -45,7 +45,7 @@ class Target:
         name: The name of the field; empty for an element or map value.
         node: A copy of the value.
         parent: An expression that is null if the struct around the value is null; None if the struct is never null.
-        at: The planning, which collects the touched ledger entries.
+        at: The planning of the stage, which collects the ledger entries that edits report.
         whole: True if the target is the whole key or value.
     """
 
@@ -57,12 +57,14 @@ class Target:
     whole: bool = False
 
     def touch(self, effect: int | None = None) -> None:
-        """Reports that ``effect``, an effect of the path, touches records in which the value is not null."""
+        """Reports that the ledger entry ``effect`` applies to each record in which the value is not null. By default,
+        this is the entry of the target's path.
+        """
         self.at.touch(self.number if effect is None else effect, present(self.node))
 
     def touch_place(self, effect: int | None = None) -> None:
-        """Reports that ``effect``, an effect of the path, touches records that have the field, even if the field is
-        null.
+        """Reports that the ledger entry ``effect`` applies to each record that has the field, even if the field is
+        null. By default, this is the entry of the target's path.
         """
         self.at.touch(self.number if effect is None else effect, self.parent)
 
@@ -103,8 +105,8 @@ def edited(
         paths: The configured paths.
         change: The edit of each target.
         replace_nulls: True if copied nulls become defaults.
-        at: Collects matches, missing paths and touches.
-        strict: True to reject a path that selects the key of a map by a plain name, as Kafka does.
+        at: Collects the matched fields, the paths without a match, and the ledger entries that edits report.
+        strict: True to reject, as Kafka does, a path that selects the key of a map by a plain name.
     """
     return edited_branch(group, resolve(group.schema, paths, at, strict), change, replace_nulls, at)
 
@@ -118,11 +120,11 @@ def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: boo
 
 
 def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> Group:
-    """Rebuilds ``group`` with only two kinds of fields: the fields at the ends of the routes in ``branch``, and the
-    structs around them. Nulls are not replaced by defaults.
+    """Rebuilds ``group`` with only the fields to which the routes in ``branch`` lead, and the structs around these
+    fields. Nulls are not replaced by defaults.
 
     Calls ``dropped`` for each dropped field, with two arguments. The first is an expression that is null if the struct
-    around the field is null (None if the struct is never null). The second is the planning that collects touches.
+    around the field is null (None if the struct is never null). The second is the planning, for reports on the drop.
     """
     return _Editor(lambda target: target.node, None, at, dropped=dropped).struct(group, branch)
 
@@ -132,8 +134,8 @@ class _Editor:
     """An editor that rebuilds one struct with the edited or remaining fields.
 
     ``level`` is the number of arrays and maps around the struct. In expressions, the element of an array has the name
-    ``item0``, and the element of an array inside that array the name ``item1``. With ``dropped``, fields without routes
-    are dropped, and fields at the ends of routes stay as they are.
+    ``item0``, and the element of an array inside that array the name ``item1``. If ``dropped`` is set, the editor makes
+    only one change: it drops each field that is on no route.
     """
 
     change: Edit
@@ -273,7 +275,7 @@ def _rekeyed(cell: Cell, select: Select, new: NewName) -> Cell:
 
 
 def clash(name: str) -> PlanError:
-    """Returns the error that two fields have the name ``name``."""
+    """Returns the error for two fields that would both have the name ``name``."""
     statement = f"two fields would be named '{name}'"
     return refuse("SMT111", statement, "rename or drop one of them", SCHEMA_BUILDER_EXCEPTION)
 

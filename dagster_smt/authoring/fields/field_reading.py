@@ -26,7 +26,7 @@ def read_field(
     Args:
         node: A struct.
         path: A path to at most one field.
-        strict: True to reject a path that selects the key of a map by a plain name, as Kafka does.
+        strict: True to reject, as Kafka does, a path that selects the key of a map by a plain name.
         missing_class: The exception class that Connect raises for a missing field.
 
     Raises:

@@ -55,11 +55,11 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
 
 
 def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
-    """Returns an expression for the answer of ``path`` on the struct ``group``, as ``values.json.path.answer`` computes
-    it for JSON. The expression is null if the struct is null.
+    """Returns an expression that applies ``path`` to the struct ``group``. Its result is null if the struct is null.
+    Otherwise it is the answer, such as ``MATCH``, that ``values.json.path.answer`` gives for the same data as JSON.
 
-    ``at`` collects the names in the path that the schema does not have; the path treats such fields as missing. A null
-    field is read as its default.
+    ``at`` collects the names in the path that the schema does not have. Such fields count as missing. A null field is
+    read as its default.
 
     Raises:
         PlanError: SMT458 if the path compares bytes or dates.
@@ -78,8 +78,8 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 def finding(path: JsonPath) -> Condition:
     """Returns a condition, expressed as data, that is true for objects in which ``path`` finds a value.
 
-    If the path begins with filters, the condition consists of the tests of these filters. ``Unknown`` takes the place
-    of the steps after the filters, and of tests that read inner fields.
+    The condition contains only tests of top-level fields, in filters at the beginning of the path. It contains
+    ``Unknown`` in place of all other tests, and in place of the steps after these filters.
     """
     conditions: list[Condition] = []
     for step in path.steps:

@@ -23,12 +23,12 @@ Route = tuple[RouteStep, ...]
 
 @dataclass
 class Branch:
-    """A step in the routes of one or more paths.
+    """A node in a tree of routes. A route is the list of steps to one field that a path matches.
 
     Attributes:
-        ends: The numbers of the paths that end at this step.
-        below: The branches of the next steps.
-        meant: True if a path without a deep scan leads to this step.
+        ends: The numbers of the paths that end at this node.
+        below: The nodes below this one, by the step that leads to them.
+        meant: True if a path without ``**`` (a deep scan) leads to this node.
     """
 
     ends: list[int] = field(default_factory=list)
@@ -67,9 +67,9 @@ def resolve(
         schema: The schema of the struct in which the paths start.
         paths: The paths, numbered by their position.
         at: Collects the fields that pattern paths match, and the paths without a match.
-        strict: True to reject a path that selects the key of a map by a plain name, as Kafka does.
-        first: The number of the first path's effect in the transform's ledger.
-        together: True if all paths belong to the effect with the number ``first``.
+        strict: True to reject, as Kafka does, a path that selects the key of a map by a plain name.
+        first: The number of the first path's entry among the ledger entries of the transform.
+        together: True if all paths belong to the entry ``first``; False if each path has an entry of its own.
     """
     root = Branch()
     for number, path in enumerate(paths):
@@ -118,8 +118,8 @@ def _children(schema: Schema) -> Iterator[tuple[RouteStep, Schema]]:
 
 
 def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
-    """Yields the steps of routes that ``step``, a step of a path, matches in ``schema``. Each comes with the schema of
-    the matched value.
+    """Yields a pair for each match of ``step``, a step of a path, in ``schema``: the step of the route to the matched
+    value, and the schema of this value. A pattern, for example, can match several fields of a struct.
     """
     values, keyed = schema.values, has_text_keys(schema)
     if isinstance(step, str | Match):

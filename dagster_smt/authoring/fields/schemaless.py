@@ -61,12 +61,12 @@ def value_at(value: Any, path: FieldPath) -> Any:
 def value_visitor(
     paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[TextReplacement | None] = ()
 ) -> Visit:
-    """Returns a visitor that applies ``acts`` to the matches of ``paths``. The acts may only replace values, so the
-    visitor can run deep scans on the bytes, without decoding.
+    """Returns a function (visitor) that applies the act of each path to the matches of the path. The acts may only
+    replace values, so the function can run deep scans on the bytes, without decoding.
 
     If a path consists of one name and the object has no such field, the field is added with the value null, as in
-    Connect. If an act replaces all strings with the same string, ``texts`` contains this string at the position of the
-    act.
+    Connect. If an act replaces all strings with the same string, ``texts`` contains the JSON text of this string at the
+    position of the act.
     """
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):

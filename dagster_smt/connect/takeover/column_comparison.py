@@ -22,7 +22,7 @@ from dagster_smt.tables.window_request import WindowRequest
 
 def scratch_sink(sink: TableSink, folder: str) -> TableSink:
     """Returns a sink for a scratch table of the same kind as the table of ``sink``. The scratch table is a new table
-    under ``folder``, without a layout.
+    under ``folder``, without a layout (partitioning, clustering, properties).
     """
     kind = IcebergSink if isinstance(sink, IcebergSink) else DeltaSink
     path = f"{folder.rstrip('/')}/smt_scratch_{secrets.token_hex(6)}"

@@ -213,8 +213,8 @@ class TakeOverTable:
     # --- the note ---
 
     def take(self, covered: OffsetSet, measured: TopicEnds, identities: Mapping[str, str], rows: int) -> TableState:
-        """Commits the note of a takeover to the table, with the offsets ``covered``, and adds the source columns.
-        Returns the new state of the table.
+        """Notes a takeover in the state of the table, with the offsets ``covered``, and commits the state. Also adds
+        the source columns (the topic, partition and offset of each row's record). Returns the new state.
         """
         before = self.state()
         first = before or TableState(0, "", self.sink.holds)

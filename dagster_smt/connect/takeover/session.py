@@ -17,8 +17,8 @@ from dagster_smt.tables.spark_packages import packages_of
 
 
 def take_over_session(conf: Mapping[str, str], spec: RunSpec) -> tuple[SparkSession, bool]:
-    """Returns two items: the active session, or else a new one with the packages that a component needs; and True if
-    the session is new.
+    """Returns a Spark session, and True if the session is new. If a session is active, returns it; otherwise creates a
+    session with the packages that the component needs.
 
     Args:
         conf: The settings of the session. References to secrets are resolved, and Spark's logs hide their values.

@@ -60,8 +60,8 @@ class ShadowOptions:
 
 @dataclass
 class ShadowReport:
-    """The certificate of a shadow run, or the run's first differences. The report contains no value of an option or a
-    field.
+    """The report of a shadow run. It is a certificate if there is no difference; otherwise it shows the first
+    differences. The report contains no value of an option or a field.
 
     Attributes:
         connector: The name of the connector.
@@ -182,7 +182,8 @@ class Shadow:
 
     def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
         """Returns the rows that the connector has written. It reads the version ``head`` of a table, or the Parquet
-        files that begin before ``offsets``. Rows with source columns are left out: runs of this package wrote them.
+        files that begin before ``offsets``. A row with a value in the source columns, which contain the topic,
+        partition and offset of its record, is left out, because a run of this package wrote it.
         """
         if self.table.files is not None and self.table.table.schema() is None:
             return self.table.files_before(offsets)

@@ -94,8 +94,8 @@ class TakeOver:
     def _have_all(self, states: Iterable[TableState]) -> bool:
         """Returns True if each table in ``states`` has reached the offsets that the connector has committed.
 
-        The offsets can differ if an earlier attempt was killed. Between that attempt's proof and its note in the table,
-        a worker that was disconnected from its cluster may have committed.
+        A table can be behind if an earlier attempt was killed. That attempt read the connector's offsets, and then
+        noted them in the table. In between, a worker that was disconnected from its cluster may have committed.
 
         Raises:
             TableError: SMT791, the connector has committed more, and runs have committed since the note. Rows may then
@@ -149,7 +149,9 @@ class TakeOver:
         return rows_of
 
     def _note(self, records: Sequence[TakeOverRecord], settled: StoppedConnector, proofs: Sequence[str]) -> None:
-        """Commits a note to each table: its progress is now the offsets of ``settled``, the stopped connector."""
+        """Commits a note of the takeover to each table. The offsets of ``settled``, the stopped connector, become the
+        progress of the table. Also adds these offsets and ``proofs`` to ``records``.
+        """
         for number, (table, record) in enumerate(zip(self.tables, records, strict=True)):
             measured, identities = table.measured()
             covered = table.covered(settled.offsets, measured)

@@ -17,8 +17,8 @@ A reader therefore creates at most this many values per byte of a record.
 @dataclass
 class Empty:
     """A counter of the values that take up no bytes, such as nulls and empty records, inside a value of an Avro type.
-    The method ``of`` calls itself for the inner types. This ends, because types with a Connect schema never contain
-    themselves.
+    The method ``of`` calls itself for the inner types. The recursion ends, because a type with a Connect schema never
+    contains itself.
 
     Attributes:
         names: The named types.
@@ -38,8 +38,8 @@ class Empty:
         return (whole and not keyed) or count > _MOST
 
     def of(self, avro: Any) -> tuple[int, bool]:
-        """Returns the largest number of values without bytes that a value of the type ``avro`` can contain, including
-        itself. The second item is True if the whole value takes up no bytes.
+        """Returns a pair. The first item is the largest number of values without bytes that a value of the type
+        ``avro`` can contain, counting the value itself. The second item is True if the whole value takes up no bytes.
         """
         if isinstance(avro, list):  # a union takes up at least one byte, for the number of its member
             return max((self.of(member)[0] for member in avro), default=0), False

@@ -153,7 +153,7 @@ def stamped(schema: Schema, version: int) -> Schema | None:
 
 def with_version(avro: Avro, version: int) -> Schema | None:
     """Returns the Connect schema of ``avro`` with ``version``, its version in a registry. Returns None for a logical
-    type with a different version.
+    type, whose own version is always 1, if ``version`` is a different number.
 
     The version in ``connect.version`` takes precedence. If the schema is a union of null and one type, or of only one
     type, this type does not get the version.

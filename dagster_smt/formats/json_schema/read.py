@@ -98,8 +98,8 @@ class _NodeReader:
         self.documents, self.optional, self.place = documents, optional, place
 
     def read(self, node: Any, document: str, around: tuple[str, ...]) -> Node:
-        """Returns the schema JSON of ``node``, and the function that prepares its values. ``around`` has an entry for
-        each level above the node: a reference, or an empty string.
+        """Returns the schema JSON of ``node``, and the function that prepares its values. To find cycles, ``around``
+        has an entry for each level above the node: the reference that led to this level, or an empty string.
         """
         if len(around) > MAX_LEVELS:
             raise ConfigError(_problem(self.place, f"it has more than {MAX_LEVELS} levels"))

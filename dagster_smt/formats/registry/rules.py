@@ -94,11 +94,11 @@ def _action(text: str, mode: Mode) -> str:
 
 
 def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], number: int) -> None:
-    """Raises an error if the schema with the id ``number`` has a rule that this package does not apply when it reads.
-    The option ``rules`` may permit rules that encrypt fields.
+    """Raises an error if records with the schema ``number`` (an id) cannot be read because of one of its ``rules``.
 
     Raises:
-        DataError: SMT752 if a rule is not applied, unless the option allows its fields to stay encrypted.
+        DataError: SMT752 for a rule that encrypts fields, unless the option ``rules`` is ``sealed`` (they stay
+            encrypted) or ``open`` (they are decrypted). SMT752 for every other rule.
     """
     choice = settings.get(RULES, "refuse")
     for rule in rules:

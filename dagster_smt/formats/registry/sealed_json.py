@@ -110,8 +110,9 @@ class JsonWalks:
     returns None instead of a function if the rule applies to nothing in these values.
 
     Attributes:
-        names: By path, the tags of all properties that have been visited so far.
-        kinds: By path, the kinds of the properties to which the rule applies. Null and arrays are left out.
+        names: Maps the path of each visited property to its tags.
+        kinds: Maps the path of each property to which the rule applies to the kinds of its values, without null and
+            arrays.
     """
 
     def __init__(self, documents: Mapping[str, Any], rule: RegistryRule, tags: Tags):
@@ -245,8 +246,8 @@ def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
 
 
 def _changed_kind(node: Mapping[str, Any]) -> str:
-    """Returns the kind of the values of ``node``, as far as a rule is concerned. Returns an empty string for null,
-    arrays and unions.
+    """Returns ``TEXT`` if the values of ``node`` are strings that a rule can change, and otherwise the JSON Schema type
+    of the values. Returns an empty string for null, arrays and unions.
     """
     kind = node.get("type")
     if kind == "string" and "enum" not in node and "const" not in node:

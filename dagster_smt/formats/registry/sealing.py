@@ -1,8 +1,8 @@
-"""Encrypts fields of records for a subject whose producers encrypt these fields, so that the subject's consumers can
-decrypt them.
+"""Encrypts fields of the written records if the subject's rules require this of its producers. The subject's consumers
+can decrypt the fields.
 
-The schema of the written records is derived from a Connect schema, so it has no tags. The registration adds the rules
-of the latest version, and writes the tags of the fields into the metadata.
+The rules select fields by tags. The schema of the written records comes from a Connect schema, which has no tags. Its
+registration therefore adds the rules of the subject's latest version, and metadata with the tags of the fields.
 """
 
 from collections.abc import Callable
@@ -23,10 +23,11 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class SubjectSealing:
-    """The additions to a schema and its records that the rules of a subject require.
+    """The work that a subject's rules require from a producer: what to register with the schema, and how to encrypt
+    records.
 
     Attributes:
-        parts: Further parts of the schema, for its registration.
+        parts: The metadata and the rules to register with the schema.
         seal: A function that encrypts fields in the bytes of a record, and returns the changed bytes.
     """
 
@@ -35,15 +36,15 @@ class SubjectSealing:
 
 
 def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
-    """Returns the additions to the schema that a writer of ``subject`` must register, and the function that encrypts
-    the fields of its records.
+    """Returns the metadata and rules that a writer of ``subject`` must register with its schema, and the function that
+    encrypts the fields of its records.
 
     Args:
         options: The format's options.
         subject: The subject.
         kind: The kind of the schema.
         text: The schema of the records.
-        contract: The duties of the subject's producers.
+        contract: The subject's latest schema, and the rules that producers must apply.
 
     Raises:
         DataError: SMT752 if the schema lacks a field that producers encrypt, or if the field has a different type. In

@@ -131,7 +131,8 @@ class RegistryReader:
 class RegistryWriter:
     """A writer of values whose schemas are in a registry.
 
-    The writer registers schemas and caches their ids. In Avro, schemaless values also have a schema.
+    The writer registers schemas and caches their ids. In Avro, a schemaless value is written with Confluent's schema
+    ``AvroData.ANYTHING_SCHEMA``. The other formats reject such a value.
 
     As in Confluent's serializers, the subjects are ``<topic>-key`` and ``<topic>-value``, unless the option ``subject``
     or ``subject.name.strategy`` sets different subjects.

@@ -125,8 +125,8 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
             mark.
 
     Returns:
-        The parts, without surrounding spaces. In a name in backticks, a backtick before a mark closes the name, unless
-        a backslash precedes it. This backslash is not part of the result.
+        The parts, without surrounding spaces. In a name in backticks, a backtick that is followed by a mark ends the
+        name. With a backslash before it, such a backtick belongs to the name, and the result omits the backslash.
     """
     parts, piece, at, opens = [], "", 0, True
     while at < len(text):

@@ -13,7 +13,7 @@ needs nothing else.
 | ``&&``, ``||``, ``!(…)``, ``(…)`` | and, or, not |
 
 Other parts of JSONPath, such as ``..``, ``*`` and functions, are rejected with an error that names the part, because no
-recorded case shows their results. Decision 32 explains why this parser is not a library.
+test data shows what Jayway returns for them. Decision 32 explains why this package does not use a library.
 """
 
 import re

@@ -1,1 +1,1 @@
-"""Parts of a run's report: numbers, causes of errors, unmasked fields, and their Markdown."""
+"""The reports of runs, erasures and table maintenance, the facts about a table, and helpers such as Markdown."""

@@ -57,7 +57,8 @@ class ErasedPlace:
 
     Attributes:
         asset: The asset that writes to the location.
-        kind: ``table``, ``deletions`` (remembered next to a table with keys), ``dead letters`` or ``topic``.
+        kind: ``table``, ``dead letters`` or ``topic``. The result for a table includes the table that remembers its
+            deleted keys.
         place: The table, or the topic with its cluster or folder.
         action: The action on the rows or records, such as ``deleted``.
         rows: The number of rows or records.
@@ -110,7 +111,7 @@ class ErasureReport:
         erasure: The random name of the erasure, which the register also contains.
         millis: The time, in milliseconds since the epoch.
         run: The orchestrator's run and step.
-        kinds: The kinds of the ids.
+        kinds: The kinds of the erased ids, such as ``person``.
         persons: The number of ids.
         new: The number of ids that were new to the registers.
         short: The number of ids that are short numbers. The scan searched for them only in fields that name a person,

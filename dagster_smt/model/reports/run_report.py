@@ -195,7 +195,9 @@ class KeyCounts:
 
     @property
     def keys(self) -> int:
-        """The number of keys in the events. For each key, one event has determined the row."""
+        """The sum of the inserted, updated and deleted rows, and of the deletions without a row. Events beyond this
+        number are superseded.
+        """
         return self.inserted + self.updated + self.deleted + self.without_row
 
     def add(self, action: str, keys: int, incomplete: int) -> None:
@@ -353,8 +355,8 @@ class RunReport:
         files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.
-        schemas: The number of records of each schema. Contains only schemas that are in a registry, and schemas that
-            records carry into columns.
+        schemas: The number of records with each schema. Counts schemas in a registry. The schemas of envelopes are
+            counted only if the fields of the records become columns.
         warnings: Problems that did not stop the run, such as a mask that touched no record.
         unread: The records of the window that were not read. The counts include them, but the ledger does not.
         chain: Hash of the chain; empty in reports of older versions.

@@ -1,6 +1,7 @@
-"""Remembers which records of a table a mask, drop or rename left as they were.
+"""Remembers the records that entered a table although a mask, drop or rename did not take effect on them.
 
-The state of the table lists these records until a run reads them again.
+The state of the table lists these records until a run reads them again, or until the mask, drop or rename takes effect
+on other records, which shows that its path is right.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,7 +28,8 @@ class Unmasked:
             older records are forgotten. Empty if no later run can show this: the run's chain lacked the entry
             (``left_out``), or several entries have been merged into one.
         stage, action, side, path: The parts of the ledger entry, as reports show them.
-        left_out: True if the definition's chain has the entry, but the run's chain did not.
+        left_out: True if the mask or drop is in the chain of the asset's definition, but was missing in the chain of
+            the run.
         runs: The last runs, oldest first.
         offsets: The offsets of the records.
     """
@@ -82,7 +84,7 @@ class Accepted:
         run: The run that accepted the records.
         reason: The reason that the person gave.
         paths: The paths of the masks, drops and renames that did not touch the records.
-        records: The number of offsets.
+        records: The number of accepted offsets.
     """
 
     run: str
@@ -99,8 +101,8 @@ def remembered(
     Args:
         before: The records that the table remembered before the run.
         read: The offsets that the run has read, and therefore replaced.
-        touched: Fingerprints of the entries that touched records in this run. The paths of these entries are right, so
-            the older records cannot have had the field, and are forgotten.
+        touched: Fingerprints of the ledger entries that touched records in this run. This shows that their paths are
+            right. The older records therefore lacked the field, and are forgotten.
         added: The records that the run adds.
     """
     left = []

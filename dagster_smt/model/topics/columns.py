@@ -98,8 +98,8 @@ class Decoder:
 
 
 def match_of(text: Any) -> Any:
-    """Returns the option ``match`` for ``text``, which is a word of ``DUPLICATES`` or a number. The number may be
-    written as a string.
+    """Returns ``text`` as a value of the option ``match``. A number that is written as a string becomes an ``int``. All
+    other values, such as a word of ``DUPLICATES``, stay unchanged.
     """
     if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)
@@ -247,8 +247,8 @@ class Row:
 
     @property
     def key_column(self) -> Column | None:
-        """The column that contains the whole key. A key that is not a struct needs such a column. None if there is
-        none.
+        """The column that contains the whole key; None if no column does. A key that is not a struct needs such a
+        column.
         """
         columns = [c for c in self.physical if c.name in self.key_fields]
         if len(columns) == 1 and columns[0].keyed:

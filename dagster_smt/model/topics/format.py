@@ -206,7 +206,7 @@ class Format:
 
     @property
     def is_column(self) -> bool:
-        """True if a value consists of its only column, without a struct around it."""
+        """True if a value is the bare content of the only value column, without a struct around it."""
         return self.settings.get(WRAPPED, "").lower() == "false"
 
     @property
@@ -261,8 +261,8 @@ class Formats:
 
 
 class SideFormats(Protocol):
-    """An object with the formats of keys and values, such as a topic table or ``Formats``. Evaluators need no other
-    part of a topic table.
+    """An object with the formats of keys and values, such as a topic table or ``Formats``. Functions that evaluate
+    records use this type, because they need no other part of a topic table.
     """
 
     @property

@@ -58,8 +58,8 @@ class ValidityColumns:
     """The names of the columns that a table of versions adds: the beginning and the end of a version, and a flag for
     the current version.
 
-    ``closed_by`` contains the offset of the record that ended the version. With this offset, a replay recognizes the
-    events that came later.
+    ``closed_by`` contains the offset of the record that ended the version. If a run reads older offsets again, this
+    column shows which versions were still open at those offsets.
     """
 
     start: str = "valid_from"

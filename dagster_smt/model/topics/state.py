@@ -67,11 +67,11 @@ class Settlement:
     """A user's confirmation that rows changed by other writers are correct.
 
     Attributes:
-        run: The orchestrator's run and step that settled the rows.
+        run: The orchestrator's run and step with which the user confirmed the rows.
         millis: The time of the confirmation, in milliseconds since the epoch.
         committed: The number of rows that the table should have had by the commits of this package.
         counted: The number of rows that the table really had.
-        commits: The commits of other writers that the decision covers.
+        commits: The commits of other writers that the confirmation covers.
     """
 
     run: str
@@ -91,9 +91,9 @@ class ErasedPersons:
         persons: The number of register entries that runs of the table must find.
         erasure: The name of the last erasure.
         rows: The number of rows that erasures removed from the table.
-        unfinished: None if no erasure is at work. Otherwise, for each topic, a difference at the time when the erasure
-            began: the rows in the table minus the rows that its commits had counted. An erasure that continues after a
-            crash needs these numbers.
+        unfinished: None if no erasure is at work. Otherwise, for each topic: the number of rows that the table had
+            when the erasure began, minus the number that the table's commits had counted. An erasure that continues
+            after a crash needs these numbers.
     """
 
     register: str
@@ -110,7 +110,7 @@ class CommittedRun:
 
     Attributes:
         key: The orchestrator's run and step.
-        request: Digest of the request.
+        request: Hash that identifies what was requested, such as the window.
         number: Number of the run's commit.
         window: Id of the run's window.
         left_out: Topics that failed and were not committed.
@@ -163,7 +163,7 @@ class TableState:
         number: Number of the commit. A table that is rebuilt (``window.rebuild``) continues the numbers of its commits,
             so that no two commits have the same number.
         attempt: Random name of the attempt that wrote the commit. A run recognises its own commit by this name.
-        kind: ``records`` or ``columns``.
+        kind: The content of the table: ``records``, ``columns``, or the mode of a table with keys, such as ``upsert``.
         window: The window that the commit read.
         held: Offsets whose records have been processed: each became a row or a dead letter, or was dropped.
         gaps: Offsets that the table skips permanently, because somebody agreed to it.

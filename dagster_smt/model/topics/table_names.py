@@ -1,4 +1,4 @@
-"""Derives table names from topic names. Each name can be converted back, and no name leads out of its folder.
+"""Derives table names from topic names. Each name can be converted back, and no name is a path to another folder.
 
 ``orders`` stays ``orders``; ``shop.orders`` becomes ``shop_2eorders`` in a catalog. An escape consists of an underscore
 and the two hex digits of a byte. An underscore is itself escaped if it could be read as the beginning of an escape.

@@ -13,7 +13,7 @@ from dagster_smt.model.windows.offsets import OffsetSet
 class TakenOver:
     """The part of a table's state about the rows that a connector wrote.
 
-    These rows do not contain the coordinates of their records, so a run cannot replace single rows.
+    These rows do not contain the topic, partition and offset of their records, so a run cannot replace single rows.
 
     Attributes:
         connector: The name of the connector.

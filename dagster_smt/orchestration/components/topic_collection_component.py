@@ -135,7 +135,7 @@ def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
 
 
 def _enveloped(values: Sequence[bytes | None]) -> Schema | None:
-    """Returns the schema in the last envelope among ``values``; None if no value is an envelope."""
+    """Returns the schema of the last ``{"schema", "payload"}`` envelope in ``values``; None if there is no envelope."""
     for value in reversed(values):
         data = json.loads(value) if value is not None else None
         if isinstance(data, dict) and data.get("schema") is not None:

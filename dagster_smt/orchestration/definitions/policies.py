@@ -54,9 +54,9 @@ def definition_policy(table: SmtTable) -> AppliedPolicy | None:
 
 
 def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
-    """Returns the policy ``applied`` as it applies to a run. The result uses the current tags of the registry. With
-    ``looks_personal: hold back``, the result also holds back untagged fields with values that look personal. To find
-    such fields, the function samples the topics.
+    """Returns the policy ``applied`` as it applies to a run, with the current tags of the registry. With
+    ``looks_personal: hold back``, the run also drops untagged fields with values that look personal. To find such
+    fields, the function samples the topics.
 
     Raises:
         ConfigError: See ``definition_policy``.

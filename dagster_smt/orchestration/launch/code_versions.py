@@ -41,8 +41,8 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
 
 
 def _foreign_classes(chain: Chain) -> list[str]:
-    """Returns texts that change if other Java classes run the foreign stages of ``chain``. If the chain has no such
-    stages, the list is empty.
+    """Returns strings that change if the jars of ``chain``, or the version of Kafka Connect for these jars, change. If
+    no stage of the chain runs from a jar, the list is empty.
     """
     if not chain.has_foreign:
         return []

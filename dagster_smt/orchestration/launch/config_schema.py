@@ -108,8 +108,8 @@ class RunSettings:
         errors_tolerance: The reaction to records that fail.
         micro_batch: The limits of a series of windows; None for a single window.
         settle: True to accept the rows that other writers have changed.
-        defined: The chain of the definition, with the stages of the run's policy before it. None if the caller has this
-            chain from elsewhere.
+        defined: The chain of the definition, with the stages of the run's policy before it. None if ``decode_config``
+            returned the settings, because it does not know this chain.
         policy: The policy of the run.
         own: The chain without the policy; None if there is no policy.
     """
@@ -128,7 +128,8 @@ class RunSettings:
     def overridden(self, chain: Chain) -> bool:
         """Returns True if the run config has replaced the chain of the definition.
 
-        The chain of the definition is ``defined`` if that is set, and ``chain`` otherwise.
+        ``chain`` is the chain of the definition. If the attribute ``defined`` is set, it is used instead, because it
+        contains the policy of this run.
         """
         return self.chain.hash != (self.defined or chain).hash
 
@@ -237,7 +238,7 @@ def decode_config(
         place: The location of the config, for messages: ``ops.<name>.config``.
         topics: The topics of the table to which the run is limited; empty for all topics.
         only: The chain that the run must have; None if the run config may choose a chain.
-        foreign: The jars and the engine of the definition's chain.
+        foreign: The settings of the definition's chain for classes from jars.
 
     Raises:
         ConfigError: All problems of the chain and the window; SMT306, the run config replaces a chain that must run.

@@ -33,7 +33,8 @@ def report_markdown(
         since: The differences between the schemas of the previous run and this run.
         rows: The rows of the table, or of the partition, after the run.
         lag: The number of offsets that are in the topics but not in the table.
-        lineage: Maps each column to the fields from which its values come. Empty for a table of records.
+        lineage: Maps each column to the fields from which its values come. Empty if the sink contains records
+            instead of columns.
     """
     parts = [
         _counts(report, sink, rows, lag),

@@ -148,7 +148,9 @@ def topic_columns(table: TopicTable) -> dg.TableSchema:
 
 
 def _source_columns(sink: Sink) -> dict[str, str]:
-    """Maps the source columns of ``sink``, which contain the coordinates of a row's record, to their types."""
+    """Maps the source columns of ``sink`` to their types. These columns contain the topic, partition and offset of
+    a row's record.
+    """
     if not isinstance(sink, TableSink) or sink.source_columns is None:
         return {}
     return dict(zip(sink.source_columns.names, ("string", "int32", "int64"), strict=True))

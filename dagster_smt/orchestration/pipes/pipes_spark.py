@@ -128,7 +128,7 @@ class SparkSubmit:
         options: Options of ``spark-submit`` without the dashes: ``{"master": "yarn", "deploy-mode": "client"}``.
         conf: Spark settings. They take precedence over the settings that this package adds.
         script: The script that calls ``run_external``.
-        program: The program, with leading arguments.
+        program: The command and its first arguments; by default only ``spark-submit``.
         spark_version: The version of Spark that ``spark-submit`` starts. The versions of the packages depend on it.
         env: Environment variables of the process, in addition to the run's environment variables.
     """

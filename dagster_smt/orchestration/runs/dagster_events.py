@@ -125,9 +125,9 @@ def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRu
 def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
     """Yields the events of a run over the topics in ``keys``.
 
-    If a topic failed, each of the other topics gets its own event. If no topic has news, each topic gets an
-    observation. Otherwise, one materialization covers all topics, because they share a commit. Each topic still gets
-    its own metadata.
+    If a topic failed, each of the other topics gets its own event. If no topic has anything to report, each
+    topic gets an observation. Otherwise, one materialization covers all topics, because they share a commit. Each topic
+    still gets its own metadata.
     """
     outcomes = topic_outcomes(context.log, run, keys)
     if run.error is not None or not any(outcome.news for outcome in outcomes.values()):

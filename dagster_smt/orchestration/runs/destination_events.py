@@ -62,8 +62,8 @@ def destination_events(
 
 
 def destination_checks(table: PlannedAsset, run: "SmtRun") -> Iterator[dg.AssetCheckResult]:
-    """Yields the check results of separate assets: the tables in the definition's ``destinations`` that ``run`` has
-    written.
+    """Yields the check results of the tables in the definition's ``destinations``, which are separate assets. For a
+    table that ``run`` has not written, the checks judge an empty report.
     """
     for topic in table.definition.destinations:
         report = run.report.destination_reports.get(topic)

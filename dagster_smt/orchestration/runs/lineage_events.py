@@ -28,7 +28,7 @@ class LineageEvents:
     Attributes:
         run: The finished run; None until ``ran`` is called.
         assertions: The results of the checks so far.
-        error: An error that is raised only after the block; None if there is none.
+        error: An error for which ``lineage_events`` sends FAIL although its block did not raise it; by default None.
     """
 
     def __init__(self, table: PlannedTable, context: dg.OpExecutionContext):

@@ -1,4 +1,4 @@
-"""Creates the certificate of a run. It compares the results of this package with those of Kafka Connect's own classes,
+"""Creates the certificate of a run: a comparison of this package's results with those of Kafka Connect's own classes,
 for a sample of records.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def certificate_of(
     spec: "RunSpec", session: Any, window: Window, records: int | None, connector: Chain | None = None
 ) -> "Certificate | Problem | None":
-    """Returns the certificate of a run, or a problem that states why there is no certificate.
+    """Compares the results of a run with those of Kafka Connect's own classes, for a sample of records.
 
     The function never raises an error, because the run has already been committed.
 
@@ -29,7 +29,8 @@ def certificate_of(
         connector: The chain that Connect's classes run; None for the chain of the run.
 
     Returns:
-        None if no certificate was requested, or if the run has read nothing.
+        The certificate with the result, or a problem that states why there is no certificate. None if no certificate
+        was requested, or if the run has read nothing.
     """
     if records is None or not window.ranges:
         return None

@@ -49,12 +49,12 @@ class RunResult:
 
     Attributes:
         reports: A report for each window.
-        facts: The facts of the table after the run.
+        facts: The facts about the table after the run, such as its number of rows.
         destination_facts: For a run that writes many tables: by topic, the facts about the tables that are separate
             assets.
         app_id: Spark's id of the application.
-        certificate: The certificate of the run; None if no certificate was requested, or the run has read nothing.
-        no_certificate: The reason why there is no certificate.
+        certificate: The result of a comparison with Kafka Connect's own classes; None if there was no comparison.
+        no_certificate: The reason why a requested comparison failed; None if it did not fail.
     """
 
     reports: list[RunReport]

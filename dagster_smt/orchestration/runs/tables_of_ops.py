@@ -18,8 +18,8 @@ def run_config(op: str, configs: Mapping[str, Mapping[str, Any]]) -> dict[str, A
 
     Args:
         op: The name of the op.
-        configs: The config of each table, by the name of its part. If the name is empty, the table gets the whole
-            config.
+        configs: The config of each table, by the table's key in the op's config. If the op runs a single table without
+            such a key, the key is empty, and the table's config is the whole config of the op.
     """
     config = dict(configs[""]) if "" in configs else dict(configs)
     return {"ops": {op: {"config": config}}}

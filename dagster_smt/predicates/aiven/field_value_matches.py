@@ -16,9 +16,9 @@ from dagster_smt.values.text_rules import IsText, TextPasses
 class FieldValueMatches(NestedPaths, Predicate):
     """True if a field of the value, or the whole value, equals a string or matches a pattern.
 
-    The predicate compares the string that Connect would write for the value into a header. A number is written as it is
-    printed, bytes are written in Base64, and arrays, objects and structs as `["a"]` and `{"a":1}`. If the record has a
-    schema, a null field is read as the field's default. The predicate is false if the field is null or missing, or if
+    The predicate first converts the value to a string, as Connect does when it writes a header. A number becomes `5` or
+    `1.5`, bytes become Base64, an array becomes `["a"]`, and an object or a struct becomes `{"a":1}`. If the record has
+    a schema, a null field is read as the field's default. The predicate is false if the field is null or missing, or if
     the whole value is null. It is also false if a step of the path leads into a value without fields; Aiven's class
     then makes the record fail.
     """

@@ -271,8 +271,8 @@ def _valid(name: str) -> str:
 
 
 def _top(schema: Schema, needed: Schema) -> list[str]:
-    """Returns names for the top-level fields of ``schema``. The fields in ``needed`` get the same numbers as in
-    ``json_columns.SideColumns``.
+    """Returns internal names for the top-level fields of ``schema``. A field in ``needed`` gets the name that it has in
+    ``json_columns.SideColumns``, such as ``f0``.
     """
     known = {}
     for n, (name, _) in enumerate(needed.fields):

@@ -70,8 +70,9 @@ def _only_masks(step: Step) -> dict[Place, Any] | None:
 
 
 def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, Any]) -> bool:
-    """Returns True if a step changes ``node`` only by masks, and keeps its schema. The function adds these masks to
-    ``masks``. ``path`` is the input field, and ``place`` is the location of ``node``.
+    """Returns True if a step leaves ``node`` unchanged, or only masks it or values inside it. The function adds these
+    masks to ``masks``, by location. ``place`` is the location of ``node``, and ``path`` refers to the same value before
+    the step.
     """
     if isinstance(node, Group):
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
@@ -88,7 +89,7 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
 def _fits(mask: Any, schema: Schema) -> bool:
     """Returns True if a column of ``schema`` can hold the value ``mask``.
 
-    If it cannot, Spark runs the stage, and the mask is rejected when it becomes a literal (SMT903).
+    If it cannot, the reader leaves the stage to Spark, where the creation of a literal for the mask fails (SMT903).
     """
     try:
         column_writer(schema, schema)(mask)

@@ -119,8 +119,8 @@ class ReadColumns:
     """A picklable function for ``DataFrame.mapInArrow``. It adds columns for keys and values to the columns in
     ``other_columns``, which stay unchanged.
 
-    The key and the value have three columns each: ``SideColumns.column``; ``there``; and ``bad``, which contains the
-    problem, or null.
+    ``SideColumns`` names the columns of a key or value: ``column`` contains the values; ``there`` is null if the key or
+    value is null; ``bad`` contains the problem, or null.
     """
 
     sides: tuple[SideColumns, ...]
@@ -252,8 +252,8 @@ class _TextReader:
 
 
 def _is_modest(text: bytes) -> bool:
-    """Returns True if the nesting and the numbers in ``text`` are within the limits that msgspec does not check in
-    skipped fields.
+    """Returns True if the nesting and the numbers in ``text`` are within their limits. In the fields that msgspec
+    skips, it does not check these limits.
 
     Raises:
         RecursionError: The nesting depth, or the number of digits, may exceed a limit. Only the exact reader can

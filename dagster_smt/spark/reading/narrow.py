@@ -65,7 +65,7 @@ def _is_in(source: str, field: str) -> bool:
 def _of_result(node: Node | None, inside: bool) -> set[str]:
     """Returns the names of the input fields that ``node``, a part of the result, uses.
 
-    If a struct is part of the result, its presence also counts as used, even if none of its fields is used.
+    If the result contains a struct, the input that determines whether the struct is null is also included.
     """
     if node is None:
         return set()

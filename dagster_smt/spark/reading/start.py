@@ -70,8 +70,8 @@ def typed_evaluator(
         ledger: True to keep the bitmap of ledger entries.
         headers: True to keep the headers even if no stage needs them.
         beat: Is called now and then. To stop the work, ``beat`` may raise an exception.
-        lane: True if the JVM lane may read keys and values. Rows that the lane leaves have the status ``LEFT``, and
-            contain the original record in the column ``IN_RECORD``.
+        lane: True if the JVM lane may read keys and values. Rows that the lane leaves to Python have the status
+            ``LEFT``, and contain the original record in the column ``IN_RECORD``.
         envelopes: Maps a side (key or value) whose format is envelopes to the text of their schema. Only the lane can
             read envelopes.
 
@@ -117,8 +117,8 @@ class _Declared:
 
     Attributes:
         columns: The columns, which determine how the key or value is read.
-        computed: The columns that are computed after reading: the columns of dates, and a column of nulls for each
-            field that is not read because nothing needs it.
+        computed: The columns that are computed after reading: a column for each field whose values have to be
+            converted, such as dates; and columns of nulls for the fields that are not read, because nothing needs them.
     """
 
     columns: SideColumns
@@ -126,15 +126,15 @@ class _Declared:
 
 
 class _Start:
-    """A reader of keys and values. The value must be added first and the key second: if neither can be read, the record
-    gets the problem of the side that was added last, and Connect reports the key's problem.
+    """A reader of keys and values. Add the value first and the key second. If neither can be read, the record gets the
+    problem of the one that was added last. This must be the key, because Connect reports the key's problem.
 
-    ``problems`` lists the problem that each side may have, and after ``finish`` also the problem of unreadable
+    ``problems`` lists one problem for each side (key or value), and after ``finish`` also the problem of unreadable
     timestamps. The column ``in_problem`` contains the problem of a record; it is null if there is none. ``messages``
-    lists the sides (key or value) whose format may have messages without a row.
+    lists the sides whose format, such as ``debezium-json``, may have messages that contain no row.
 
-    The columns ``bad_key`` and ``bad_value`` contain the problem of an unreadable key or value. If a side can have only
-    one problem, this problem is in ``known``, and the column is only a flag.
+    The columns ``bad_key`` and ``bad_value`` contain the problem of an unreadable key or value. If only one problem is
+    possible for a side, the problem is in ``known`` instead, and the column is true if the side is unreadable.
     """
 
     def __init__(
@@ -255,8 +255,8 @@ class _Start:
 
         Args:
             side, whole, columns: The side (key or value), its schema, and its columns.
-            apart: The fields that already have separate columns. None if Python reads the key or value, because Python
-                may then also apply rules to the fields.
+            apart: The fields to which ``read_avro`` has already given separate columns. If None, the fields stay in
+                one column, whose reader may also apply rules to them.
         """
         schema, computed = columns.schema, dict[str, Column]()
         if not columns.apart:
@@ -383,8 +383,8 @@ class _Start:
 
 
 def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Column]) -> str:
-    """Returns the name of the column for a field of the key or value ``side``. A date gets a separate column, and so
-    does a field that is not read. These columns are added to ``computed``.
+    """Returns the name of the column for a field of the key or value ``side``. If the values of the field have to be
+    converted, such as dates, or if the field is not read, it gets a separate column, which is added to ``computed``.
     """
     if read is None:
         column = F.lit(None).cast(internal_type(schema))

@@ -67,7 +67,8 @@ class WindowForms:
 
 
 def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
-    """Returns the forms of the records in ``frame``, ordered by topic and first appearance. Payloads are not decoded.
+    """Returns the forms of the records in ``frame``, ordered by topic and first appearance. A form combines the
+    topic, the key schema and the value schema of some records. Payloads are not decoded.
 
     Records without a readable schema have no form. If there are more than ``MAX_SCHEMAS`` schemas, counted separately
     for each partition, the least frequent ones are left out. Their records become dead letters if they do not fit the
@@ -139,8 +140,8 @@ def guess_columns() -> list[Column]:
 
 
 def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
-    """Returns the forms for the schema texts in ``rows``. The rows are in the order of the texts' first records, and
-    contain the number of records.
+    """Returns the forms for the schema texts in ``rows``. Each row contains the texts of key and value, and the number
+    of records with these texts. The rows are in the order of the first of these records.
     """
     key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
@@ -192,8 +193,8 @@ def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
 
 
 def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> DataFrame:
-    """Returns the schema texts of the records in ``frame``. Each row contains a text, the number of records that the
-    row counts, and the coordinates of the first of them. A text may have several rows.
+    """Returns the schema texts of the records in ``frame``. Each row contains the texts of key and value, the number
+    of records that the row counts, and the coordinates of the first of them. Several rows may have the same texts.
 
     ``lane`` is true if the JVM lane may read the texts. ``_ODD`` represents texts that the lane leaves to Python.
     """

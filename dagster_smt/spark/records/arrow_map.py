@@ -178,8 +178,8 @@ class BatchRunner:
         self.segment = self._segment()
 
     def _segment(self) -> ForeignSegment | None:
-        """Returns the foreign segment that contains all stages, if the host can run whole batches. Otherwise returns
-        None.
+        """Returns the segment of foreign stages that contains all stages of the chain, if the host process can run
+        whole batches. Otherwise returns None.
         """
         if self.job.registered:
             return None
@@ -267,8 +267,8 @@ class BatchRunner:
         return columns
 
     def _of_host(self, segment: ForeignSegment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
-        """Returns the result columns for ``batch`` from ``done``, the result of the host. The host has run the batch
-        without Python.
+        """Returns the result columns for ``batch`` from ``done``, the result of the host process. The host process has
+        run all stages, and no record was read in Python.
         """
         size = batch.num_rows
         done = self._routed(done)
@@ -295,7 +295,9 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
-        """Returns ``done``, in which each record with an invalid new topic has the status of a failure."""
+        """Returns ``done``, the result of the host process, after marking the records with an invalid new topic as
+        failed.
+        """
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
         passed = pc.equal(done.status, PASSED)
         bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), passed)

@@ -40,7 +40,7 @@ from dagster_smt.spark.workers import map_in_arrow
 def evaluate_envelopes(
     frame: DataFrame, plan: Plan, table: SideFormats, target: T.StructType, *, ledger: bool
 ) -> DataFrame:
-    """Runs a chain on envelopes, and returns the results as columns.
+    """Runs a chain on records that contain or name their schemas, and returns the results as columns.
 
     Args:
         frame: Kafka's columns.
@@ -86,8 +86,8 @@ class ColumnsMap:
     """A picklable function for ``DataFrame.mapInArrow`` that runs ``job`` and returns rows of a table.
 
     ``__out`` contains values in the plain form. ``after`` is the schema of the table's rows. ``key`` is the schema of
-    the keys, if the chain keeps keys. If each output schema has a field of its own in the rows, ``apart`` contains the
-    output schemas of keys and values.
+    the keys, if the chain keeps keys. ``apart`` contains the output schemas of keys and of values, if a row has a
+    separate field for each output schema. Otherwise ``apart`` is None.
     """
 
     job: ArrowMap

@@ -35,7 +35,7 @@ class ForeignBatch:
 
     Attributes:
         status, stage: The columns ``__status`` and ``__stage``; see ``spark.outcome_columns``.
-        sets: For each record, the number of the set of changes that the stages made to it.
+        sets: For each record, the position in ``ForeignSegment.sets`` of the changes that the stages made to it.
         key, value, topic: The columns of the records.
         timestamp: The timestamps in milliseconds; null if a record has none.
         others: Maps the position of a record to two items: the partition that a stage has chosen, and the headers that
@@ -55,8 +55,8 @@ class ForeignBatch:
 
 
 def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
-    """Returns the only foreign segment of the chain of ``interpreter``, if the host can run the whole chain. Otherwise
-    returns None.
+    """Returns the segment of foreign stages in the chain of ``interpreter``, if the segment contains all stages and the
+    host process can run it on whole batches. Otherwise returns None.
     """
     chain = interpreter.chain
     run = interpreter.foreign.get(0)
@@ -187,8 +187,8 @@ def _binary(lengths: bytes, data: bytes, size: int) -> pa.Array:
 
 
 def touched_bits(segment: ForeignSegment, sets: Any, shift: int, mask: int) -> pa.Array:
-    """Returns one column of the ledger's bitmap. ``sets`` contains, for each record, the number of its set of changes.
-    ``shift`` and ``mask`` select the bits of the column.
+    """Returns one column of the ledger's bitmap. ``sets`` contains, for each record, the position of its changes in
+    ``segment.sets``. ``shift`` and ``mask`` select the bits of the column.
     """
     bits = np.array([one.bits >> shift & mask for one in segment.sets], np.int64)
     return pa.array(bits[sets])
@@ -196,6 +196,6 @@ def touched_bits(segment: ForeignSegment, sets: Any, shift: int, mask: int) -> p
 
 def changes_text(segment: ForeignSegment, sets: Any) -> pa.Array:
     """Returns the column with the changes that the stages of ``segment`` have made. ``sets`` contains, for each record,
-    the number of its set of changes.
+    the position of its changes in ``segment.sets``.
     """
     return of_numbers(sets, [one.text for one in segment.sets])

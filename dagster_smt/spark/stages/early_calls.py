@@ -79,8 +79,8 @@ class EarlyCalls:
     """The rule calls that the reader runs.
 
     Attributes:
-        fields: Maps a column of a state to its origin: the column of the key or value, and the name of the field in
-            that column.
+        fields: Maps the column of an unchanged field to its origin: the column with the whole key or value, and the
+            name of the field in that column.
         calls: Maps the column of a key or value to its calls, in the order in which stages requested them.
         settled: True after the reader has been built. The reader declines all later requests.
         in_lane: True if the JVM lane reads keys and values. The lane runs some rules faster than Catalyst.

@@ -1,5 +1,6 @@
-"""Builds the rows of a table from the last states of a plan. The columns of the variants are combined by field name,
-and fields get the user's names again.
+"""Builds the rows of a table from the columns after the last stage. If a stage changed the schema of only some records,
+the two variants of the record have separate columns, which are combined by field name. Fields get the user's names
+again.
 """
 
 from collections.abc import Iterable

@@ -39,7 +39,9 @@ def no_beat() -> None:
 
 @dataclass
 class State:
-    """A variant of the records, with the layouts of its keys and values."""
+    """The internal columns of one variant, that is, of all records with the same schemas. ``sides`` contains the
+    layouts of key and value, and ``columns`` the columns of the metadata, such as the topic.
+    """
 
     sides: dict[str, Layout]
     columns: dict[str, str]
@@ -71,8 +73,8 @@ class TypedEvaluator:
         early: The rules that the reader runs.
 
     Attributes:
-        classes: Maps the number of a problem that reports unexpected exceptions to the names of the columns with the
-            classes of these exceptions.
+        classes: Maps the number of a problem to the names of columns. The problem reports unexpected exceptions, and
+            the columns contain the classes of these exceptions.
     """
 
     def __init__(
@@ -216,7 +218,9 @@ class TypedEvaluator:
 
 
 class _StepRun:
-    """The execution of one step, which computes the columns of a stage for one variant."""
+    """The execution of one stage for one variant, that is, for all records with the same schemas. It computes the
+    columns of the stage.
+    """
 
     def __init__(self, evaluator: TypedEvaluator, step: Step, added: dict[str, Column]):
         self.evaluator, self.step, self.plan, self.added = evaluator, step, step.plan, added

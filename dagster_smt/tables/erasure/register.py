@@ -62,8 +62,9 @@ class Register:
         """Adds each person in ``subjects`` to the register, unless the register already contains the person.
 
         Args:
-            subjects: Maps the id of each person to the person's reference. The ids are not written anywhere.
-            key: The key with which the references were computed.
+            subjects: Maps the id of each person to the keyed hash of the id (``reference_of``). Only the hash
+                is written.
+            key: The key with which the hashes were computed.
             erasure: The name of the erasure.
         """
         now = datetime.now(timezone.utc)

@@ -249,8 +249,8 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
 
 
 def _stored(now: str, name: str) -> str:
-    """Returns SQL for the column ``name`` of a row of the table, whose alias is ``now``. Keys and values are converted
-    to bytes, because records contain bytes.
+    """Returns SQL for the column ``name`` of the table with the alias ``now``. The columns ``key`` and ``value`` are
+    converted to bytes, because the keys and values of records are bytes.
     """
     column = f"{now}.{quoted(name)}"
     if name in ("key", "value"):

@@ -3,7 +3,7 @@ offsets.
 
 Next to its offset, the commit of each partition has a metadata string. The string contains the last run, and the exact
 set of offsets that the sink holds. If somebody sets an offset with Kafka's own tools, the commit has no such string.
-Then all earlier offsets are treated as held, and the partition as read from its beginning.
+Then all offsets of the partition before this one count as held, from 0 on.
 """
 
 import json

@@ -119,8 +119,8 @@ class KafkaTopics:
 
     @property
     def addressed(self) -> str:
-        """The name of the cluster in messages, together with its addresses. If the addresses come from a reference,
-        they are shown only if the reference contains nothing except addresses.
+        """The name of the cluster in messages, together with its addresses. If the name is a reference such as
+        ``${env:SERVERS}``, its value is shown only if the value consists of nothing but addresses.
         """
         servers = self.servers
         if servers == self.bootstrap_servers or not _ADDRESSES.fullmatch(servers):
@@ -144,7 +144,7 @@ class KafkaTopics:
         return client_options
 
     def spark_options(self) -> dict[str, str]:
-        """Returns the options that belong to Spark itself. They are unchanged."""
+        """Returns, unchanged, the options that Spark itself reads: those without the prefix ``kafka.``."""
         results = {}
         for k, v in self.options.items():
             if not k.startswith("kafka."):

@@ -44,8 +44,8 @@ class Transactions:
     """A producer that sends records in successive transactions.
 
     If brokers reject a record, its transaction ends, and the next transaction can begin only half a second later. To
-    avoid this delay, the producer remembers the size limit of the topic, and sends no later record in a form that
-    exceeds this limit.
+    avoid this delay, the producer remembers the size limit of the topic, and shortens later records that exceed this
+    limit. ``Outgoing`` states how a record is shortened.
 
     Args:
         client: The brokers.
@@ -55,8 +55,8 @@ class Transactions:
             are sent in batches of one record, because librdkafka does not split rejected batches.
 
     Attributes:
-        unwritten: The records that brokers reject in every form.
-        shortened: The number of records that were written in a shorter form.
+        unwritten: The records that were not written, because brokers reject them even if they are shortened.
+        shortened: The number of records that were written without some of their parts.
     """
 
     def __init__(self, client: KafkaClient, name: str, owner: str, limits: Mapping[str, int] | None = None):
@@ -82,7 +82,8 @@ class Transactions:
     def begin(self) -> None:
         """Registers the producer with the brokers, and fences earlier producers with the same name.
 
-        The brokers abort the open transactions of the earlier producers. All other records stay visible.
+        The brokers abort the open transactions of the earlier producers. Committed transactions of these producers
+        are not affected.
         """
         with self.client.asking(self.owner):
             self.producer.init_transactions(self.client.timeout)
@@ -134,8 +135,8 @@ class Transactions:
         return results
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
-        """Returns each of ``records`` in the longest form that its topic may accept. Records without such a form are
-        added to ``unwritten``.
+        """Shortens each of ``records`` until its topic may accept it, and returns the records. A record that cannot be
+        shortened enough is added to ``unwritten`` instead.
         """
         writable: list[Outgoing] = []
         for record in records:
@@ -215,13 +216,14 @@ class Transactions:
             pass
 
     def _abort(self, last: Outgoing) -> None:
-        """Aborts a transaction in which records were rejected or lost, and learns from a rejection.
+        """Aborts a transaction in which records were rejected or lost.
 
-        ``last`` is the record that was sent last. If brokers rejected this record because it was too large, the method
-        lowers the size limit of the topic.
+        If brokers rejected a batch, later records are sent one by one. If they rejected a single record, it is
+        ``last``, the record that was sent last. The method then notes the reason: the record is too large, the topic
+        requires keys, or the record cannot be written at all.
 
         Raises:
-            TableError: SMT590, the brokers rejected something other than a single record.
+            TableError: SMT590, the brokers rejected the records because of the producer or the topic.
         """
         if any(map(_is_fenced, self.refused)):
             return
@@ -243,8 +245,8 @@ class Transactions:
             self._learn(last, self.refused[0])
 
     def _check_rights(self) -> None:
-        """Raises an error if the client sent no records because it lacks a permission. The client reports this reason
-        only for a commit.
+        """Raises an error if the client sent no records because it lacks a permission. The client reports a missing
+        permission only when it commits, so the method tries to commit.
         """
         try:
             self.producer.commit_transaction(self.client.timeout)

@@ -1,5 +1,5 @@
-"""Stores the list of unmasked records in the commits of a consumer group. A commit has little space. If the list is too
-long, its ranges are joined.
+"""Stores the list of records that a mask, drop or rename did not touch. The list is in the metadata of the offsets that
+a consumer group commits. This metadata has little space. If the list is too long, its ranges are joined.
 """
 
 import json
@@ -18,12 +18,12 @@ _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
-    """Splits the data about the unmasked records in ``state`` among the commits of the partitions in ``places``.
-    Returns the data by partition.
+    """Distributes the list of unmasked records in ``state`` over the committed offsets of the partitions in
+    ``places``, as their metadata. Returns the metadata by partition.
 
-    The commit of the first partition lists all entries about unmasked records, each with one range per partition. If
-    this list is too long, a single entry replaces it, and the commit of each partition contains only the range of this
-    partition.
+    The first partition gets the whole list, in which each entry has one range per partition. If this list is too long,
+    all entries are merged into one. The first partition then gets this entry without its ranges, and each partition
+    gets its own range.
     """
     if not places or not (state.unmasked or state.accepted):
         return {}

@@ -144,8 +144,9 @@ class _EventFold:
     """The row of a key while the events of the key are applied in order. The state is a struct of ``row``,
     ``unchanged`` and ``incomplete``.
 
-    ``unchanged`` names the columns that still have the table's values. Before the first event, these are all columns.
-    ``incomplete`` names the columns with unknown values. After a deletion, these are all columns.
+    ``unchanged`` names the columns that still have the table's values: before the first event, all columns.
+    ``incomplete`` names the columns with unknown values: after a deletion, all columns. A soft deletion does not change
+    these names.
     """
 
     def __init__(self, row: StructType, *, soft: bool):

@@ -36,7 +36,7 @@ class Keyed:
     Attributes:
         rows: The rules that state how events change the rows of the table.
         columns: The key columns.
-        coordinates: The source columns.
+        coordinates: The names of the columns with the topic, partition and offset of each row's record.
     """
 
     rows: KeyedRows

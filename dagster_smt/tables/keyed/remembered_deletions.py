@@ -5,9 +5,9 @@ has no row with a sequence to compare. So the second table remembers the key of 
 sequence of the deletion. A deletion is written before the commit that removes the row. If that commit fails, the next
 run reads the deletion again and writes the same line once more, which changes nothing.
 
-A deletion is remembered even if a later event creates the row again, because the next window may begin with the
-tombstone of the deletion. The tombstone has no sequence. The remembered deletion shows that the tombstone is older than
-the row.
+A deletion is remembered even if a later event of the window creates the row again. Debezium writes a tombstone after
+each deletion, and this tombstone may be in the next window. A tombstone has no sequence, so only the remembered
+deletion shows that the tombstone is older than the row.
 """
 
 from dataclasses import replace
@@ -32,7 +32,8 @@ def remembers_deletions(keyed: Keyed) -> bool:
     """Returns True if the table must remember deletions: it has ``sequence_by`` in mode ``upsert``, and deletions
     remove rows.
 
-    If offsets order the events of a table, a run reads the later records again instead (``run.keyed``).
+    Without ``sequence_by``, offsets order the events, and there is nothing to remember: a run that reads older records
+    again also reads all later records again (``run.keyed``).
     """
     return keyed.rows.deletes == "apply" and bool(keyed.rows.sequence_by) and keyed.rows.mode == "upsert"
 
@@ -51,9 +52,9 @@ def deletions_table(session: SparkSession, sink: TableSink) -> Table:
 def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> DataFrame | None:
     """Returns the remembered deletions of each key. Returns None if the table of deletions does not exist.
 
-    The columns are ``deleted_key``, ``deletion`` with the order of the last deletion, and ``deleted_in`` with the
-    partitions that contain a deletion. The window may read the record of a remembered deletion again, with a changed
-    chain. If the record no longer deletes a row, the remembered deletion is ignored.
+    The columns are ``deleted_key``, ``deletion`` (the sequence, topic, partition and offset of the last deletion), and
+    ``deleted_in`` (all partitions that contain a deletion of the key). If the window reads a deleting record again,
+    and the record no longer deletes a row because the chain has changed, the remembered deletion is ignored.
 
     Args:
         table: The table of deletions.

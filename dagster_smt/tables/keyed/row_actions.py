@@ -120,9 +120,9 @@ def _order_after_row(kind: DataType) -> Column:
     """Returns a column with the ``order`` of an event, which sorts the events of one key. ``kind`` is the type of this
     column.
 
-    A tombstone has no sequence of its own. If it follows the event of the current row in the same partition, its
-    ``order`` gets the sequence of this row. The deletion is remembered with this sequence, so that no older event can
-    create the row again.
+    A tombstone has no sequence of its own. If it is in the same partition as the event that produced the current row,
+    and follows this event, its ``order`` gets the sequence of the row. The deletion is remembered with this sequence,
+    so that no older event can create the row again.
     """
     follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
     place = F.struct(F.col("now_sequence").alias("sequence"), "topic", "partition", "offset").cast(kind)
@@ -132,8 +132,8 @@ def _order_after_row(kind: DataType) -> Column:
 def _row_with_sequence(keyed: Keyed) -> Column:
     """Returns a column with the row of a change in a table with soft deletions.
 
-    A tombstone that follows the row's event keeps the row's sequence. A row without a sequence would be older than
-    every late event.
+    A tombstone has no sequence, so the row that it marks as deleted keeps its earlier sequence. Without a sequence, the
+    row would count as older than any late event, and the event would overwrite it.
     """
     sequence = F.coalesce(F.col("row").getField(keyed.rows.sequence_by), F.col("order.sequence"))
     with_sequence = F.col("row").withField(quoted(keyed.rows.sequence_by), sequence)
@@ -184,8 +184,8 @@ class Effects:
         counts: The counts of rows and of superseded events, by the topic of the events.
         rows: The change in the number of the table's rows, by topic.
         conflicts: The number of keys whose events are in several partitions and have no order.
-        actions: The actions of ``WRITTEN`` that occur.
-        keeps_columns: True if an event lacks columns. The row keeps its values in these columns.
+        actions: Those of the actions ``insert``, ``update`` and ``delete`` that occur.
+        keeps_columns: True if some events lack columns, so that their rows keep the values of these columns.
     """
 
     counts: Mapping[str, KeyCounts] = field(default_factory=dict)

@@ -24,7 +24,7 @@ def unchanged_columns(rows: StructType, placeholder: str) -> Column:
     """Returns an array column with the names of those columns of a row that contain the placeholder.
 
     Args:
-        rows: The columns of ``__out``.
+        rows: The type of ``__out``, the evaluator's column with the output row.
         placeholder: The string. If empty, there is no placeholder.
     """
     names = []

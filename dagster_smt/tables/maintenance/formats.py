@@ -1,4 +1,4 @@
-"""Opens the maintenance of a table, whatever its format."""
+"""Chooses the class that maintains a table, according to the format of the table."""
 
 from pyspark.sql import SparkSession
 
@@ -12,7 +12,7 @@ from dagster_smt.tables.sinks.protocol import Table
 
 
 def maintained(session: SparkSession, table: Table, options: SmtMaintenance | None = None) -> Maintained | None:
-    """Returns the maintenance of ``table``. If ``table`` consists of topics, returns None.
+    """Returns the object that maintains ``table``. If ``table`` consists of topics, returns None.
 
     Args:
         session: The Spark session.

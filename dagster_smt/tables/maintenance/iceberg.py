@@ -3,9 +3,9 @@
 Each run writes a marker of its progress into the summary of its snapshot. If the snapshot expired, the progress would
 be lost. So before snapshots expire, ``anchor`` stores the current marker in a table property.
 
-The branch of a running job must also stay. It does, because Iceberg expires only branches with an age limit, and this
-branch has none. At least the last five snapshots of each branch stay (``retain_last``). A job adds at most three
-snapshots to its branch, so the branch stays connected to ``main``.
+A running job writes to a branch of its own, which must stay connected to ``main``. Iceberg removes only branches with
+an age limit, and this branch has none. In each branch, at least the last five snapshots stay (``retain_last``). This is
+enough, because a job adds at most three snapshots to its branch.
 """
 
 import re

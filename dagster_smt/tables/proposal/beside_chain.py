@@ -1,5 +1,5 @@
-"""Proposes columns for records that go through a chain. If the chain changes a field, the proposed column keeps the
-field's JSON type.
+"""Proposes columns for records that go through a chain. If the chain changes a field that holds strings, the proposed
+column is a string, even if the strings look like times or decimals.
 """
 
 import re

@@ -79,7 +79,7 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
     Args:
         samples: The records.
-        plain: Paths of fields whose columns keep the JSON type.
+        plain: Paths of fields whose strings stay strings, even if they look like times or decimals.
         with_key: True if the key also becomes columns.
 
     Raises:

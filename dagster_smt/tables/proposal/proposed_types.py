@@ -41,7 +41,8 @@ class TypeProposal:
     """A proposal of types for a value, field by field.
 
     Attributes:
-        plain: Paths of fields whose columns keep the JSON type, because a chain expects this type; or ``EVERYTHING``.
+        plain: Paths of fields whose strings stay strings, even if they look like times or decimals, because a chain
+            expects strings. The path ``EVERYTHING`` stands for all fields.
         notes: The notes about guesses.
     """
 

@@ -308,7 +308,7 @@ def _function(decoder: Decoder, schema: Schema) -> Decode:
 @dataclass(frozen=True, slots=True)
 class Mismatched(ValueRule):
     """A rule for a column that is in both the key and the value of a record, as in ``Same``. The rule returns True if
-    they differ in this column, else null. The ledger counts the result.
+    they differ in this column, else null. The run counts the records with the result True.
     """
 
     def python(self, value: Any, other: Any, there: Any) -> bool | None:
@@ -322,7 +322,9 @@ class Mismatched(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Undecoded(ValueRule):
-    """A rule that returns True if the bytes of a header cannot be decoded, else null. The ledger counts the result."""
+    """A rule that returns True if the bytes of a header cannot be decoded, else null. The run counts the records with
+    the result True.
+    """
 
     many: bool
 

@@ -75,8 +75,8 @@ class ReadRow(RowTransform):
 
     @property
     def _compared(self) -> tuple[Column, ...]:
-        """The columns that are in both the key and the value. The stage compares their values, and the ledger counts
-        the differences.
+        """The columns that are in both the key and the value. The stage compares their values, and the run counts the
+        records in which they differ. Empty unless ``fields_verify_integrity`` is ``check``.
         """
         if self.row.verify_integrity == "check":
             return self.row.in_both

@@ -88,8 +88,8 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Removes the options whose values change nothing. ``known`` lists these options and values, as
-        ``_DONE_ANYWAY`` does. Prefixes such as ``value.`` are ignored.
+        """Removes the options whose values change nothing. ``known`` maps the names of such options to these values. An
+        empty tuple stands for any value. The prefixes ``key.`` and ``value.`` are ignored.
         """
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")
@@ -203,11 +203,11 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
-    """Removes Flink's option ``timestamp_mapping.legacy`` from ``options``. The option must be ``false``, and no column
-    may be a timestamp without a time zone.
+    """Removes Flink's option ``timestamp_mapping.legacy`` from ``options`` if it is ``false``. In that case, notes a
+    problem if a column is a ``TIMESTAMP`` without a time zone.
 
-    With ``false``, Flink writes timestamps with a time zone as this package does. It writes timestamps without a time
-    zone as ``local-timestamp-millis``, which Connect's converter reads as a plain number.
+    With ``false``, Flink writes ``TIMESTAMP_LTZ`` columns in the same way as this package. But it writes ``TIMESTAMP``
+    columns as ``local-timestamp-millis``, which Connect's converter reads as a plain number.
     """
     for name in (f"{prefix}timestamp_mapping.legacy" for prefix in prefixes):
         if (options.left.get(name) or "").lower() != "false":

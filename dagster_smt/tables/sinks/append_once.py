@@ -4,8 +4,9 @@ not written again.
 Two runs never append at the same time. For file topics, the second run waits. For topics of a cluster, the later run
 fences the earlier run.
 
-The headers of each record name its writer and its source record. For each partition of the target topics, the table
-stores the offset at which the next run starts to search. All records before this offset belong to commits of the table.
+The headers of each record name its writer and its source record. Before a run appends records, it searches the target
+topics for records that an earlier attempt has written. Each commit stores, for each target partition, the offset at
+which the next run starts this search. The writer's records before this offset belong to commits that have succeeded.
 """
 
 from collections.abc import Callable, Mapping, Sequence

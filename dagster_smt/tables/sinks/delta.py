@@ -2,9 +2,9 @@
 
 The state is the commit's ``userMetadata``. The number of our commit is the ``txnVersion`` of the application
 ``dagster_smt``, so if two writers use the same number, Delta accepts only the first commit. In a table that this
-package creates, ``delta.enableExpiredLogCleanup`` is off. The log therefore keeps all commits, and so the state. If
-somebody switches the clean-up on, a run writes a second commit after each commit. The second commit repeats the state
-as a table property.
+package creates, ``delta.enableExpiredLogCleanup`` is off. The log therefore keeps all commits, and with them the
+state. If somebody switches the clean-up on, a run writes a second commit after each commit. The second commit repeats
+the state as a table property.
 """
 
 import re

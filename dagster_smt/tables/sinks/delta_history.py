@@ -108,7 +108,8 @@ class Standing:
 
     Attributes:
         state: The state in our commit from which the table's rows come. None if they do not come from a commit of ours.
-        replaced: The newest later commit with which another writer removed all of these rows.
+        replaced: The newest commit with which another writer has since removed all of these rows. None if there is
+            no such commit.
         lost: The version to which the table was restored, if the log no longer contains this version.
         ended: True if the search ended before it reached the table's first version, because the log does not go back
             further.

@@ -148,8 +148,8 @@ def create_generated(
 
 
 def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
-    """Maps each generated column to its entry in ``partition_by``. One of ``properties``, the properties of the table,
-    stores the generated columns.
+    """Returns the generated columns of a table, as its ``properties`` list them. Each column is mapped to its entry in
+    ``partition_by``, such as ``at_day`` to ``day(at)``.
     """
     text = properties.get(GENERATED)
     if not text:

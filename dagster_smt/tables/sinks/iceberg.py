@@ -289,8 +289,8 @@ class IcebergTable(IcebergStates):
         """Applies the layout of the definition to an existing table with ``properties``. The layout affects only rows
         that are written later.
 
-        A table without a snapshot is left as it is. With ``made_by_us``, one of our runs has created the table and may
-        have died before it applied the layout.
+        If the table has no snapshot, its layout is changed only with ``made_by_us``. In that case, one of our runs has
+        created the table, and may have died before it applied the layout.
         """
         if base == NO_SNAPSHOT and not made_by_us:
             return
@@ -535,8 +535,9 @@ class IcebergTable(IcebergStates):
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
     def _written(self, head: str, base: str) -> NewCommit:
-        """Returns the numbers of rows and files that the snapshots after ``base``, up to ``head``, have added. The rows
-        are those of the run. The files include rewritten files.
+        """Returns the number of rows that the snapshot ``head`` has added, and the number and size of the files that it
+        and the snapshot between ``base`` and ``head`` have added. That snapshot may have rewritten files in order to
+        delete rows.
         """
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)

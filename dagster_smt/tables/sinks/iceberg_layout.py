@@ -154,8 +154,8 @@ def current_layout(session: SparkSession, table: str, properties: Mapping[str, s
 
 
 def _fields(rows: list[Any]) -> Iterator[PartitionField | str]:
-    """Yields the partition fields in ``rows``, the output of ``DESCRIBE``. In this output, a transform is a numbered
-    part, and a plain field is a column.
+    """Yields the partition fields in ``rows``, the output of ``DESCRIBE``. This output lists the fields as numbered
+    parts, such as ``Part 0`` with ``days(at)``. If no field has a transform, it lists the partition columns instead.
     """
     section = ""
     for row in rows:

@@ -205,8 +205,8 @@ class IcebergStates:
     ) -> None:
         """Raises an error if it is unknown whether a run that died has published its commit.
 
-        This is the case if a run died around its ``fast_forward``, and the snapshots that would show the result have
-        expired.
+        This is the case if a run died just before or after its ``fast_forward``, and the snapshots that would show the
+        result have expired.
         """
         for name, head in self._branches().items():
             if head in known and BRANCH.fullmatch(name):

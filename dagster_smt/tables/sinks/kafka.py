@@ -155,7 +155,8 @@ class KafkaTable(RecordTable):
 
         Args:
             frame: The records.
-            read: The topics of the window. The run may have left out topics since it measured the records.
+            read: The topics of the window. Records of other topics are ignored, because the run may have left out
+                topics since it measured the records.
         """
         if not self._measured:
             return self._measure(frame)

@@ -49,12 +49,12 @@ class KafkaPlace:
 
     @cached_property
     def _demands(self) -> dict[str, Demands | None]:
-        """The requirements of topics for their records, as far as brokers have reported them."""
+        """The requirements that topics have for their records. None for a topic whose settings are unknown."""
         return {}
 
     def demands(self, topics: Iterable[str]) -> dict[str, Demands]:
-        """Returns the requirements of each topic in ``topics``; see ``KafkaClient.demands``. Brokers are asked only
-        once for each topic.
+        """Returns the requirements that each topic in ``topics`` has for its records, such as a largest size; see
+        ``KafkaClient.demands``. Brokers are asked only once for each topic.
         """
         topics = {*topics}
         unknown = topics - {*self._demands}

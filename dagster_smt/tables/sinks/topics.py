@@ -24,10 +24,10 @@ class Appended:
     """The outcome of appending records.
 
     Attributes:
-        ranges: Ranges of offsets that certainly contain only these records.
-        count: The number of records.
-        unwritten: The records that a topic rejects in every form. For each record, the list contains the values of the
-            columns in ``order`` (see ``Topics.append``).
+        ranges: Ranges of offsets that certainly contain only the appended records.
+        count: The number of appended records.
+        unwritten: The records that were not appended, because their topic rejects them even if they are shortened. For
+            each record, the list contains the values of the columns in ``order`` (see ``Topics.append``).
     """
 
     ranges: list[Range]

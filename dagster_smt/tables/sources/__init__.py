@@ -56,7 +56,7 @@ class Source(Protocol):
         """
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
-        """Returns the ranges of ``topics``, and all other facts about the ends of these topics.
+        """Returns the ranges of ``topics``, with their leader epochs and the records that open transactions hold back.
 
         Raises:
             TableError: See ``ranges``.
@@ -76,7 +76,8 @@ class Source(Protocol):
     def ahead(self) -> list[Problem]:
         """Returns a problem for each record with a future timestamp that ``offsets_at`` has found.
 
-        Time windows end at such a record. The list is empty if the source does not check timestamps.
+        A time window that ends by now stops before such a record, even if later records have earlier timestamps. The
+        list is empty if the source does not check timestamps.
         """
 
     def changed(self, window: Window) -> list[Problem]:

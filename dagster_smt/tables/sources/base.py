@@ -1,5 +1,5 @@
-"""Contains the base class of sources. Its defaults suit topics that have no leaders and no transactions, and no offsets
-that appear later (see ``Source.lacks_offsets``).
+"""Contains the base class of sources. Its defaults suit topics without leaders and transactions, in which no missing
+offset inside a range can appear later (see ``Source.lacks_offsets``).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -28,8 +28,8 @@ _RECORDS_OF_A_TASK = 250_000
 
 @dataclass(frozen=True)
 class ReadByClient:
-    """A picklable function for ``DataFrame.mapInArrow``. It receives the numbers of ranges, and returns the records of
-    these ranges.
+    """A picklable function for ``DataFrame.mapInArrow``. It receives positions in the list ``ranges``, and returns the
+    records of the ranges at these positions.
 
     Attributes:
         ranges: The ranges.

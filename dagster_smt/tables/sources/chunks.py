@@ -36,8 +36,8 @@ FOUND_SCHEMA = "`topic` STRING, `partition` INT, `moment` INT, `offset` BIGINT"
 
 @dataclass(frozen=True)
 class ReadChunks:
-    """A picklable function for ``DataFrame.mapInArrow``. It receives the numbers of chunks, and returns the records of
-    these chunks.
+    """A picklable function for ``DataFrame.mapInArrow``. It receives positions in the list ``chunks``, and returns the
+    records of the chunks at these positions.
     """
 
     chunks: Sequence[Chunk]
@@ -189,8 +189,8 @@ _moments = msgspec.json.Decoder(_Moment)
 
 
 def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns the same numbers as ``late_rows``, for a chunk of JSON lines. Lines that are not records are treated as
-    lines without a time.
+    """Returns, for each time in ``moments``, the number of the first line of ``chunk`` at or after that time, as
+    ``late_rows`` does for Parquet. Lines that are not records are treated as lines without a time.
     """
     number, numbers = 0, list[int]()
     for lines in _blocks(chunk):

@@ -38,7 +38,7 @@ Listing = dict[int, list[Segment]]
 
 
 def nothing() -> None:
-    """Does nothing. Callers without a beat of their own pass this function."""
+    """Does nothing. This function is the default for ``beat``, a function that is called during a long operation."""
 
 
 class FileTopicsSource(BaseSource):
@@ -172,7 +172,7 @@ class FileTopicsSource(BaseSource):
         return map_in_arrow(self._numbers(chunks), ReadChunks(chunks), KAFKA_SCHEMA)
 
     def _numbers(self, chunks: "list[Chunk]") -> "DataFrame":
-        """Returns a data frame with a row for each of ``chunks``. The row contains the number of the chunk.
+        """Returns a data frame with a row for each of ``chunks``. The row contains the chunk's position in the list.
 
         The rows are split evenly into as many tasks as Spark's default parallelism, unless there are very few or very
         many rows.

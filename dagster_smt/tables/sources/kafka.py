@@ -40,7 +40,7 @@ _TUNED = {
 
 
 def nothing() -> None:
-    """Does nothing. Callers without a beat of their own pass this function."""
+    """Does nothing. This function is the default for ``beat``, a function that is called during a long operation."""
 
 
 class KafkaReader(BaseSource):
@@ -78,7 +78,9 @@ class KafkaReader(BaseSource):
         return self.client.ranges(topics)
 
     def measure(self, topics: Iterable[str]) -> TopicEnds:
-        """Returns the ranges of ``topics``, with their leader epochs and waiting records, as ``Source`` describes."""
+        """Returns the ranges of ``topics``, with their leader epochs and the records that open transactions hold back,
+        as ``Source`` describes.
+        """
         return self.client.measure(topics)
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
@@ -155,8 +157,8 @@ class KafkaReader(BaseSource):
         return self._read_by_client(in_pieces(sorted(window.ranges)), epochs=True)
 
     def _split(self, window: Window) -> tuple[Window, list[Range]]:
-        """Splits ``window`` into two parts. Spark's reader reads the first part. The ranges of the second part begin
-        with a timestamp that Spark cannot hold.
+        """Splits ``window`` into a window that Spark reads, and ranges that the Python client reads. The client's
+        part of a partition begins at the first record whose timestamp Spark cannot hold.
         """
         places = sorted({(r.topic, r.partition) for r in window.ranges})
         firsts = {}

@@ -110,7 +110,8 @@ class KafkaConverter(Converter):
     """A converter that reads JSON as Kafka does.
 
     ``coerced`` and ``schemaless`` describe the last key, value or header that the converter read. ``coerced`` is true
-    if a part of it was converted to a different type. ``schemaless`` is true if, in addition, it has no schema.
+    if a part of it was converted to a different type. ``schemaless`` is true if, in addition, the key, value or
+    header has no schema.
     """
 
     reader: type[JacksonReader] = JacksonReader

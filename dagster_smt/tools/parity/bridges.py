@@ -1,4 +1,4 @@
-"""Explains the difference between two results for one record by rules. A second run of the case is not necessary."""
+"""Explains why two results for one record differ. The rules of this module do not run the case again."""
 
 import math
 import re
@@ -206,9 +206,9 @@ class Bridge:
         return False
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
-        """Returns True if the values ``want`` and ``got`` are equal, although JSON can express only ``got``.
+        """Returns True if ``got`` equals ``want``, a value that Kafka returned although JSON cannot express it.
 
-        The scale and the name of their schemas may differ.
+        The scales of decimals may differ. The names of logical types are ignored if the values are not of these types.
         """
         if want["unserialisable"].startswith(_TOO_DEEP):
             return got is not None and _depth(next(iter(got.values()))) > 1000
@@ -225,8 +225,8 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns D2 if the schema in Kafka's result ``want`` does not fit the value, and ``got`` has the same value.
-        No converter can write ``want``.
+        """Returns D2 if Kafka's result ``want`` has a schema that does not fit its value, and ``got`` has the same
+        value. No converter can write a value that does not fit its schema.
         """
         if "schema" not in want or fits(load(want["schema"]), want["java"]):
             return None
@@ -389,7 +389,7 @@ def _plain(java: Any) -> Any:
 
 
 def _drop_names(schema: Any, java: Any) -> Any:
-    """Returns ``schema`` without the names of date types whose values are not dates."""
+    """Returns ``schema`` without names of logical types, such as Date, whose values in ``java`` have other types."""
     if not isinstance(schema, dict):
         return schema
     kind = next(iter(java)) if isinstance(java, dict) else ""
@@ -415,7 +415,7 @@ def _drop_names(schema: Any, java: Any) -> Any:
 
 
 def _same_number(want: Any, got: Any) -> bool:
-    """Returns True if two decimals, ``want`` and ``got``, have the same value."""
+    """Returns True if two comparable values are equal, apart from the scale of decimals and the width of integers."""
 
     def same(a: Any, b: Any) -> bool:
         both = isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) == 2

@@ -118,8 +118,8 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """Parses the schema of a value that JSON cannot express, and returns it in a comparable form. Defaults in the
-    schema are also written as values that JSON cannot express.
+    """Parses ``text``, the schema of a value that JSON cannot express, and returns it in a comparable form. The
+    defaults in ``text`` have the form that ``datums.java_form`` returns.
     """
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 
@@ -162,7 +162,7 @@ def _scalar(value: Any) -> Any:
 
 
 def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
-    """Returns ``value``, the payload of a value with ``schema``, in a comparable form."""
+    """Returns ``value``, a payload whose schema is ``schema``, in a comparable form."""
     if schema is None or value is None:
         return free(value)
     kind = schema["type"]

@@ -5,8 +5,8 @@ are two kinds of rules:
 
 - Rules on one result (``bridges``). They apply if Kafka crashes, if JSON cannot express a value, or if Spark's columns
   cannot distinguish two values. Such a rule defines the only accepted result.
-- A second run of the case with the difference switched off (``as_kafka``). The result of this run must equal Kafka's,
-  and the first result must equal the result of the Python evaluator.
+- Rules that run the case again, with one or more differences switched off (``as_kafka``). The result of this second run
+  must equal Kafka's, and the result that is judged must equal that of the Python evaluator.
 """
 
 from dataclasses import dataclass
@@ -219,8 +219,9 @@ class Judge:
         return None
 
     def _from_coerced(self, number: int, got: Result) -> bool:
-        """Returns True if the result ``got`` can follow from a value that Kafka converts to a different type (D5). If a
-        converter rejects the key, the value or a header, the converted value must be in the rejected part.
+        """Returns True if D5 can explain the result ``got``: Kafka changes the type or the spelling of a value in the
+        record. If ``got`` is a converter's error for the key, the value or a header, Kafka must change the type of a
+        value in this part of the record.
         """
         if "error" not in got:
             return kept_spelling(self.case, self.case["records"][number])

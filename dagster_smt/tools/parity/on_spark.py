@@ -60,8 +60,9 @@ class SparkAnswers:
 
     Attributes:
         session: The Spark session.
-        lanes: The parsers of the values, in the order in which they are tried: True is the JVM lane, which may leave
-            some records unanswered, and False is Python. None: the JVM lane if the session has one, then Python.
+        lanes: The parsers of the values, in the order in which they are tried: True for the JVM lane, False for Python.
+            The next parser gets the records that the JVM lane cannot process. None for the JVM lane, if the session has
+            one, and then Python.
         rest: False to skip records without a schema, so that their results are None.
         typed, other: The number of records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
@@ -194,7 +195,7 @@ class _Answers:
 
     def batches(self) -> list["_Batch"]:
         """Groups the records that have schemas into batches. The records of a batch have the same schemas and the same
-        ``kind``.
+        ``kind``: they are records of a sink connector or of a source connector.
 
         If a key or value is null, the schema of another record in the case is used.
         """
@@ -268,7 +269,7 @@ class _Batch:
         Args:
             session: The Spark session.
             answer: The case.
-            lanes: The parsers; None for the JVM lane if the session has one, then Python.
+            lanes: The parsers, as in ``SparkAnswers``.
 
         Raises:
             PlanError: Spark has no type for a schema.

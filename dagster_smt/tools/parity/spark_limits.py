@@ -31,8 +31,8 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
     or no schema.
 
     Yields:
-        The result of the record if its null key or value has the schema, then the result if it has no schema. If
-        HoistField rejects a null that it would put into a required field, this rejection follows.
+        First the result for a null with the schema, then the result for a null without a schema. If ``got`` is the
+        error of a HoistField that cannot put the null into a required field, also ``got``.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):
@@ -51,9 +51,9 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
 
 
 def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if a HoistField receives a null that has a different schema in Connect than here.
+    """Returns True if ``stage`` is a HoistField, and the record ``number`` reaches it with a null key or value.
 
-    Here, the null has the schema that all records of the case share.
+    The schema of this null can differ from Connect's: here, it is the schema that all records of the case share.
     """
     place = [s.alias for s in chain.stages].index(stage)
     record = read_record(case["records"][number], Converter(case.get("converter") or {}))
@@ -76,7 +76,8 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
     timestamp.
 
     Yields:
-        The results that are correct for Spark.
+        The result for a record without a timestamp, if the record's timestamp is outside the range. Then ``got``, if a
+        stage or converter rejected the record because of such an instant.
     """
     record = case["records"][number]
     if record["timestamp"] is not None and abs(record["timestamp"]) > MAX_MILLIS:

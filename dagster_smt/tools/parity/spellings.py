@@ -1,9 +1,9 @@
 """Spells floating-point numbers as Java did before Java 19 (JDK-4511638), which is not always the shortest spelling.
 
 The recorded results come from Java 17. Its ``Double.toString`` produces the digits of the exact value one by one. It
-stops as soon as the rest is within the rounding error of the number, which is half as large at powers of two. The
-result is sometimes not the shortest spelling: ``1.9999999999999998E23`` for ``2.0E23``. The computation uses whole
-numbers.
+stops as soon as the rest is smaller than the rounding error of the number. (At powers of two, this error is half as
+large.) The result is sometimes not the shortest spelling: ``1.9999999999999998E23`` for ``2.0E23``. This module does
+the same computation with whole numbers.
 """
 
 import math

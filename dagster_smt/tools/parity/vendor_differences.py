@@ -81,7 +81,8 @@ def takes_more(case: Case, answer: Result) -> bool:
     """D1: returns True if our TimezoneConverter accepts a list that the original rejects because of some characters in
     it.
 
-    The check replaces names with such characters in the list and in topics. The results must then be the same.
+    The check replaces each name with such characters, both in the list and in the topics of the records, and runs the
+    case again. The results must then be the same.
     """
     message = str(case["expect"]["configError"].get("message"))
     if not _REFUSED_LISTS.search(message):
@@ -317,7 +318,8 @@ def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
 
 class _LossyJson(ExpandJson):
     """An expansion of JSON with the original's two defects. It searches the JSON for the adjusted field names instead
-    of the original names. It combines the fields of different objects in an array only at the top level of the objects.
+    of the original names. If several objects of an array have the same field, the last of these objects determines its
+    schema, so inner fields of the other objects are lost.
     """
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
@@ -407,7 +409,7 @@ class _Remembering(ByLogicalTableRouter):
         return super()._with_name(group, first, suffix)
 
     def first_topics(self) -> dict[Any, str | None]:
-        """Returns the topic that the router remembers for each schema, by the schema before the change."""
+        """Returns the remembered topics: for each schema before the change, the first topic in which it occurred."""
         raise NotImplementedError
 
 
@@ -488,8 +490,9 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 
 
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
-    """D10: returns ``want`` with the key and the value of ``got``, if these differ only in names of schemas, and if the
-    names in ``got`` are strings of the records. Otherwise returns None.
+    """D10: returns ``want`` with the key and the value of ``got``, if these differ only in names and versions of
+    schemas, and if each schema name in ``got`` occurs in the records of the case. Otherwise, and if no stage of the
+    chain names schemas after topics, returns None.
     """
     namers = []
     for s in chain.stages:
@@ -559,8 +562,8 @@ def another_fault(case: Case, want: Result, got: Result) -> bool:
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: returns True if this package rejects a record for which the original creates an impossible value or loses a
-    value.
+    """D12: returns True if this package rejects a record for which the original loses a value, or creates an invalid
+    value, such as a negative partition.
     """
     if "record" not in want or "error" not in got:
         return False

@@ -24,7 +24,7 @@ from dagster_smt.values.java.regex import ReplaceIfMatches
 
 @dataclass(frozen=True)
 class _NullEvent:
-    """The variant of a record whose value is null, but has the schema of an event."""
+    """The plan variant for records whose value is null, but whose value schema is that of a change event."""
 
     topic: str
 
@@ -108,8 +108,8 @@ class ByLogicalTableRouter(CodeTransform):
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the variant of a null value that has the schema of an event. The plan for such a value needs fewer
-        fields, because there is no row whose schema would get a new name.
+        """Returns a variant for a null value, or None for other values. A null value can have the schema of a change
+        event. Its plan needs fewer fields, because there is no row whose schema would get a new name.
         """
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)

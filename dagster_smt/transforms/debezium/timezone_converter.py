@@ -80,8 +80,9 @@ class TimezoneConverter(CodeTransform):
     - Debezium fails if `source` is null. Here such an event has no table.
     - Debezium rejects names with characters other than letters, digits, `_`, `.` and spaces. After the first rule,
       Debezium also rejects rules of three parts, such as `source:customers:created_at`. Here both are accepted.
-    - Debezium fails late for offsets beyond 18 hours and for short names such as `PST`. Here both are rejected when the
-      chain is parsed, and so are rules `name:field:more`.
+    - For offsets beyond 18 hours, for short names such as `PST`, and for rules with too many parts, such as
+      `name:field:more`, Debezium fails only when it converts a value. Here all of them are rejected when the chain is
+      parsed.
 
     The time zone data is that of the machine.
     """
@@ -228,8 +229,8 @@ def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
 
 
 def _kind(block: str, field: str, node: Node) -> str:
-    """Returns the kind of a field, as ``InZone`` needs it. Returns an empty string if times in this field are not
-    converted.
+    """Returns ``InZone.kind`` for a field: the name of its schema, or the name of the field if ``EPOCHS`` lists it.
+    Returns an empty string if times in this field are not converted.
     """
     name = node.schema.name
     if name is None:

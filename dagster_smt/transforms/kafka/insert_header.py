@@ -20,7 +20,8 @@ class InsertHeader(Transform):
     | `[1,2]`, `{"a":1}` | array, map |
     | anything else | string |
 
-    If a comma, colon or bracket ends the first value, the rest is dropped: `1,2` is the int8 1.
+    The rest of the text is dropped after an array or map, and after a number or date that a comma, colon, quote or
+    bracket ends: `1,2` is the int8 1. Other text stays whole: `a,2` is a string.
     """
 
     connect_class = PACKAGE + "InsertHeader"

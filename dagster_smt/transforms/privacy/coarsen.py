@@ -38,9 +38,9 @@ class CoarseField(FieldRule):
     """A rule that makes values coarser. There is a separate value rule for each kind of value.
 
     Attributes:
-        sort: A name in ``KINDS``.
-        rules: The rules by kind.
-        boxes: True for numbers without a schema.
+        sort: The option ``kind`` of ``Coarsen``: a name in ``KINDS``.
+        rules: Pairs of a kind of value, such as ``string`` or ``double``, and the value rule for it.
+        boxes: True for values without a schema; see ``WholeMultiple``.
     """
 
     name = "coarse"

@@ -3,8 +3,9 @@
 
 Connect's default header converter, ``SimpleHeaderConverter``, uses both methods. The spelling determines the type of a
 value. A whole number gets the narrowest integer type. Other possible types are a float, a decimal, a boolean, null, an
-ISO 8601 date in UTC, an array and a map. Anything else is a string. As in Connect, further characters after the first
-value are dropped, or the whole text is a string: ``1,2`` is the integer 1, but ``a,2`` is the string ``a,2``.
+ISO 8601 date in UTC, an array and a map. Anything else is a string. As in Connect, the rest of the text is dropped
+after an array or map, and after a number or date that a delimiter ends: ``1,2`` is the integer 1. Other text stays
+whole: ``a,2`` is the string ``a,2``.
 """
 
 import base64
@@ -256,7 +257,9 @@ class _Common:
         self._clash = self.schema is None
 
     def converter(self) -> Callable[[Any], Any]:
-        """Returns a function that converts an element to the common schema. The function raises an error for null."""
+        """Returns a function that converts an element to the common schema. The function raises an error for null. If
+        there is no common schema, the function returns every element unchanged.
+        """
         schema = self.schema
         if schema is None:
             return lambda value: value
@@ -265,7 +268,7 @@ class _Common:
 
 def _wider(one: Schema, other: Schema) -> Schema | None:
     """Returns the wider of two number types. If both schemas have the same type, returns ``other``, the later schema,
-    without comparing anything else.
+    without comparing anything else. Returns None if the types differ and one of them is not a number type.
     """
     if one.type is other.type:
         return other

@@ -121,8 +121,9 @@ class Moment:
 class Fields:
     """Calendar fields that a parser sets one after the other. Together they determine an instant.
 
-    Fields have the letters of SimpleDateFormat: ``G`` (0 is BC), ``y Y M`` (0 is January) ``d D w W F E`` (1 is Sunday)
-    ``H h a m s S``. If fields contradict each other, the fields that were set last win, as documented for ``Calendar``.
+    A field is named by its letter in SimpleDateFormat: ``G`` (0 is BC), ``y``, ``Y``, ``M`` (0 is January), ``d``,
+    ``D``, ``w``, ``W``, ``F``, ``E`` (1 is Sunday), ``H``, ``h``, ``a``, ``m``, ``s``, ``S``. If fields contradict each
+    other, the fields that were set last win, as documented for ``Calendar``.
     """
 
     __slots__ = ("_count", "_order", "_values", "offset")
@@ -216,8 +217,8 @@ class Fields:
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
-    """Returns a valid week and weekday. As in Java's ``CalendarBuilder``, a ``weekday`` outside 1 to 7 is read as an
-    ISO weekday, and its whole weeks are added to ``week``.
+    """Returns a valid week and weekday. As in Java's ``CalendarBuilder``, a ``weekday`` outside 1 to 7 counts from
+    Monday (1), and continues in the weeks before or after: 8 is the Monday of the following week.
     """
     if 1 <= weekday <= 7:
         return week, weekday

@@ -3,9 +3,10 @@
 
 The translator reads a pattern as ``java.util.regex.Pattern`` does. Quantifiers, flags, classes, intersections, quotes,
 escapes, properties, scripts and blocks are allowed in the same places. If Java rejects a pattern, so does the
-translator. ``\\d \\w \\s`` and POSIX classes are ASCII without the flag U; ``.``, ``^`` and ``$`` treat all of Java's
-line ends alike without the flag d. ``\\b`` is the boundary of Java before 19: its words consist of letters and digits
-of all scripts with their combining marks, and of the underscore. From Java 19 on, words are ASCII without the flag U.
+translator. ``\\d \\w \\s`` and POSIX classes are ASCII without the flag U; ``.``, ``^`` and ``$`` recognize every line
+terminator of Java, unless the flag d is set. ``\\b`` is the boundary of Java before 19: its words consist of letters
+and digits of all scripts with their combining marks, and of the underscore. From Java 19 on, words are ASCII without
+the flag U.
 
 If a pattern cannot be translated exactly, it is rejected when the configuration is read. The error names the construct.
 No pattern is ever matched differently from Java. The following constructs are rejected:

@@ -143,7 +143,9 @@ def lower(code: int) -> int:
 
 @cache
 def _cased() -> dict[int, int]:
-    """Maps each character that has cases to the character that Java compares in its place if the flag i is set."""
+    """Maps each character that has an upper or lower case to the character that Java compares in its place if the flags
+    i and u are set.
+    """
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
     codes = {}

@@ -23,8 +23,8 @@ class CapturingGroup:
     Attributes:
         always: True if each match of the pattern sets the group.
         stale: True if Java may keep a match of the group from a failed attempt.
-        late: True if Java may set the group once more after the last repetition of the part. In a repetition around the
-            part, this makes the group stale.
+        late: True if the group itself is repeated, and Java may set it once more after its last repetition. If an outer
+            group is repeated as well, this makes the group stale.
     """
 
     always: bool = True
@@ -43,7 +43,7 @@ class Node:
         most: The maximum number of characters, as counted by Java; None if Java does not know it.
         one_way: True if the part can match in only one way, according to Java's analysis.
         final: True if the part contains something that is matched without backtracking.
-        breaks: True if the part contains ``\\R``, which has two ways to match, but one way in Java's analysis.
+        breaks: True if the part contains ``\\R``, which can match in two ways, although Java's analysis counts one.
         groups: The capturing groups in the part.
     """
 
@@ -59,7 +59,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """The quantifier of a part: a range of repetitions. ``mode`` is empty, ``?`` or ``+``."""
+    """The quantifier of a part: the minimum and the maximum number of repetitions. ``mode`` is empty (greedy), ``?``
+    (reluctant) or ``+`` (possessive).
+    """
 
     low: int
     high: int

@@ -217,8 +217,9 @@ class CharReader(Scanner):
         return chars
 
     def clazz(self, consume: bool) -> Lazy:
-        """Reads a character class of the pattern, and returns a function for its set. The next character is the bracket
-        of the class, or the last character of ``&&``. With ``consume``, the closing bracket is also skipped.
+        """Reads a character class, and returns a function for its set. The scanner must be at the opening bracket. For
+        a part without brackets after ``&&``, it must be one character before this part. With ``consume``, the closing
+        bracket is also skipped.
         """
         known: Lazy | None = None
         last: Lazy | None = None
@@ -331,8 +332,9 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """Returns functions for two sets: the intersection of ``one`` and ``two``, and the part on the right of ``&&``. If
-    nothing follows ``&&`` (``two`` is None), that part is ``last``, the last part before ``&&``, as in Java.
+    """Returns functions for two sets. The first set is the intersection of ``one``, on the left of ``&&``, with the
+    right side. The second set is the right side itself, which is ``two``. If nothing follows ``&&`` (``two`` is None),
+    Java uses ``last``, the last part before ``&&``, as the right side. If ``one`` is None, both sets are ``two``.
     """
     if one is None:
         if two is None:

@@ -221,8 +221,8 @@ class ValueShape:
 
 @dataclass(frozen=True, slots=True)
 class StructShape:
-    """Describes a struct of which a path reads only certain fields. In ``Answer``, its first argument is a flag that is
-    true if the struct is null. The arguments of the fields follow.
+    """Describes a struct of which a path reads only certain fields. Among the arguments of ``Answer``, a struct has
+    a flag that is true if the struct is null, followed by the arguments of its fields.
     """
 
     fields: tuple[tuple[str, "ValueShape | StructShape"], ...]

@@ -179,8 +179,8 @@ class FloatMultiple(PythonRule):
     and infinities stay.
 
     Attributes:
-        step: The step, if it is at least 1.
-        parts: The number of steps in 1, if the step is smaller.
+        step: The step, if it is at least 1; otherwise 1.
+        parts: The number of steps from 0 to 1, if the step is smaller than 1: 100 for the step 0.01. Otherwise 1.
         type: FLOAT32 or FLOAT64.
         boxes: True if the result must have the class that stands for its Java type, as in ``WholeMultiple``.
     """

@@ -1,8 +1,8 @@
 """Implements FF1, a format-preserving encryption with AES (NIST SP 800-38G, March 2016, algorithms 7 and 8).
 
-For example, ten digits are encrypted to ten digits. The standard calls the digits of a number system numerals, and the
-number of different numerals the radix. A string of 16 letters consists of 16 numerals of radix 26. Variables have the
-same names as in the standard.
+For example, ten digits are encrypted to ten digits. The standard calls the digits of a number system numerals. The
+number of different numerals is the radix. A string of 16 letters consists of 16 numerals of radix 26. Variables have
+the same names as in the standard.
 """
 
 from collections.abc import Callable, Sequence

@@ -72,7 +72,7 @@ class Token(TextRule):
 
     @property
     def protection(self) -> str:  # type: ignore[override]
-        """The protection that a token gives, as ``TextRule`` describes."""
+        """``opens`` if the rule turns tokens back, else ``seals``. ``TextRule`` explains both names."""
         return "opens" if self.opens else "seals"
 
     def of_text(self, text: str) -> str:

@@ -66,7 +66,7 @@ def _picked(one: Node, other: Node, decides: Expr) -> Node:
 
 def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
     """Returns a required struct with copies of the fields of ``row``. With ``replace_nulls``, nulls become defaults.
-    ``nullable`` is True if the struct can still be null.
+    ``nullable`` is True if the result can be null although its schema is required, because some events have no row.
     """
     fields = copied_fields(row, replace_nulls, row.fields)
     if not nullable:

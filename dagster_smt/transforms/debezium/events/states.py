@@ -115,7 +115,8 @@ class DropHeader:
             tombstones: True if deleted rows become tombstones.
 
         Raises:
-            PlanError: SMT475 if the header is not a list of names; SMT476 if only schemas are known; SMT477 for a
+            PlanError: SMT475 if the header is not a list of names; SMT476 if the plan is based on schemas alone,
+                so that the header is unknown; SMT477 if only optional fields may be dropped and the event becomes a
                 tombstone, which has no schema.
         """
         if not self.name or isinstance(variant, str):

@@ -38,9 +38,10 @@ class InZone(PythonRule):
     """A rule that converts the first value, a time, to a time zone. If the second value is null, the time stays as it
     is. A null time is read as its default.
 
-    A number is read as local time, and becomes the instant of that local time in the zone. A number of a field in
-    ``EPOCHS`` is an instant, and becomes local time. A string keeps its instant. Unless the zone is an offset, a time
-    of day needs a date, which is the third value in milliseconds since 1970.
+    A number is read as local time in the zone, and becomes the instant of that local time. In a field that ``EPOCHS``
+    lists, a number is an instant, and becomes local time. A string keeps its instant, and gets the offset of the zone.
+    The offset for a time without a date is the zone's offset at the third value, an instant in milliseconds since 1970.
+    If the zone has a fixed offset, the third value is not needed.
 
     Attributes:
         zone: The time zone.

@@ -101,7 +101,7 @@ def placement(item: str) -> Placement:
     """Parses ``item``, which is ``column:placement`` or ``column:placement:name``. A partition has no name.
 
     Raises:
-        ValueError: The item has a different form or an unknown place.
+        ValueError: The item has a different form, or an unknown destination.
     """
     parts = []
     for part in java_split(item, ":"):

@@ -37,7 +37,8 @@ class NoUpdate(ValueRule):
 class NotSent(ValueRule):
     """A rule that returns True if an event deletes or updates a row, and therefore results in no message.
 
-    The second value is the row, which every other event must have.
+    The first value is the operation of the event, and the second value is the row after the change. An event without
+    this row is rejected, unless it deletes or updates a row.
     """
 
     may_fail = True
