@@ -231,7 +231,8 @@ def read_records(path: Path, *, bare: bool = False) -> "list[NewRecord]":
         bare: True if each line is a value, False if it is a record.
 
     Raises:
-        TableError: SMT540, for the first lines that are not records. Each problem names the field.
+        TableError: SMT540, some lines are not records. For each of the first ten such lines, the error has a problem
+            with the number of the line and the reason.
     """
     records, problems = [], []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):

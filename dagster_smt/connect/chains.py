@@ -64,7 +64,8 @@ def written_chain(
         connector: The connector.
         extra: Stages after the connector's transforms.
         smt_jars: Jars with classes that this package does not contain.
-        to_topics: True if the component writes topics, or a table for each topic. Transforms may then choose the topic.
+        to_topics: True if the component writes to topics, or writes a table for each topic. Transforms may then choose
+            the topic.
     """
     today, renamed = _in_todays_words(connector)
     safe, hidden = _without_secrets(today)

@@ -211,7 +211,7 @@ def _untouched(name: str, connector: Connector) -> ConnectorComponent:
 
 
 def _of_topics(parts: _Parts) -> ConnectorComponent:
-    """Returns a component that writes topics. The connector in ``parts`` then reads these topics, without its
+    """Returns a component that writes to topics. The connector in ``parts`` then reads these topics, without its
     transforms.
     """
     connector = parts.connector

@@ -41,7 +41,9 @@ class Connector:
 
     @property
     def is_source(self) -> bool:
-        """True if the connector writes topics. MirrorMaker is a source, but also has the option ``topics``."""
+        """True if the connector is a source, which writes to topics. MirrorMaker is a source as well, although it has
+        the option ``topics``, like a sink.
+        """
         name = self.class_name
         if name.endswith(("SourceConnector", "Source")) or name.startswith("org.apache.kafka.connect.mirror."):
             return True
@@ -49,7 +51,7 @@ class Connector:
 
     @property
     def is_sink(self) -> bool:
-        """True if the connector reads topics."""
+        """True if the connector is a sink, which reads from topics."""
         return not self.is_source and bool(self.config.get("topics") or self.config.get("topics.regex"))
 
     @property

@@ -80,7 +80,7 @@ def _unresolved_login(connector: Connector) -> Iterator[OptionVerdict]:
 
 
 def topic_sink(source: dict[str, Any]) -> dict[str, Any]:
-    """Returns a sink that writes topics to the cluster or folder of ``source``."""
+    """Returns a sink that writes to topics in the cluster or folder of ``source``."""
     if "kafka" not in source:
         return {"files": {"path": source["files"]}}
     options = {}

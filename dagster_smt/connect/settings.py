@@ -74,8 +74,8 @@ class TableSettings:
         self.options.append(OptionVerdict(option, verdict, text))
 
     def set(self, option: str, name: str, value: Any, verdict: OptionOutcome = "used", note: str = "") -> None:
-        """Sets the option ``name`` of the sink to ``value``, and adds a verdict on the connector's ``option``. Only a
-        table with one column per field (``kind: columns``) can have the option ``name``.
+        """Sets the option ``name`` of the sink to ``value``, and adds a verdict on ``option``, the option of the
+        connector. Use this method only for sink options that require a table of kind ``columns``, such as ``mode``.
         """
         self.sink[name] = value
         self.of_columns.setdefault(name, []).append(option)

@@ -1,4 +1,4 @@
-"""Puts a chain in front of a connector: the component writes topics, and the connector reads these topics.
+"""Puts a chain in front of a connector: the component writes to topics, and the connector reads these topics.
 
 The component applies the transforms and writes each record to a topic with a suffix: ``orders.search``. The connector
 reads these topics, without its former transforms. It gets one new transform, which removes the suffix from the topic
@@ -24,7 +24,7 @@ _ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
 
 @dataclass(frozen=True)
 class Beside:
-    """The parts of a component that writes topics for a connector.
+    """The parts of a component that writes to topics, which a connector reads.
 
     Attributes:
         stage: The last stage of the component's chain, which adds the suffix to the topic.
@@ -42,7 +42,7 @@ class Beside:
 
 
 def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
-    """Returns the parts of a component that writes topics for a sink connector, which stays in use.
+    """Returns the parts of a component that writes to topics. A sink connector, which stays in use, reads them.
 
     Args:
         connector: The connector.

@@ -98,12 +98,12 @@ class FieldRule:
 
 
 def masked(after: Node, before: Node, protection: Protection) -> Node:
-    """Returns ``after``, a field that a stage has masked, with the mark ``masked``. The field also keeps the marks of
-    ``before``, the field before that stage, except ``sealed`` and ``opened``.
+    """Returns ``after``, a field that a stage has masked, with the mark ``masked``. ``before`` is the field before that
+    stage. The result keeps the marks of ``before``, but not the marks ``sealed`` and ``opened``.
 
     If ``protection`` is ``seals``, the field also gets the mark ``sealed``, because a key can decrypt its value. A
-    field that an earlier stage masked without a key stays masked, even if a later stage encrypts its value and another
-    stage decrypts it.
+    field that an earlier stage masked without a key does not get the mark ``sealed``: it stays masked, even if a later
+    stage decrypts its value.
     """
     if not isinstance(after, Cell):
         return after

@@ -151,7 +151,9 @@ def _route_by_field(by: ByField, bit: int, purpose: str) -> SideFunction:
 
 
 def _topic_text(by: ByField, field: Any) -> str | None:
-    """Returns the topic in ``field``, the value of a field. If the field contains no topic, returns None."""
+    """Returns the new topic. ``field`` is the value from which ``by`` takes the topic. Returns None if this value is an
+    empty string or, with ``by.blank_is_none``, a blank string.
+    """
     if by.converts and kind_of(field) in _CONVERTED:
         text = java_text(None, field)
     elif type(field) is str:

@@ -1,7 +1,9 @@
-"""Finds masked values that survive elsewhere in the output. The result contains names of fields, but never values.
+"""Finds original values of masked fields that are still elsewhere in the output. The result contains names of fields,
+but never values.
 
-Each masked value is searched for as a whole word. The search covers all other fields of the same output record, and the
-record's key, headers and topic. Short strings and small numbers are not searched for, because they occur everywhere.
+Each original value is searched for as a whole word. The search covers all other fields of the same output record, and
+the record's key, headers and topic. Short strings and small numbers are not searched for, because they occur
+everywhere.
 """
 
 from collections import Counter
@@ -33,7 +35,7 @@ masked field and the other field, both without array indexes.
 def residue(
     chain: Chain, samples: Iterable[Sample], key: Format, value: Format, is_data: Callable[[str], bool] = _no_data
 ) -> Survivors:
-    """Counts the sampled records in which a masked value survives.
+    """Counts the sampled records in which another field still contains the original value of a masked field.
 
     Args:
         chain: The chain.

@@ -79,8 +79,8 @@ Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms
 formats, and the forms of the window.
 """
 MANY = 100_000
-"""The smallest number of records for which a run guesses the schema. With fewer records, it is faster to read the
-schema ids of all records: a guess first reads one record, which may start a Python worker of the source.
+"""The smallest number of records for which a run guesses the schema. With fewer records, reading the schema ids of all
+records takes no longer: a guess first reads one record, which may start a Python worker of the source.
 """
 
 
@@ -336,7 +336,9 @@ class _Run:
         forms: WindowForms | None = None,
         later: DataFrame | None = None,
     ) -> "Attempt":
-        """Checks the columns that ``plan`` produces, and returns the attempt for the window of ``draft``."""
+        """Checks the columns that ``plan`` produces, and returns an ``Attempt``, which can evaluate and commit the
+        records ``frame``. ``draft`` describes the commit.
+        """
         spec = self.spec
         for line in what_runs_in_python(spec, plan):
             self.say(line)

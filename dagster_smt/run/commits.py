@@ -42,7 +42,7 @@ def replaced_rows_of(
 
     Raises:
         TableError: SMT514, the run would replace rows in a table without source columns.
-        UnsupportedError: SMT574, the sink writes topics, and records in a topic cannot be replaced.
+        UnsupportedError: SMT574, the sink writes to topics, and records in a topic cannot be replaced.
     """
     if state is not None and anew:
         state = state.without(anew)

@@ -290,8 +290,8 @@ class _Erasure:
     # --- dead letters and topics ---
 
     def match(self, erasure: SmtErasure, paths: Sequence[str], formats: Formats) -> RecordMatch:
-        """Returns a test for records. A record passes the test if it contains the id of one of the people at one of
-        ``paths``.
+        """Returns a test for records. A record passes the test if at least one of ``paths`` leads to the id of a person
+        whom this erasure erases.
         """
         writer = erasure.keys[0]
         hashes = {writer.id: frozenset(references(writer, erasure.kind, self.ids).values())}
@@ -325,7 +325,7 @@ class _Erasure:
         return result.place
 
     def _topics(self, target: ErasureTarget, sink: FileTopicSink | KafkaSink) -> Iterator[ErasedPlace]:
-        """Erases people from the topics of ``sink`` that runs write, and yields the result for each topic.
+        """Erases people from the topics of ``sink`` to which runs write, and yields the result for each topic.
 
         Dead letters in these topics are handled by ``_letters``, because they are original records.
         """

@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 SAMPLE = 200
-"""The number of records that a search for masked values reads."""
+"""The number of records that are searched for original values of masked fields."""
 NAMES = 10_000
 """The number of records that are read again to find the names of fields, if a policy held fields back."""
 
@@ -60,15 +60,16 @@ def table_facts(
     count_keys: bool = False,
     small_below: int | None = None,
 ) -> TableFacts:
-    """Reads facts about a table after a run. The facts contain the state of the table, and comparisons with the topics.
-    If the run had a window, they also contain comparisons with the rows and columns of the table.
+    """Reads facts about a table after a run. For example, the facts contain the table's state, and the number of
+    offsets in the topics that the table has not read. If the run had a window, the rows of the table are also counted,
+    and its columns are compared with the plan.
 
     Args:
         spec: The request of the run.
         plan: The plan of its chain.
         session: The Spark session.
         window: The window of the run; empty if no record was new.
-        search: True to search a sample of the window for masked values.
+        search: True to search a sample of the window for original values of masked fields.
         contract: The columns that the table must have, for a table of columns.
         count_keys: True to count the keys that have several rows.
         small_below: If set, the files of the table are counted, and also the files with fewer bytes than this.
@@ -267,8 +268,9 @@ class _Looking:
         return held_back(self.spec.chain, self.plan, last, self.window, sample, self.source)
 
     def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
-        """Searches a sample of records for masked values. Returns the number of records, and the locations at which
-        masked values survive.
+        """Searches a sample of records for original values of masked fields. Returns the number of searched records.
+        Also returns, for each pair of a masked field and another field that still contains its original value, the
+        number of such records.
         """
         spec = self.spec
         if self.search:

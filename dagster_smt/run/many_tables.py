@@ -395,8 +395,8 @@ class OneTable:
             return TableOutcome(replace(destination, problems=problems, is_new=False))
 
     def landed(self, sink: TableSink, name: str) -> TableState | None:
-        """Returns the state of the table ``sink`` if the commit ``name`` is its last commit: the commit then succeeded,
-        although the writing of the table ended with an error. Otherwise returns None.
+        """Returns the state of the table ``sink`` if its last commit is ``name``, otherwise None. Call this method
+        after the writing of the table has ended with an error: the commit ``name`` may have succeeded before the error.
         """
         try:
             state = open_table(self.writing.attempt.run_.session, sink).state()

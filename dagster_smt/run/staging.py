@@ -1,7 +1,8 @@
 """Evaluates a window: computes the rows once, lets Spark cache them, and counts them by topic before they are written.
 
-A run counts the rows before it commits. So the commit can contain the result of every record, and a run that tolerates
-no errors can stop. Spark caches the rows on its executors, on disk if memory is short. The driver receives only counts.
+A run counts the rows before it commits, for two reasons. The commit contains the counts, such as the numbers of dropped
+and of failed records. And if records of a topic have failed, a run that tolerates no errors writes none of the topic's
+records. Spark caches the rows on its executors, on disk if memory is short. The driver receives only counts.
 """
 
 from collections import Counter

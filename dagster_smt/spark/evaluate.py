@@ -106,7 +106,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Work:
-    """The arguments of ``evaluate``, and the facts that determine the path of the records."""
+    """The arguments of ``evaluate``, and the facts that determine on which path the records are processed."""
 
     frame: DataFrame
     plan: Plan

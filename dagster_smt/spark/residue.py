@@ -22,7 +22,7 @@ _SCHEMA = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records"
 
 @dataclass(frozen=True)
 class _Search:
-    """A picklable function for ``DataFrame.mapInArrow`` that searches batches for masked values."""
+    """A picklable function for ``DataFrame.mapInArrow`` that searches batches for original values of masked fields."""
 
     chain: Chain
     key: Format
@@ -49,8 +49,8 @@ def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
 
 
 def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
-    """Counts the records of ``frame`` in which a masked value survives. A key of the result is a pair: the masked
-    field, and the other field that contains the same value. Its value is the number of records.
+    """Counts the records of ``frame`` in which another field still contains the original value of a masked field. The
+    result maps each pair of the masked field and the other field to the number of records.
     """
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
     counts = map_in_arrow(

@@ -12,8 +12,8 @@ from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 
 
 class Facts(Protocol):
-    """The facts that determine the path of the records. A fact that depends on the session or on the records may be
-    None, because it is not known yet.
+    """The facts that determine on which path a run processes its records. A fact that depends on the session or on the
+    records may be None, because it is not known yet.
     """
 
     @property
@@ -147,7 +147,9 @@ WAYS = (
 
 
 def way_of(facts: Facts) -> Way:
-    """Returns the path of the records for ``facts``. All facts that the conditions use must be known."""
+    """Returns the way in which a run with ``facts`` processes its records. This is the first of ``WAYS`` whose
+    condition is true. All facts that the conditions use must be known.
+    """
     return next(way for way in WAYS if way.takes(facts))
 
 

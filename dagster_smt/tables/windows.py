@@ -237,8 +237,9 @@ class _Resolving:
         return ranges
 
     def there(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns those ``offsets`` that the source has. If they consist of too many ranges, the result also contains
-        ``offsets`` in the smallest holes between the ranges.
+        """Returns those ``offsets`` that the source has. If they consist of too many ranges, the smallest holes between
+        the ranges are closed: the result then also contains the ``offsets`` in these holes, although the source does
+        not have them.
         """
         if self.available.present is None or not offsets:
             return offsets

@@ -203,7 +203,9 @@ def check_files(
 
 
 def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
-    """Returns a problem if one of ``files`` is in flight: it begins at or after ``offset``, or ends after it."""
+    """Returns a problem if one of ``files`` is in flight. Such a file begins at or after the committed offset
+    ``offset``; or it begins before this offset and, according to its name, ends after it.
+    """
     for file in files:
         beyond = file.name.start >= offset or (file.name.end is not None and file.name.end > offset)
         if beyond:

@@ -168,8 +168,9 @@ def _write(path: Path, text: str, place: str) -> None:
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Returns the published files that ``texts`` import. If ``texts`` contain a file of the same name, that file is
-    used instead of the published file.
+    """Returns those files that ``texts`` import and that Google or Confluent has published, such as
+    ``google/protobuf/timestamp.proto``. If ``texts`` contain a file of the same name, ``protoc`` uses that file and not
+    the published one.
     """
     imports = []
     for text in texts.values():

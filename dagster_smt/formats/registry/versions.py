@@ -1,4 +1,6 @@
-"""Looks up schemas in a registry by the id in a record. Each schema gets its version in the record's subject."""
+"""Looks up a schema in a registry by the schema id that a record contains. Also looks up the version that this schema
+has under the record's subject, and adds the version to the schema.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

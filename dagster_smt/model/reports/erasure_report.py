@@ -57,8 +57,8 @@ class ErasedPlace:
 
     Attributes:
         asset: The asset that writes to the location.
-        kind: ``table``, ``dead letters`` or ``topic``. The result for a table includes the table that remembers its
-            deleted keys.
+        kind: ``table``, ``dead letters`` or ``topic``. If a second table remembers the deleted keys of a table, the
+            result of the kind ``table`` covers both tables.
         place: The table, or the topic with its cluster or folder.
         action: The action on the rows or records, such as ``deleted``.
         rows: The number of rows or records.

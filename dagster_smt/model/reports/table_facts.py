@@ -38,7 +38,8 @@ class TableFacts:
         lag: For each topic, the number of offsets in the source that no run has read into the table yet.
         counted: The number of rows according to the table format; None for topics, and if the run did not count.
         foreign: If ``counted`` differs from ``rows``, the commits of other writers that may have changed rows.
-        residue: The number of sampled records in which a masked value survives, by (masked field, other field).
+        residue: The number of sampled records in which another field still contains the original value of a masked
+            field, by (masked field, other field).
         sampled: The number of sampled records.
         broken: The violations of the table's contract, as ``{path: violation}``.
         unmasked: The fields that masks, drops and renames left unchanged in records of the table.

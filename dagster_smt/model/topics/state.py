@@ -67,9 +67,10 @@ class Settlement:
     """A user's confirmation that rows changed by other writers are correct.
 
     Attributes:
-        run: The orchestrator's run and step with which the user confirmed the rows.
+        run: The orchestrator's run and step with which the user confirmed the rows; or, if an erasure has removed rows,
+            its name.
         millis: The time of the confirmation, in milliseconds since the epoch.
-        committed: The number of rows that the table should have had by the commits of this package.
+        committed: The number of rows that the table should have had, according to the commits of this package.
         counted: The number of rows that the table really had.
         commits: The commits of other writers that the confirmation covers.
     """

@@ -46,10 +46,10 @@ class PlannedTable:
         definition: The table as the user has declared it.
         chain: The stages of the policy, followed by the chain of the definition.
         own_chain: The chain without the policy. A run config may replace it, unless ``required_chain`` is set.
-        sink: The sink of the definition. A sink that writes topics of a cluster has a consumer group named after the
+        sink: The sink of the definition. A sink that writes to topics of a cluster has a consumer group named after the
             table.
         topics: The asset keys of the topics.
-        searches_masked: True if each run searches other fields of the output for masked values.
+        searches_masked: True if each run searches the other fields of the output for original values of masked fields.
         contract: The columns that the table must have; None: no contract.
         counts_keys: True if each run counts the keys that have several rows.
         small_below: If set, each run counts the files of the table, and also the files with fewer bytes than this.
@@ -300,7 +300,7 @@ def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy
 
 
 def _sink_of(table: SmtTable, name: str) -> Sink:
-    """Returns the sink of ``table``. If the sink writes topics of a cluster, the result also has a consumer group
+    """Returns the sink of ``table``. If the sink writes to topics of a cluster, the result also has a consumer group
     called ``name``.
     """
     sink = table.sink

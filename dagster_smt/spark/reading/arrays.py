@@ -1,8 +1,9 @@
 """Converts arrays into rows, if a topic table requests this. If the value of a record is an array, each element becomes
 the value of a row.
 
-The rows of a record share all other columns, including the coordinates. While the stages run, the column ``in_element``
-distinguishes these rows. In the result of an evaluator, the same column is named ``ELEMENT``.
+The rows of a record share all other columns, including the coordinates. Only the column ``in_element`` tells them apart
+while the stages run: it contains the position of the row's element in the array. In the result of an evaluator, this
+column has the name in ``ELEMENT``.
 """
 
 from collections.abc import Iterable, Iterator

@@ -172,7 +172,7 @@ class Erased:
 
     Attributes:
         kind: The kind of the ids.
-        keys: The keys of the hashes.
+        keys: References to the secret HMAC keys with which the hashes were computed.
         hashes: The hashes of the people, by the id of the key with which they were computed.
     """
 

@@ -41,15 +41,15 @@ class SmtErasure:
     Attributes:
         register_table: The register of erased people, a Delta or Iceberg table. It holds keyed hashes, but no id in
             clear text. All tables may share the register.
-        key_ring: References to the keys of the hashes, the newest key first, such as ``e1=${env:ERASURE_KEY}``. Keep
-            each key as long as the register exists. Without the key, no run can determine the person to whom a record
-            belongs.
+        key_ring: References to the secret keys that turn ids into hashes (HMAC), the newest key first, such as
+            ``e1=${env:ERASURE_KEY}``. Keep each key as long as the register exists. Without the key, no run can
+            determine the person to whom a record belongs.
         records: The locations of the person's id in the records that the table reads: ``key``, ``key.id``,
             ``value.user_id``, ``headers.user``. They also apply to dead letters.
         columns: The columns of the table that contain the person's id, such as ``user_id`` or ``customer.id``.
         written: For a sink that holds records: the locations of the person's id in the records that are written. By
             default, these are the same as ``records``.
-        topics: For a sink on a Kafka cluster: the topics that it writes.
+        topics: For a sink on a Kafka cluster: the topics to which it writes.
         kind: The kind of the ids. Tables with the same kind share their erased people.
         mode: ``delete`` removes the person's rows. ``rekey`` replaces the id in the rows with a random id.
         clear: Columns that ``rekey`` sets to null, such as ``email``.
@@ -82,7 +82,9 @@ class SmtErasure:
 
     @property
     def keys(self) -> tuple[KeyReference, ...]:
-        """The keys of the hashes. New entries of the register use the first key."""
+        """References to the secret HMAC keys that turn ids of people into hashes. New entries of the register use the
+        first key.
+        """
         references = []
         for item in self.key_ring:
             references.append(KeyReference(*_parts(item), self.key_encoding, "hmac"))

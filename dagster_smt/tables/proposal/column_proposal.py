@@ -112,8 +112,9 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
 
 def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
-    """Adds columns for the JSON objects in ``values`` to the proposal. If most values are arrays of objects, the
-    columns come from these objects. If most values are neither, adds a single string column for the whole value.
+    """Adds columns for the JSON in ``values`` to the proposal. If most values are objects, or most are arrays of
+    objects, the columns are the fields of these objects. Otherwise, or if the field names differ from object to object,
+    adds a single string column for the whole value.
     """
     observation = observed(values)
     proposal.options["value.format"] = "json"

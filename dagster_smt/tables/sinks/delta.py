@@ -450,7 +450,7 @@ class DeltaTable:
         """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` without a state, as ``Table`` describes."""
+        """Appends ``frame`` and stores no state, as ``Table`` describes."""
         self._make_empty(frame)
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 

@@ -157,7 +157,7 @@ class FileTopicsTable(RecordTable):
         return rows
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` without a state, as ``Table`` describes."""
+        """Appends ``frame`` and stores no state, as ``Table`` describes."""
         append_frame(self.topics, self._with_source(frame), _ORDER)
 
     def read(self) -> DataFrame:

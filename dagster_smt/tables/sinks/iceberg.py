@@ -109,7 +109,7 @@ class IcebergTable(IcebergStates):
         """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` without a state, as ``Table`` describes."""
+        """Appends ``frame`` and stores no state, as ``Table`` describes."""
         if self._creates(frame):
             return
         self._evolve(frame.schema, None)

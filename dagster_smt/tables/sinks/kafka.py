@@ -261,7 +261,7 @@ class KafkaTable(RecordTable):
         return max(lengths)
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` without a state, as ``Table`` describes."""
+        """Appends ``frame`` and stores no state, as ``Table`` describes."""
         self.place.append(with_source(frame, self.spec.group), _ORDER, lambda line: None)
 
     def read(self) -> DataFrame:

@@ -249,14 +249,14 @@ class Table(Protocol):
         ...
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` without a state. Tables to which many runs append, such as tables of dead letters, have no
-        state.
+        """Appends ``frame``. Unlike ``commit``, the method stores no state in the table: tables to which many runs
+        append, such as tables of dead letters, have no state.
         """
         ...
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends those rows of ``frame`` that the table does not contain yet, without a state. For example, runs write
-        dead letters in this way.
+        """Appends those rows of ``frame`` whose ``key`` the table does not contain yet. Unlike ``commit``, the method
+        stores no state in the table. For example, runs write dead letters in this way.
 
         Other runs may append at the same time.
 

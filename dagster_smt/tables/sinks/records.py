@@ -46,7 +46,7 @@ class TargetRecords:
 
 
 class RecordTable:
-    """The base class of sinks that write topics; see ``Table``."""
+    """The base class of sinks that write to topics; see ``Table``."""
 
     def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
         """Returns descriptions of the records in ``frame``, by target topic. ``prefix`` is the prefix of the names of

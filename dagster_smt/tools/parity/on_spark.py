@@ -268,8 +268,8 @@ class _Batch:
 
         Args:
             session: The Spark session.
-            answer: The case.
-            lanes: The parsers, as in ``SparkAnswers``.
+            answer: The case to which the batch belongs.
+            lanes: The parsers of the values, in the order in which they are tried; see ``SparkAnswers``.
 
         Raises:
             PlanError: Spark has no type for a schema.

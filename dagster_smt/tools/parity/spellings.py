@@ -15,7 +15,9 @@ from dagster_smt.values.numbers import float_text, wrap
 
 @dataclass(frozen=True)
 class _Width:
-    """A floating-point type: the number of bits in its fraction and its exponent, and its codes in ``struct``."""
+    """A floating-point type: the number of bits in its fraction, the bias of its exponent, and two format codes of
+    ``struct``, one for the float and one for the integer with the same bits.
+    """
 
     fraction: int
     bias: int

@@ -50,7 +50,9 @@ def identity(schema: Schema | None, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def expected(text: str) -> Any:
-    """Returns the key (see ``identity``) of the value of the literal ``text``, or None for the string ``null``."""
+    """Parses the literal ``text``. Returns the key by which its value is compared (see ``identity``), or None for the
+    string ``null``.
+    """
     schema, value = parse_literal(text)
     return identity(schema, _boxed(schema, value))
 

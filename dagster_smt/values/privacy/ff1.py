@@ -64,9 +64,10 @@ class FF1:
 
     def _prepared(self, n: int, tweak: bytes) -> tuple[int, int, Callable[[int, int], int]]:
         """Prepares the encryption of ``n`` numerals, which are split into two halves. Returns the lengths of the
-        halves, and the function for the rounds.
+        halves, and a function for the rounds.
 
-        The function takes the number of a round and one half of the numerals, and returns ``y`` of the standard.
+        The returned function takes the number of a round and one half of the numerals as a number, and returns the
+        number that the standard calls ``y``.
         """
         u = n // 2
         v = n - u
