@@ -113,8 +113,8 @@ class IcebergMaintenance:
 
 
 def expire_now(session: SparkSession, table: IcebergTable) -> int:
-    """Removes all snapshots of ``table`` except the last one of each branch, as an erasure requires. Returns the number of
-    removed files.
+    """Removes all snapshots of ``table`` except the last one of each branch, as an erasure requires. Returns the number
+    of removed files.
 
     Raises:
         TableError: SMT805, another writer changed the table meanwhile.
