@@ -601,7 +601,7 @@ def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
-    """Returns each of ``effects`` with the number of its first ledger entry. The entries of a transform count from 0."""
+    """Returns each of ``effects`` with the number of its first ledger entry, counted within the transform from 0."""
     pairs = []
     first = 0
     for effect in effects:
