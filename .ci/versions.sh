@@ -11,6 +11,7 @@ core='
   tests/jvm/test_build.py
   tests/spark/test_versions.py
   tests/spark/test_parity_on_spark.py
+  tests/spark/test_every_type.py::test_the_plan_of_many_stages_grows_with_their_number
   tests/spark/test_jvm_records.py::test_the_lane_is_a_function_in_the_generated_code
   tests/spark/test_jvm_records.py::test_what_is_left_goes_through_python[json]
   tests/spark/test_jvm_columns.py::test_the_rows_are_those_of_python
