@@ -53,8 +53,8 @@ def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.Da
     else:
         results = [returns]
     safe = all(isinstance(kind, _SAFE) for kind in (*arguments, *results))
-    # Spark 4.1 merges projections with deterministic UDFs, and copies the expressions of each stage several times into the
-    # next one (SPARK-53399, SPARK-54419): the plan of 20 stages would not fit into memory.
+    # Spark 4.1 merges projections with deterministic UDFs, and copies the expressions of each stage several times into
+    # the next one (SPARK-53399, SPARK-54419): the plan of 20 stages would not fit into memory.
     function = udf(AtRest(run), returns, useArrow=safe).asNondeterministic()
     return lambda *columns: F.python(function, *columns)
 
