@@ -7,6 +7,7 @@ All other code of this package works with all of these versions.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from typing import Any
 
 from dagster_smt.errors import Problem, UnsupportedError
@@ -34,6 +35,7 @@ VERSIONS = {
 }
 """The supported versions, by minor version. ``spark.packages`` has a set of packages for each of them."""
 NEWEST = "4.1"
+_DEFAULT = "4.0"
 _HIDDEN = "*********(redacted)"
 """The text that Spark shows in place of a setting that may be a secret."""
 
@@ -61,6 +63,16 @@ def supported_java() -> tuple[int, ...]:
     import pyspark
 
     return VERSIONS.get(minor_of(pyspark.__version__), VERSIONS[NEWEST]).java
+
+
+def installed_version() -> str:
+    """Returns the version of the installed PySpark, or the default version if PySpark is not installed. PySpark is not
+    imported.
+    """
+    try:
+        return metadata.version("pyspark")
+    except metadata.PackageNotFoundError:
+        return _DEFAULT
 
 
 def minor_of(version: str) -> str:

@@ -6,6 +6,7 @@ import shutil
 import sys
 from copy import deepcopy
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -20,12 +21,15 @@ from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.orchestration import resources
 from dagster_smt.orchestration.definitions import planned_table
 from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.pipes import messages
 from dagster_smt.orchestration.pipes.external import _table
 from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.orchestration.runs.spark_work import RunResult, RunWork
+from dagster_smt.spark.packages import PACKAGES
+from dagster_smt.spark.versions import minor_of
 from dagster_smt.tables.window_request import WindowRequest
 
 ROOT = Path(__file__).parents[2]
@@ -310,6 +314,20 @@ def test_spark_submit_gets_packages_settings_and_the_script():
     assert "spark.executor.memory=4g" in command and "spark.sql.session.timeZone=UTC" in command
     assert Path(command[-1]).read_text().count("run_external()") == 1
     assert arguments["env"] == {"A": "b"}
+
+
+@pytest.mark.parametrize("installed", ["3.5.7", "4.0.5", "4.1.1", None])
+def test_the_packages_are_those_of_the_installed_spark(installed, monkeypatch):
+    def version(name):
+        if installed is None:
+            raise metadata.PackageNotFoundError(name)
+        return installed
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(resources, "_needed", {"delta"})
+    usual = installed or "4.0"
+    assert SparkSubmit().spark_version == usual and SparkSubmit(spark_version="3.5").spark_version == "3.5"
+    assert PACKAGES[minor_of(usual)]["delta"] in " ".join(SparkSubmit()()["command"])
 
 
 def test_spark_submit_refuses_secrets_which_the_process_list_shows():

@@ -14,6 +14,7 @@ from dagster_smt.orchestration.pipes.messages import ANSWER, REQUEST, read_answe
 from dagster_smt.orchestration.resources import external_settings
 from dagster_smt.orchestration.runs.erasure_work import ErasureWork
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, RunResult, RunWork
+from dagster_smt.spark.versions import installed_version
 
 Arguments = Mapping[str, Any]
 SCRIPT = Path(__file__).parent / "submit" / "script.py"
@@ -129,7 +130,8 @@ class SparkSubmit:
         conf: Spark settings. They take precedence over the settings that this package adds.
         script: The script that calls ``run_external``.
         program: The command and its first arguments; by default only ``spark-submit``.
-        spark_version: The version of Spark that ``spark-submit`` starts. The versions of the packages depend on it.
+        spark_version: The version of Spark that ``spark-submit`` starts; by default that of the installed PySpark, or
+            4.0. The versions of the packages depend on it, so Spark fails if it starts in another version.
         env: Environment variables of the process, in addition to the run's environment variables.
     """
 
@@ -137,7 +139,7 @@ class SparkSubmit:
     conf: Mapping[str, str] = field(default_factory=dict)
     script: Path | str = SCRIPT
     program: Sequence[str] = ("spark-submit",)
-    spark_version: str = "4.0"
+    spark_version: str = field(default_factory=installed_version)
     env: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self) -> Arguments:
