@@ -11,6 +11,7 @@ import dagster as dg
 import pytest
 import yaml
 
+from dagster_smt.spark.versions import supported_java
 from definitions.demo import SHIPPED, dagster_home, working_topics
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +125,8 @@ def test_the_demo_says_in_one_sentence_that_java_is_missing(tmp_path):
     code = "import sys; from definitions.demo.__main__ import main; sys.exit(main([]))"
     done = python(code, JAVA_HOME=str(tmp_path), SMT_DEMO_FOLDER=str(tmp_path / "demo"))
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("demo: Spark needs Java 17 or 21, and there is no Java in JAVA_HOME: install")
+    versions = " or ".join(map(str, supported_java()))
+    assert done.stderr.startswith(f"demo: Spark needs Java {versions}, and there is no Java in JAVA_HOME: install")
     assert done.stderr.count("\n") == 1 and not (tmp_path / "demo").exists()
 
 

@@ -18,7 +18,7 @@ from dagster_smt.spark import packages
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
 from dagster_smt.spark.packages import JARS, JVM_OPTIONS, PACKAGES, session_settings, with_fetched_jars
-from dagster_smt.spark.versions import minor_of
+from dagster_smt.spark.versions import minor_of, supported_java
 
 
 def java(folder, text, code=0):
@@ -29,10 +29,11 @@ def java(folder, text, code=0):
     return folder
 
 
+OLDER, NEWER = supported_java()  # by the installed version of Spark
 JAVAS = [
-    ("17", 'openjdk version "17.0.15" 2025-04-15', 17),
-    ("21", 'openjdk version "21" 2023-09-19', 21),
-    ("the bare newest", 'openjdk version "25" 2025-09-16', "SMT602 JAVA_HOME: Spark needs Java 17 or 21, and the one"),
+    ("the older", f'openjdk version "{OLDER}.0.15" 2025-04-15', OLDER),
+    ("the newer", f'openjdk version "{NEWER}" 2023-09-19', NEWER),
+    ("the newest", 'openjdk version "25" 2025-09-16', f"JAVA_HOME: Spark needs Java {OLDER} or {NEWER}, and the one"),
     ("8", 'java version "1.8.0_402"', "in JAVA_HOME is 8"),
     ("no version", "hello", "is of an unknown version"),
 ]
@@ -65,7 +66,7 @@ def test_no_java(tmp_path, monkeypatch, variable):
 
 def test_the_resource_says_in_one_sentence_that_java_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(UnsupportedError, match="Spark needs Java 17 or 21"):
+    with pytest.raises(UnsupportedError, match=f"Spark needs Java {OLDER} or {NEWER}"):
         _ = SparkSessionResource().spark_session
 
 
