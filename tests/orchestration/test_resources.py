@@ -30,10 +30,11 @@ def java(folder, text, code=0):
 
 
 OLDER, NEWER = supported_java()  # by the installed version of Spark
+TOO_NEW = f"SMT602 JAVA_HOME: Spark needs Java {OLDER} or {NEWER}, and the one"
 JAVAS = [
     ("the older", f'openjdk version "{OLDER}.0.15" 2025-04-15', OLDER),
     ("the newer", f'openjdk version "{NEWER}" 2023-09-19', NEWER),
-    ("the newest", 'openjdk version "25" 2025-09-16', f"JAVA_HOME: Spark needs Java {OLDER} or {NEWER}, and the one"),
+    ("the newest", 'openjdk version "25" 2025-09-16', TOO_NEW),
     ("8", 'java version "1.8.0_402"', "in JAVA_HOME is 8"),
     ("no version", "hello", "is of an unknown version"),
 ]
