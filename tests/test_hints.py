@@ -12,6 +12,7 @@ import pytest
 import dagster_smt
 from dagster_smt.cli import main
 from dagster_smt.tools import problem_codes
+from tests.package_code import nodes
 
 ROOT = Path(problem_codes.ROOT)
 DOCS = ROOT.parent / "docs"
@@ -43,7 +44,7 @@ OF_OTHERS = {
 def hints(root=ROOT):
     """Every text of a hint in the sources, with its module."""
     for path in sorted(root.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             hint = _hint_of(node)
             if hint is None:
                 continue
@@ -79,7 +80,7 @@ def options():
             names |= {field.name for field in dataclasses.fields(thing)}
         names |= set(getattr(thing, "model_fields", ()))
     for path in [*(ROOT / "orchestration" / "components").glob("*.py"), ROOT / "authoring" / "bundles.py"]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 names.add(node.target.id)
     return names | {*run_config(), *run_config()["micro_batch"].config_type.inner_type.fields}

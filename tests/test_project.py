@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tokenize
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import metadata, version
 from pathlib import Path
@@ -54,6 +55,7 @@ def docstring_lines(tree):
     return result
 
 
+@cache
 def code_lines(text):
     """Numbers of the lines that hold code: not blank, not comment, not docstring."""
     result = set()
@@ -90,6 +92,7 @@ MOST_COMPREHENSIONS = 25
 """The same for comprehensions. A loop with a named result takes the place of one that is read twice (CONTRIBUTING)."""
 
 
+@cache
 def nodes_of(text, kinds):
     return [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
 

@@ -191,11 +191,13 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yields the nodes of ``scope``, without the nodes of inner functions."""
-    for child in ast.iter_child_nodes(scope):
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield child
-            yield from _own(child)
+    """Yields the nodes of ``scope`` in the order of the source, without the nodes of inner functions."""
+    stack = [*ast.iter_child_nodes(scope)][::-1]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+            stack += [*ast.iter_child_nodes(node)][::-1]
 
 
 def _texts(scope: ast.AST) -> dict[str, ast.expr]:

@@ -8,6 +8,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from pydantic_core import PydanticUndefined
@@ -308,16 +309,22 @@ def index_page(classes: Sequence[type[Options]]) -> str:
     )
 
 
+@cache
+def page_texts() -> dict[str, str]:
+    """Returns the text of each page, by its name. Runs all recorded cases, once for each process."""
+    set_example_key()
+    classes = [*own(Transform), *own(Predicate)]
+    report = run_files(sorted(CASES.glob("*.jsonl")))
+    vendors = run_files(sorted((CASES / "vendors").glob("*.jsonl.gz")))
+    return dict(pages(classes, report, vendors))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Writes the pages, or only checks them if the arguments contain ``--check``."""
     parser = argparse.ArgumentParser(prog="python -m dagster_smt.tools.reference")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
     check = parser.parse_args(argv).check
-    set_example_key()
-    classes = [*own(Transform), *own(Predicate)]
-    report = run_files(sorted(CASES.glob("*.jsonl")))
-    vendors = run_files(sorted((CASES / "vendors").glob("*.jsonl.gz")))
-    texts = dict(pages(classes, report, vendors))
+    texts = page_texts()
     have = {}
     for p in FOLDER.rglob("*.md"):
         have[p.relative_to(FOLDER).as_posix()] = p.read_text(encoding="utf-8")

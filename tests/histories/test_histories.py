@@ -61,11 +61,16 @@ PART_OF_ANOTHER = (
     "a fixed range again with a mended chain",
     "a topic that had wholly expired loses more",
     "topics are copied under their own names",
+    "retention in a partition that was added",
+    "two runs at once, from and to a broker",
+    "a rebuild again with a mended chain",
+    "records of others in file topics",
 )
 """Ways that others go, too, and further, or that take long: these are long."""
 
 
 def ways():
+    assert set(PART_OF_ANOTHER) < WAYS.keys()
     return [
         pytest.param(*way, id=name, marks=[pytest.mark.long] if name in PART_OF_ANOTHER else [])
         for name, way in WAYS.items()

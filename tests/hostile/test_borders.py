@@ -2,12 +2,10 @@
 
 import ast
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-import dagster_smt
 from dagster_smt.chain import parse_chain
 from dagster_smt.cli.schema_arguments import read_schema
 from dagster_smt.errors import ConfigError, SmtError
@@ -21,8 +19,8 @@ from dagster_smt.tables.sql import literal
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.values.java.regex import compile_java
 from tests.hostile.texts import HOSTILE
+from tests.package_code import ROOT, calls, quoting_strings
 
-ROOT = Path(dagster_smt.__file__).parent
 _SUBSTITUTE = "spark.sql.variable.substitute"
 TEXTS = pytest.mark.parametrize("text_", HOSTILE.values(), ids=HOSTILE.keys())
 
@@ -60,7 +58,7 @@ def test_an_expression_of_others_is_one_or_is_refused(text_):
 
 @pytest.mark.parametrize("name", ["chain.json", "chain.yaml"])
 def test_a_file_that_is_nested_too_deeply(tmp_path, name):
-    depth = 20_000 if name == "chain.json" else 3_000  # a scanner of YAML takes the square of it
+    depth = 20_000 if name == "chain.json" else 1_200  # a scanner of YAML takes the square of it
     (tmp_path / name).write_text("[" * depth)
     with pytest.raises(SmtError, match="SMT003"):
         parse_chain(tmp_path / name)
@@ -88,17 +86,6 @@ def test_texts_and_names_in_spark_sql(spark):
 
 
 # -- a new place is noticed -------------------------------------------------------------------------------------------
-
-
-@cache
-def calls():
-    """Module, name and node of every call in the package: read once, for many tests look at them."""
-    return [
-        (path.relative_to(ROOT).as_posix(), ast.unparse(node.func), node)
-        for path in sorted(ROOT.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-    ]
 
 
 def of_no_constant(node):
@@ -172,14 +159,7 @@ def test_names_of_columns_are_quoted_by_one_function():
         "spark/sql.py",
         "tables/ddl_text.py",
     )
-    wrong = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in sorted(ROOT.rglob("*.py"))
-        if path.relative_to(ROOT).as_posix() not in own
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.JoinedStr) and "`{" in ast.unparse(node)
-    ]
-    assert wrong == []
+    assert quoting_strings(besides=own) == []
 
 
 def test_expressions_of_names_are_escaped():

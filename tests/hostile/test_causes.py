@@ -3,27 +3,25 @@
 import ast
 import logging
 import sys
-from pathlib import Path
 
 import dagster as dg
 import pytest
 from dagster._utils.error import serializable_error_info_from_exc_info
 
-import dagster_smt
 from dagster_smt.errors import EngineError, Problem, SmtError, TableError
 from dagster_smt.model.reports import causes
 from dagster_smt.orchestration.runs.failures import problems_as_failure
 from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.visible import without_partitions
+from tests.package_code import ROOT, nodes
 
-ROOT = Path(dagster_smt.__file__).parent
 SECRET = "secret-4711"
 
 
 def test_no_error_is_raised_from_another_one():
     wrong = []
     for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Raise) and node.cause is not None and not _is_none(node.cause):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert wrong == [], "write 'from None': Dagster stores the messages of all causes"
@@ -35,7 +33,7 @@ def test_originals_are_written_in_one_place_only():
     wrong = []
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if name not in allowed and _logs_an_exception(node):
                 wrong.append(f"{name}:{node.lineno}")
     assert wrong == []

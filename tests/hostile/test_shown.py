@@ -4,13 +4,11 @@ import ast
 import io
 import json
 from html.parser import HTMLParser
-from pathlib import Path
 
 import dagster as dg
 import pytest
 from markdown_it import MarkdownIt
 
-import dagster_smt
 from dagster_smt import Chain
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
@@ -31,8 +29,8 @@ from dagster_smt.orchestration.metadata.schema_metadata import chain_markdown
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.visible import visible
 from tests.hostile.texts import HOSTILE
+from tests.package_code import ROOT, calls, quoting_strings
 
-ROOT = Path(dagster_smt.__file__).parent
 TEXTS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 GFM = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 BAD = ("image", "link_open", "html_inline", "html_block", "s_open", "heading_open", "blockquote_open")
@@ -172,15 +170,6 @@ def test_what_is_visible_is_one_line_and_keeps_its_text(text):
 # -- a new place is noticed -------------------------------------------------------------------------------------------
 
 
-def calls(folder=""):
-    """Every call in the package: module, name of what is called, the node."""
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        module = path.relative_to(ROOT).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                yield module, ast.unparse(node.func), node
-
-
 def test_the_command_line_prints_in_one_place_only():
     printing = {module for module, name, _ in calls() if name in ("print", "sys.stdout.write", "sys.stderr.write")}
     assert printing == {"cli/terminal.py", "tools/reference.py", "testing/broker.py"}
@@ -250,13 +239,7 @@ def test_markdown_is_made_in_known_places_only():
         "orchestration/definitions/translator.py",
         "tools/reference.py",
     }
-    ticks = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in sorted((ROOT / "orchestration").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.JoinedStr) and "`{" in ast.unparse(node)
-    ]
-    assert ticks == [], "backticks do not hold what has backticks: code()"
+    assert quoting_strings(ROOT / "orchestration") == [], "backticks do not hold what has backticks: code()"
 
 
 def test_html_is_made_in_one_place_only():

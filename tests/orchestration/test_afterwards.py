@@ -10,6 +10,7 @@ from dagster_smt.orchestration.runs.afterwards import UNSEEN
 from dagster_smt.run import facts
 from dagster_smt.tables.sink_options import DeltaSink
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, events, table
+from tests.quick import quick
 
 SECRET = "secret-4711"
 FACTS, STEPS, EXECUTION = (
@@ -71,7 +72,11 @@ def people(tmp_path_factory):
     return root, result
 
 
-@pytest.mark.parametrize("place", PLACES)
+# of each set of checks one place, and what nothing but the metadata needs
+QUICK = [f"{FACTS}.{name}" for name in ("open_table", "open_source", "_differences", "contract_problems", "_residue")]
+
+
+@pytest.mark.parametrize("place", quick(PLACES, *QUICK, f"{EXECUTION}.run_metadata", "every check"))
 def test_a_committed_run_succeeds_whatever_fails_after_it(spark, instance, people, monkeypatch, place):
     root, built = people
     append(root, "people", PERSON)

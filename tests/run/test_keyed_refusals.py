@@ -18,6 +18,7 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from tests.quick import quick
 from tests.run.keyed_table import KEY, VALUE, Keys, window_of
 from tests.run.keyed_world import MOMENT, PLACEHOLDER, Event
 from tests.run.test_keyed import upsert
@@ -104,7 +105,9 @@ PRIMITIVES = {
 }
 
 
-@pytest.mark.parametrize("name", PRIMITIVES)
+@pytest.mark.parametrize(
+    "name", quick(PRIMITIVES, "a text that the value has as a number", "a number that the value lacks")
+)
 def test_keys_that_are_no_structs(name, spark, tmp_path):
     form, columns, key, value, number = PRIMITIVES[name]
     keys = Keys(tmp_path, spark, keys=columns)

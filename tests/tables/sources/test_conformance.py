@@ -6,6 +6,7 @@ from dagster_smt.errors import TableError
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sources import KAFKA_COLUMNS
 from dagster_smt.tables.sources.file_writer import NewRecord
+from tests.quick import quick
 from tests.tables.sources.kinds import KINDS
 from tests.tables.sources.topics import assert_same
 
@@ -94,6 +95,7 @@ TIMES = (50, 10, 30, 30, 20, 40, 90)
 OFFSETS_AT = {-5: 0, 10: 0, 50: 0, 51: 6, 90: 6, 91: 7}
 
 
+@pytest.mark.parametrize("kind", quick(KINDS, "lines", "delta", "kafka"), indirect=True)
 def test_offsets_at_of_unordered_timestamps(kind):
     kind.add(placed("orders", 0, at(*TIMES[:3])))
     kind.add([*placed("orders", 0, at(*TIMES[3:])), *placed("orders", 1, at(30, 30, 60))])
@@ -107,10 +109,7 @@ def test_offsets_at_of_unordered_timestamps(kind):
     assert result == [answers[millis] for millis in moments]
 
 
-MANY = [pytest.param(name, marks=[pytest.mark.long] if name in ("kafka", "delta", "iceberg") else []) for name in KINDS]
-
-
-@pytest.mark.parametrize("kind", MANY, indirect=True)
+@pytest.mark.parametrize("kind", quick(KINDS, "lines", "parquet segments"), indirect=True)
 def test_three_hundred_partitions(kind):
     kind.add([(f"t{n % 30}", n // 30, record) for n in range(300) for record in at(*range(n % 100 + 1))])
     source = kind.open()
