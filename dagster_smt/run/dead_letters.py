@@ -16,6 +16,7 @@ from dagster_smt.model.windows.window import Range, number_of_records
 from dagster_smt.run.commits import Draft
 from dagster_smt.run.rejects import COORDINATES
 from dagster_smt.run.run_spec import Progress
+from dagster_smt.spark.lookup import lookup
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import TableSink
 from dagster_smt.tables.sinks import open_table, open_topics
@@ -161,11 +162,7 @@ def _context(draft: Draft) -> Column:
     """Returns a column with headers for each dead letter: Connect's headers about the failure of the record, and this
     package's headers about the window of ``draft``.
     """
-    literals = []
-    for pair in sorted(draft.identities.items()):
-        for x in pair:
-            literals.append(F.lit(x))
-    identities = F.create_map(*literals)
+    identity = lookup(draft.identities, F.col("topic"))
     texts: dict[str, Column] = {
         f"{_CONTEXT}topic": F.col("topic"),
         f"{_CONTEXT}partition": F.col("partition").cast("string"),
@@ -180,7 +177,7 @@ def _context(draft: Draft) -> Column:
         f"{_CONTEXT}exception.message": F.concat_ws(" ", "code", "statement"),
         WINDOW_HEADER: F.lit(draft.window.id),
         COMMIT_HEADER: F.lit(draft.attempt),
-        IDENTITY_HEADER: F.coalesce(identities[F.col("topic")], F.lit("")),
+        IDENTITY_HEADER: F.coalesce(identity, F.lit("")),
     }
     pairs = []
     for k, v in texts.items():

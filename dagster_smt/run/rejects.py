@@ -9,6 +9,7 @@ from dagster_smt.chain import Chain
 from dagster_smt.errors import DATA_EXCEPTION, Problem
 from dagster_smt.model.reports.run_report import RejectedRecord, TopicCounts
 from dagster_smt.run.counts import CONVERTERS, FAILED
+from dagster_smt.spark.lookup import lookup
 from dagster_smt.spark.outcome_columns import PROBLEM_FIELDS
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.tables.topic_table import TopicTable
@@ -38,8 +39,8 @@ def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> Data
     return _one_per_record(evaluated.where(F.col("__status") == FAILED)).select(
         *(F.col(f"__{c}").alias(c) for c in COORDINATES),
         F.col("__stage").alias("stage"),
-        _name_of_stage(stages).alias("connect_stage"),
-        _name_of_stage(classes).alias("stage_class"),
+        lookup(stages, F.col("__stage")).alias("connect_stage"),
+        lookup(classes, F.col("__stage")).alias("stage_class"),
         *(F.coalesce(F.col("__problem")[c], F.lit("")).alias(c) for c in PROBLEM_FIELDS),
     )
 
@@ -49,14 +50,6 @@ def _one_per_record(failed: DataFrame) -> DataFrame:
         return failed
     record = Window.partitionBy(*(f"__{c}" for c in COORDINATES)).orderBy(ELEMENT)
     return failed.withColumn("number", F.row_number().over(record)).where("number = 1")
-
-
-def _name_of_stage(names: dict[int, str]) -> Column:
-    literals = []
-    for pair in names.items():
-        for x in pair:
-            literals.append(F.lit(x))
-    return F.create_map(*literals)[F.col("__stage")]
 
 
 def first_rejects(rows: DataFrame, chain: Chain) -> list[RejectedRecord]:

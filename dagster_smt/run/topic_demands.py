@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem
 from dagster_smt.run.rejects import last_stage, with_failed
+from dagster_smt.spark.lookup import lookup
 from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.tables.sink_options import KafkaSink
 from dagster_smt.tables.sinks.protocol import Table
@@ -133,8 +134,7 @@ def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) ->
     stage = last_stage(chain)
     if unmet.limits:
         size = F.expr(table.sizes("__out.").text)
-        pairs = (F.lit(x) for pair in sorted(unmet.limits.items()) for x in pair)
-        limit = F.create_map(*pairs)[F.col("__out.topic")]
+        limit = lookup(unmet.limits, F.col("__out.topic"))
         sizes = F.concat(F.lit(f"{_TOO_LARGE.statement}: "), size, F.lit(" bytes, it takes "), limit)
         frame = with_failed(frame, F.coalesce(size > limit, F.lit(False)), stage, _TOO_LARGE, sizes)
     if unmet.with_keys:
@@ -144,8 +144,7 @@ def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) ->
         nowhere = F.col("__out.topic").isin(*unmet.absent)
         frame = with_failed(frame, nowhere, stage, _NO_TOPIC, F.lit(_NO_TOPIC.statement))
     if unmet.partitions:
-        pairs = (F.lit(x) for pair in sorted(unmet.partitions.items()) for x in pair)
-        beyond = F.col(f"__out.{TARGET}") > F.create_map(*pairs)[F.col("__out.topic")]
+        beyond = F.col(f"__out.{TARGET}") > lookup(unmet.partitions, F.col("__out.topic"))
         frame = with_failed(
             frame, F.coalesce(beyond, F.lit(False)), stage, _NO_PARTITION, F.lit(_NO_PARTITION.statement)
         )
