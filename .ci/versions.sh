@@ -1,5 +1,6 @@
 #!/bin/sh
 # Run a core of the tests on the oldest and the newest version of Spark, side by side: `make test-versions`.
+# With the argument `environments`, only make the environments; what fails there is said by the next call without it.
 # Their environments, .venv/spark-3.5 and .venv/spark-4.1, hold PySpark alone and take all other packages from .venv. So
 # they are ready minutes before those of `make setup SPARK=3.5`, which are whole environments for any other target.
 set -eu
@@ -64,6 +65,10 @@ jobs=
 for pins in constraints-*.txt; do
   version=${pins#constraints-} version=${version%.txt}
   reason=$(refusal "$version")
+  if [ "${1:-}" = environments ]; then
+    [ -n "$reason" ] || make_environment "$version" >/dev/null 2>&1 &
+    continue
+  fi
   if [ -n "$reason" ]; then
     echo "Spark $version: not run, it $reason"
     continue
@@ -71,6 +76,10 @@ for pins in constraints-*.txt; do
   run_core "$version" >".venv/core-$version.log" 2>&1 &
   jobs="$jobs $version:$!"
 done
+if [ "${1:-}" = environments ]; then
+  wait
+  exit
+fi
 failed=
 for job in $jobs; do
   version=${job%:*}
