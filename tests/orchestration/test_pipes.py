@@ -4,9 +4,11 @@ import base64
 import json
 import shutil
 import sys
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from importlib import metadata
+from itertools import count
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -364,6 +366,78 @@ def test_a_client_of_anything_gets_the_request_and_its_arguments(project):
     request = extras[messages.REQUEST]
     assert (request["table"], request["definitions"]) == ("lake/orders", "shop_defs")
     assert messages.read_request(json.loads(json.dumps(request))) == messages.read_request(request)
+
+
+class FolderReader(dg.PipesBlobStoreMessageReader):
+    """Reads messages as the readers of object stores do: by a number that begins with 1 in each process elsewhere."""
+
+    def __init__(self, folder):
+        super().__init__(interval=0)
+        self.folder = folder
+
+    @contextmanager
+    def get_params(self):
+        yield {"path": str(self.folder)}
+
+    def messages_are_readable(self, params):
+        return True
+
+    def download_messages_chunk(self, index, params):
+        path = self.folder / f"{index}.json"
+        return path.read_text() if path.exists() else None
+
+    def no_messages_debug_text(self):
+        return "no messages"
+
+
+class FolderClient(dg.PipesClient):
+    """A client that starts nothing: it answers with an error that no other run has."""
+
+    def __init__(self, reader):
+        self.reader, self.readers_of_logs, self.fails_at_last = reader, [], False
+
+    def run(self, *, context, extras=None, number):
+        self.reader.add_log_reader(object())  # as the client of EMR does
+        self.readers_of_logs.append(len(self.reader.log_readers))
+        self.reader.log_readers.clear()
+        with dg.open_pipes_session(context, dg.PipesEnvContextInjector(), self.reader, extras=extras) as session:
+            error = messages.error_answer(TableError(Problem("SMT502", "orders", f"run {next(number)}")))
+            lines = []
+            for method, params in (
+                ("opened", {"extras": {}}),
+                ("report_custom_message", {"payload": {messages.ANSWER: error}}),
+                ("closed", {}),
+            ):
+                lines.append(json.dumps({"__dagster_pipes_version": "0.1", "method": method, "params": params}))
+            (self.reader.folder / "1.json").write_text("\n".join(lines))
+        if self.fails_at_last:
+            raise KeyError("Contents")  # as the client of EMR does, if there are no logs
+        return PipesClientCompletedInvocation(session)
+
+
+def test_a_reader_that_counts_messages_begins_anew_with_each_run(project):
+    """Otherwise a second step of a process waits for the messages after those of the first one."""
+    import shop_defs
+
+    client, number = FolderClient(FolderReader(project)), count(1)
+    with dg.instance_for_test() as instance:
+        spark = PipesSpark(client, "shop_defs", lambda: {"number": number})
+        for run in (1, 2, 3):
+            assert f"SMT502 orders: run {run}" in failure(launch(shop_defs.asset, spark, instance))
+    assert client.readers_of_logs == [1, 1, 1], "readers of logs are those of one run, too"
+    assert client.reader.counter == 1
+
+
+def test_an_answer_counts_although_the_client_fails_after_it(project, capfd):
+    """What a process has committed is not reported as failed because its logs could not be read."""
+    import shop_defs
+
+    client = FolderClient(FolderReader(project))
+    client.fails_at_last = True
+    with dg.instance_for_test() as instance:
+        spark = PipesSpark(client, "shop_defs", {"number": count(1)})
+        assert "SMT502 orders: run 1" in failure(launch(shop_defs.asset, spark, instance))
+    assert "lake/orders got its answer, although the external process has failed: KeyError" in capfd.readouterr().err
 
 
 def with_policy(folder, rule):

@@ -1,7 +1,8 @@
 """Defines a resource that lets a Dagster Pipes client do the Spark work of runs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
+from contextlib import AbstractContextManager
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dagster_smt.orchestration.resources import external_settings
 from dagster_smt.orchestration.runs.erasure_work import ErasureWork
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, RunResult, RunWork
 from dagster_smt.spark.versions import installed_version
+from dagster_smt.visible import visible
 
 Arguments = Mapping[str, Any]
 SCRIPT = Path(__file__).parent / "submit" / "script.py"
@@ -83,14 +85,35 @@ class PipesSpark:
         arguments = self.arguments() if callable(self.arguments) else deepcopy(self.arguments)
         extras = {REQUEST: request_of(work, self.definitions)}
         pipes_context = _PipesContext(context.get_step_execution_context())
+        client, handlers = _unused(self.client)
         try:
-            invocation = self.client.run(context=pipes_context, extras=extras, **arguments)
+            messages = client.run(context=pipes_context, extras=extras, **arguments).get_custom_messages()
         except Exception as error:  # noqa: BLE001 - clients raise whatever their service raises
-            raise _no_answer(work, f"the external process has failed: {_reason(error)}") from None
-        for message in invocation.get_custom_messages():
-            if isinstance(message, Mapping) and ANSWER in message:
-                return message[ANSWER]
-        raise _no_answer(work, "the external process ended without an answer")
+            statement = f"the external process has failed: {_reason(error)}"
+            # a client may fail after the process has answered, for example while it collects logs
+            messages = _messages_of(handlers)
+            if _answer_in(messages) is None:
+                raise _no_answer(work, statement) from None
+            context.log.warning(visible(f"{work.table.name} got its answer, although {statement}"))
+        answer = _answer_in(messages)
+        if answer is None:
+            raise _no_answer(work, "the external process ended without an answer")
+        return answer
+
+
+def _answer_in(messages: Sequence[Any]) -> object:
+    """Returns the answer among the messages of a process; None if there is none."""
+    for message in messages:
+        if isinstance(message, Mapping) and ANSWER in message:
+            return message[ANSWER]
+    return None
+
+
+def _messages_of(handlers: Sequence[Any]) -> list[Any]:
+    messages: list[Any] = []
+    for handler in handlers:
+        messages += handler.get_custom_messages()
+    return messages
 
 
 class _PipesContext(dg.OpExecutionContext):
@@ -102,6 +125,36 @@ class _PipesContext(dg.OpExecutionContext):
 
     def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
         """Does nothing. Pipes calls this method to require a result for each asset."""
+
+
+def _unused(client: dg.PipesClient) -> tuple[dg.PipesClient, list[Any]]:
+    """Returns a copy of ``client`` with unused message readers, and the handlers that will get their messages.
+
+    A reader of an object store counts the messages for its whole life, but each process numbers its messages from 1. So
+    a second run with the same reader would wait for a number that never comes. Steps share a reader if they run in one
+    process.
+    """
+    handlers: list[Any] = []
+    unused = copy(client)
+    for name, reader in vars(client).items():
+        if isinstance(reader, dg.PipesMessageReader):
+            vars(unused)[name] = _unused_reader(reader, handlers)
+    return unused, handlers
+
+
+def _unused_reader(reader: dg.PipesMessageReader, handlers: list[Any]) -> dg.PipesMessageReader:
+    """Returns a copy of ``reader`` that notes its handler in ``handlers``."""
+    unused = copy(reader)
+    for name, value in vars(reader).items():
+        if isinstance(value, dict):  # clients add readers of logs to this dictionary
+            vars(unused)[name] = dict(value)
+
+    def read_messages(handler: Any) -> AbstractContextManager[Any]:
+        handlers.append(handler)
+        return type(unused).read_messages(unused, handler)
+
+    vars(unused)["read_messages"] = read_messages
+    return unused
 
 
 def _reason(error: Exception) -> str:
