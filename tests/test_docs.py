@@ -21,7 +21,12 @@ PAGES = [
 
 
 def blocks(page, language):
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    """The blocks of a language; those in lists lose the indentation of their list."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    results = []
+    for indentation, block in re.findall(rf"^( *)```{language}\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE):
+        results.append(re.sub(f"^{indentation}", "", block, flags=re.MULTILINE))
+    return results
 
 
 @pytest.mark.parametrize("page", PAGES)
