@@ -4,7 +4,7 @@ them.
 All other code of this package works with all of these versions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -184,8 +184,15 @@ def frame_of_arrow(session: Any, table: Any) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     batches = table.to_batches()
+
+    def send_all(start: Iterator[Any]) -> Iterator[Any]:
+        # Spark ends a Python process that leaves rows unread, and the next task has to start and load a new one.
+        for _ in start:
+            pass
+        yield from batches
+
     # one task sends all batches; the row of `range` only starts the task
-    return session.range(0, 1, 1, 1).mapInArrow(lambda _: iter(batches), from_arrow_schema(table.schema))
+    return session.range(0, 1, 1, 1).mapInArrow(send_all, from_arrow_schema(table.schema))
 
 
 def inheriting(session: Any, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
