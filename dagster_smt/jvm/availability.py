@@ -31,13 +31,18 @@ _log = logging.getLogger(__name__)
 _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
 
-def lane_settings() -> Mapping[str, str]:
-    """Returns the Spark settings that add the lane to a session. If the jar is missing or older than its sources, the
-    result is empty.
+def lane_settings(jar: str = "") -> Mapping[str, str]:
+    """Returns the Spark settings that add the lane to a session.
+
+    Args:
+        jar: The address of a copy of the jar, for a session on another machine. By default the jar of this environment.
+            If that jar is missing or older than its sources, the result is empty.
     """
-    if not _jar_is_current():
-        return {}
-    return {"spark.jars": str(JAR), SETTING: CLASS, CACHE_SETTING: CACHE_CLASS}
+    if not jar:
+        if not _jar_is_current():
+            return {}
+        jar = str(JAR)
+    return {"spark.jars": jar, SETTING: CLASS, CACHE_SETTING: CACHE_CLASS}
 
 
 @cache

@@ -125,20 +125,23 @@ class SparkSessionResource(dg.ConfigurableResource):
         self._session = None
 
 
-def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, str]:
+def external_settings(
+    conf: Mapping[str, str], spark_version: str, lane: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Returns the settings for a Spark session in another process. They consist of ``conf``, the settings of the user,
     and of the settings that the tables need.
 
     Args:
         conf: The user's settings, which take precedence.
         spark_version: The version of Spark in the other process.
+        lane: See ``session_settings``.
 
     Raises:
         ConfigError: SMT048, a secret in ``conf``, which the process list would show.
         UnsupportedError: SMT611, no package is known for this version of Spark.
     """
     _refuse_secrets(conf)
-    return session_settings(_needed, {**SESSION_CONF, **DRIVER_CONF, **conf}, spark_version)
+    return session_settings(_needed, {**SESSION_CONF, **DRIVER_CONF, **conf}, spark_version, lane)
 
 
 def submitted_session() -> Any:

@@ -154,7 +154,9 @@ _OF_IVY = ("spark.jars.ivy", "spark.jars.repositories", "spark.jars.excludes")
 _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
-def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: str) -> dict[str, str]:
+def session_settings(
+    packages: Iterable[str], conf: Mapping[str, str], version: str, lane: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Returns ``conf`` with the settings that ``packages`` and the JVM lane need. The settings in ``conf`` take
     precedence.
 
@@ -162,11 +164,14 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
         packages: Keys of ``PACKAGES``.
         conf: The session's own settings.
         version: PySpark's version.
+        lane: The settings that add the JVM lane; by default with the jar of this environment. Empty to do without.
 
     Raises:
         UnsupportedError: SMT611 if no version of a package is known for this version of PySpark.
     """
     settings = dict(conf)
+    if lane is None:
+        lane = lane_settings()
     brought = " ".join(conf.get(key, "") for key in _BROUGHT)
     minor = minor_of(version)
     packages = {*packages, *_packages_of_settings(conf)}
@@ -180,7 +185,6 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
                 raise UnsupportedError(Problem("SMT611", "spark.jars.packages", statement, hint))
             needed["spark.jars.packages"] = coordinates
         _add(settings, needed)
-    lane = lane_settings()
     _add(settings, lane)
     if lane and packages >= {"delta", "s3"} and minor in CONDITIONAL_WRITES:
         settings.setdefault(LOG_STORE, LOG_STORE_CLASS)

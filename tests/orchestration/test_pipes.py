@@ -19,6 +19,8 @@ from dagster._core.pipes.client import PipesClientCompletedInvocation
 
 from dagster_smt import PipesSpark, SparkSubmit, run_external
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
+from dagster_smt.jvm.availability import CACHE_CLASS, CACHE_SETTING, CLASS, SETTING
+from dagster_smt.jvm.build import JAR
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.schema import Schema, Type
@@ -316,6 +318,17 @@ def test_spark_submit_gets_packages_settings_and_the_script():
     assert "spark.executor.memory=4g" in command and "spark.sql.session.timeZone=UTC" in command
     assert Path(command[-1]).read_text().count("run_external()") == 1
     assert arguments["env"] == {"A": "b"}
+
+
+@pytest.mark.parametrize(
+    ("jvm_lane", "jar"),
+    [(True, f"spark.jars={JAR}"), ("s3://code/dagster_smt.jar", "spark.jars=s3://code/dagster_smt.jar"), (False, None)],
+)
+def test_spark_submit_names_the_jar_where_spark_runs(jvm_lane, jar):
+    command = SparkSubmit(jvm_lane=jvm_lane)()["command"]
+    jars = [text for text in command if text.startswith("spark.jars=")]
+    assert jars == ([jar] if jar else [])
+    assert bool(jar) == (f"{SETTING}={CLASS}" in command) == (f"{CACHE_SETTING}={CACHE_CLASS}" in command)
 
 
 @pytest.mark.parametrize("installed", ["3.5.7", "4.0.5", "4.1.1", None])

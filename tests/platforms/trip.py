@@ -120,6 +120,7 @@ def main(page: str, folder: Path) -> None:
     from kubernetes import client, config
     from moto.server import ThreadedMotoServer
 
+    from dagster_smt.jvm.build import JAR
     from dagster_smt.spark.packages import session_settings
     from tests.platforms import services
 
@@ -128,7 +129,7 @@ def main(page: str, folder: Path) -> None:
     make_pythons(folder)
     own = {"spark.driver.memory": "1g", "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
     if page == "on-kubernetes, a pod" or page.startswith("on-emr"):
-        settings = own  # the command has all others
+        settings = {**own, "spark.jars": str(JAR)}  # the command has all others; its jar is in an object store
     else:
         settings = session_settings(["delta"], {**own, "spark.master": "local[2]"}, pyspark.__version__)
     machine = services.Machine(folder, settings)

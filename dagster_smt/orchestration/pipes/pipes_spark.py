@@ -10,6 +10,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import EngineError, Problem
+from dagster_smt.jvm.availability import lane_settings
 from dagster_smt.model.reports.erasure_report import ErasureReport
 from dagster_smt.orchestration.pipes.messages import ANSWER, REQUEST, read_answer, request_of
 from dagster_smt.orchestration.resources import external_settings
@@ -186,6 +187,9 @@ class SparkSubmit:
         spark_version: The version of Spark that ``spark-submit`` starts; by default that of the installed PySpark, or
             4.0. The versions of the packages depend on it, so Spark fails if it starts in another version.
         env: Environment variables of the process, in addition to the run's environment variables.
+        jvm_lane: True for the jar of this environment, which has to exist under the same path where Spark runs. The
+            address of a copy of the jar, if Spark runs on another machine: ``s3://lake-code/dagster_smt.jar``. False to
+            do without the JVM lane; records then go through Python, which is slower.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -194,6 +198,7 @@ class SparkSubmit:
     program: Sequence[str] = ("spark-submit",)
     spark_version: str = field(default_factory=installed_version)
     env: Mapping[str, str] = field(default_factory=dict)
+    jvm_lane: bool | str = True
 
     def __call__(self) -> Arguments:
         """Returns the arguments of one run.
@@ -204,6 +209,11 @@ class SparkSubmit:
         command = list(self.program)
         for name, value in self.options.items():
             command += [f"--{name}", value]
-        for key, value in external_settings(self.conf, self.spark_version).items():
+        for key, value in external_settings(self.conf, self.spark_version, self._lane()).items():
             command += ["--conf", f"{key}={value}"]
         return {"command": [*command, str(self.script)], "env": dict(self.env)}
+
+    def _lane(self) -> Mapping[str, str]:
+        if self.jvm_lane is False:
+            return {}
+        return lane_settings("" if self.jvm_lane is True else self.jvm_lane)
