@@ -137,7 +137,7 @@ def _unused(client: dg.PipesClient) -> tuple[dg.PipesClient, list[Any]]:
     """
     handlers: list[Any] = []
     unused = copy(client)
-    for name, reader in vars(client).items():
+    for name, reader in getattr(client, "__dict__", {}).items():  # a class with slots has none
         if isinstance(reader, dg.PipesMessageReader):
             vars(unused)[name] = _unused_reader(reader, handlers)
     return unused, handlers
