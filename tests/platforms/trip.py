@@ -10,7 +10,6 @@ from unittest import mock
 
 from tests.test_docs import blocks
 
-ROOT = Path(__file__).parents[2]
 CODE = re.compile(r"SMT\d{3}")
 PAGES = {
     "on-databricks": "committed 3, then SMT501",
@@ -37,13 +36,6 @@ orders = build_smt_asset(
     )
 )
 """
-DEFINITIONS = """
-import dagster as dg
-
-from lake.assets import orders
-
-defs = dg.Definitions(assets=[orders])
-"""
 
 
 def make_project(folder: Path) -> None:
@@ -55,7 +47,6 @@ def make_project(folder: Path) -> None:
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "assets.py").write_text(ASSETS)
-    (package / "definitions.py").write_text(DEFINITIONS)
     records = [NewRecord(None, b'{"id":%d,"email":"a@b.c"}' % number, (), number) for number in range(3)]
     append_records(FileTopics(folder / "topics"), "orders", records)
     sys.path.insert(0, str(folder))

@@ -20,6 +20,7 @@ from dagster_smt.spark.versions import missing
 from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.topic_table import TopicTable
+from tests.quick import quick
 from tests.registry import Registry
 from tests.run.world import MASK, SECRET, TRANSFORMS, World
 
@@ -179,11 +180,7 @@ QUICK = (
 """Windows of each kind; CI plays these, the others are long."""
 
 
-def windows():
-    return [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.long]) for name in WINDOWS]
-
-
-@pytest.mark.parametrize("name", windows())
+@pytest.mark.parametrize("name", quick(WINDOWS, *QUICK))
 def test_a_guess_changes_nothing(both, monkeypatch, name):
     records, changes, passes = WINDOWS[name]
     both.add(*records)

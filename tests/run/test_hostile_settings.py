@@ -26,6 +26,7 @@ from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
 from dagster_smt.tables.window_request import WindowRequest
 from tests.hostile_settings import EACH, SETS, UNABLE, under
+from tests.quick import quick
 from tests.registry import Registry
 from tests.run.world import World, order
 from tests.tables.sources.kinds import arrow
@@ -260,10 +261,6 @@ QUICK = ("records", "columns", "topics")
 """These kinds run in CI; the others are long."""
 
 
-def kinds():
-    return [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.long) for kind in KINDS]
-
-
 @pytest.fixture(scope="module")
 def registry():
     with Registry() as running:
@@ -284,7 +281,7 @@ def expected(spark, registry, tmp_path_factory):
     return of
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", quick(KINDS, *QUICK))
 def test_what_the_runs_give(expected, kind):
     """Runs of the kind do something: rows, failures, a replay."""
     counts, rows, letters = expected(kind)
