@@ -224,9 +224,11 @@ def test_small_arrow_tables_leave_the_python_process_as_it_is(spark):
         for batch in batches:
             yield pa.RecordBatch.from_arrays([pa.array([os.getpid()] * batch.num_rows)], ["id"])
 
-    ids = set()
-    for _ in range(3):
+    def process_of_one_run():
         rows = frame_of_arrow(spark, table).repartition(1).mapInArrow(process_ids, "id bigint").collect()
         assert len(rows) == 2
-        ids |= {row["id"] for row in rows}
-    assert len(ids) == 1
+        return rows[0]["id"]
+
+    # earlier tests may have left several idle processes, and Spark takes them in turn: ten runs meet all of them
+    known = {process_of_one_run() for _ in range(10)}
+    assert {process_of_one_run() for _ in range(10)} <= known
