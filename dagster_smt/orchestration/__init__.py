@@ -1,4 +1,4 @@
-"""Provides chains as Dagster assets and ops.
+"""Builds Dagster assets and ops that apply a chain of transforms to records.
 
 Importing this package loads neither PySpark nor a JVM. The first run loads both.
 """

@@ -33,14 +33,14 @@ SMALL_FILES = "small_files"
 DEFAULT_SMALL_FILES = 0.5
 """The share of small files at which a maintenance job warns, if the checks of the table do not set a share."""
 MANY_FILES = 50
-"""A table with fewer files than this passes the check of small files, whatever the share of its small files."""
+"""A table with fewer than 50 files always passes the check ``small_files``, even if all of its files are small."""
 HELD_BACK_HINT = (
     "add it to the file of paths with its tags, or with [], then run its records again: docs/how-to/policy.md"
 )
 _HELD_COLUMNS = {"topic": "string", "part": "string", "path": "string", "records": "int"}
 _MOST_ROWS = 200
 _MOST_NAMES = 5
-"""The largest number of names that a sentence lists."""
+"""The largest number of fields, topics or ranges that the result of a check lists by name."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Evidence:
     mask_exceptions: Sequence[MaskException] = ()
     failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Maps each column of this asset to the columns of other assets that are derived from it."""
+    """Maps each column of this asset to columns of downstream assets that are derived from this column."""
     checks: SmtChecks = field(default_factory=SmtChecks)
     """The checks as the table declares them, with their limits."""
     certificate: "Certificate | Problem | None" = None
@@ -313,8 +313,9 @@ def _left_out(evidence: Evidence) -> bool:
 
 
 def _alive(evidence: Evidence) -> str:
-    """Returns the statement of the check ``dead_mask`` if it passes. The statement also mentions masks, drops and
-    renames that this run did not test, because no record reached their stages.
+    """Returns the statement of the check ``dead_mask`` if the check passes, such as "every mask, drop and rename
+    touched records". If no record reached the stage of a mask, the run did not test the mask, and the statement says
+    so.
     """
     report = evidence.report
     if not report.records_in:
@@ -336,9 +337,9 @@ def _alive(evidence: Evidence) -> str:
 
 
 def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """Yields texts for the message of ``dead_mask``. The first text lists the masks, drops and renames in ``entries``,
-    which touched nothing in this run. Each further text is about a field that, according to the state of the table,
-    has been left unmasked in some records.
+    """Yields texts for the message of the failed check ``dead_mask``.
+    The first text lists the masks, drops and renames in ``entries``, which touched nothing in this run. Each further
+    text names a field that earlier runs left unmasked in some records, according to the state of the table.
     """
     if entries:
         paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_MOST_NAMES])

@@ -56,7 +56,9 @@ from dagster_smt.tables.sources import Source
 
 
 class Running(Protocol):
-    """The part of a run that an attempt uses: the run's state and its services."""
+    """A run, as far as an attempt needs it. An attempt is one pass of the run over its window: it evaluates the
+    records, writes the rows and commits.
+    """
 
     spec: RunSpec
     session: SparkSession
@@ -115,8 +117,8 @@ class Attempt:
             return self.commit_sendable(result)
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window in ``result``. If the chain sends records to a forbidden topic, these records are first
-        marked as failed.
+        """Commits the window in ``result``. If the chain sends records to a forbidden topic, such as the topic of the
+        dead letters, these records are first marked as failed.
         """
         targets = self.targets(result)
         problems = misrouted(targets, self.spec, self.run_.table, self.draft.window.topics)
@@ -134,10 +136,10 @@ class Attempt:
             return self.run_.table.measure(result.rows_out(), "__out.")
 
     def without_misrouted(self, result: EvaluatedWindow, problems: Mapping[str, Problem]) -> RunReport:
-        """Commits the window in ``result``. The records for the topics in ``problems``, which are forbidden, are first
-        marked as failed.
+        """Commits the window in ``result`` after marking the records for forbidden topics as failed.
 
-        If the run tolerates no errors, or if the chain has no stages, raises the problems instead.
+        ``problems`` maps each forbidden topic, such as the topic of the dead letters, to its problem. If the run
+        tolerates no errors, or if the chain has no stages, the method raises these problems instead of committing.
         """
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
@@ -193,8 +195,8 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """Runs the attempt under the guess that all records use the schemas in ``forms``, and returns the report. If a
-        record uses a different schema, returns None and writes nothing.
+        """Evaluates and commits the window, assuming that all records use the schemas of the one record that has been
+        read (``forms``). Returns the report. If a record uses a different schema, returns None and writes nothing.
         """
         assert self.forms is not None
         with self.staged() as result:
@@ -318,11 +320,11 @@ class Attempt:
             return self.confirmed(write, state, report), state
 
     def confirmed(self, write: Callable[[], NewCommit], state: TableState, report: RunReport) -> NewCommit:
-        """Calls ``write`` to commit. If the call fails although the table holds the commit, the run succeeds with a
-        warning (SMT595).
+        """Calls ``write``, which commits, and returns its result.
 
-        A call can fail although its commit has succeeded, because table formats have more to do after the commit: write
-        checkpoints, update catalogs, or repeat the state.
+        ``write`` may commit and then fail, for example because the catalog cannot be updated. If the table holds the
+        commit in spite of the error, the run succeeds and its report gets a warning (SMT595). Otherwise, the error is
+        raised.
         """
         try:
             return write()
@@ -339,8 +341,8 @@ class Attempt:
         return False
 
     def remember_deletions(self, keyed: KeyedWindow) -> None:
-        """Writes the deletions in ``keyed`` to the table that remembers deletions. Only a table with ``sequence_by``
-        needs to remember them.
+        """Writes the deletions in ``keyed`` to a second table, which remembers the deleted keys. If the table with keys
+        has no ``sequence_by``, the method does nothing.
         """
         if not remembers_deletions(keyed.keyed):
             return

@@ -75,12 +75,12 @@ from dagster_smt.tables.windows import ResolvedWindow, choose_topics, describe, 
 
 Failures = dict[str, list[Problem]]
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms | None], DataFrame]
-"""A function that applies a chain. Its arguments are the records, the plan, the topic table, the kind of the sink, the
-formats, and the forms of the window.
+"""A function that applies a chain to records, and returns the results. Its arguments are the records, the plan, the
+topic table, the kind of the sink, the formats that the run writes, and the schemas that records name, if any.
 """
 MANY = 100_000
-"""The smallest number of records for which a run guesses the schema. With fewer records, reading the schema ids of all
-records takes no longer: a guess first reads one record, which may start a Python worker of the source.
+"""The smallest number of records for which a run guesses the schema. For a guess, the run reads the schema id of one
+record, and assumes that all records have this id. With fewer records, reading all ids takes no longer.
 """
 
 
@@ -207,10 +207,13 @@ class _Run:
         return RunReport(self.spec.name, window, **status)  # type: ignore[arg-type]
 
     def waits_for_rows(self, error: PlanError, draft: Draft) -> bool:
-        """Returns True if the table is a new table with keys, and all records in the window of ``draft`` are
-        tombstones. The run must then wait for the table's first row.
+        """Returns True if the table with keys does not exist yet, and the window contains only tombstones.
 
-        ``error`` is the error of the plan, which has found no schema.
+        Tombstones have no columns, so the run cannot create the table. It waits until a record with a value arrives.
+
+        Args:
+            error: The error of the plan: the records name no schema.
+            draft: The commit that the run prepares, with its window.
         """
         if draft.before is not None or self.table.schema() is not None:
             return False
@@ -229,18 +232,20 @@ class _Run:
             raise TableError([*problems, rebuild_without(self.spec.sink.place)])
 
     def removes(self, replaced: Replaced, state: TableState | None) -> bool:
-        """Returns True if the run commits even if its window has no records, because it replaces all rows of the table
-        or of some topics (``replaced``). For example, a table that starts over may become empty.
+        """Returns True if the run has rows to remove, so that it must commit even without records.
+        That is the case if the run replaces all rows of an existing table, or of some of its topics. For example, a
+        rebuild of a topic that is now empty removes all rows of the topic.
         """
         if replaced.offsets:
             return False
         return bool(replaced) and (state is not None or self.table.schema() is not None)
 
     def news(self, resolved: ResolvedWindow, state: TableState | None) -> bool:
-        """Returns True if the run commits even if its window has no records, because ``resolved`` contains something to
-        store, such as the first offsets of a topic that no run has read before.
+        """Returns True if the run must commit even without records, because ``resolved`` contains other news for the
+        table's state.
 
-        A new table that takes its columns from records waits for its first record instead.
+        For example, the first run on a topic stores the first offsets of the topic. There is one exception: a new table
+        that takes its columns from records waits for its first record.
         """
         waits = self.spec.finds_schemas and state is None and self.spec.table.start == "earliest"
         return resolved.news and not waits
@@ -293,8 +298,9 @@ class _Run:
         return self.attempt(plan, frame, draft, narrow, forms, later=later).run()
 
     def later_records(self, draft: Draft) -> DataFrame | None:
-        """Returns the records after the window of ``draft`` that the table has already read, because they determine the
-        current rows of the window's keys. Returns None if there are none: only a replay has such records.
+        """Returns the records after the window that the table has already read; None if there are none.
+        Only a replay has such records. For example, it reads ``orders-0 [10, 20)`` again, but the table has read up to
+        50. The records 20 to 49 may contain later events of the same keys, so they determine the current rows.
         """
         before = None if draft.replaced.everything else draft.before
         later = offsets_to_read_on(self.spec, draft.window, before, self.there)
@@ -305,9 +311,10 @@ class _Run:
         return without_erased(records, self.spec, self.persons)[0]
 
     def guess(self, frame: DataFrame, draft: Draft, narrow: Narrowed) -> "Attempt | None":
-        """Returns an attempt that assumes that all records of the window, ``frame``, use the schema of one of them.
+        """Reads the schema of one record, and returns an attempt that assumes this schema for all records in ``frame``.
 
-        Returns None if such a guess is not likely to be right, would not save time, or is not possible in Spark.
+        Returns None if it is better to read the schemas of all records. For example, the window is small, it has
+        several topics, or the previous run met several schemas.
         """
         if draft.window.records < MANY:
             return None
@@ -363,8 +370,9 @@ class _Run:
         return kind(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
 
     def evaluated(self, frame: DataFrame, plan: Plan, forms: WindowForms | None) -> DataFrame:
-        """Evaluates the records of ``frame``, and returns the result. The records that the JVM lane, a faster path in
-        Java, cannot handle are evaluated by ``left_records`` after the rows have been cached.
+        """Returns the result of applying the chain to the records in ``frame``. The JVM lane, a faster path in Java,
+        cannot handle some records. These records are only marked; ``Attempt.left_records`` evaluates them later, in
+        Python.
         """
         spec = self.spec
         if self.evaluate is not None:

@@ -267,8 +267,9 @@ class Draft:
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures), report.chain))
 
     def _going_on_from(self, table: Table) -> TableState:
-        """Returns the state of ``table`` to which this commit adds its window. The topics in ``over`` are left
-        out, because they are read again from the beginning.
+        """Returns the state from which the new state is built: the state before this commit, without the topics in
+        ``over``, which the run reads again from the beginning. If the run replaces all rows, the result contains no
+        rows and no offsets. If it settles, the result already contains the accepted row counts.
         """
         before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.progress is not None:
@@ -305,8 +306,9 @@ class Draft:
 
 
 def with_progress(state: TableState, progress: TableState) -> TableState:
-    """Returns ``state``, the state of one of many tables, with the offsets in ``progress`` added. Runs have read these
-    offsets without finding a record for this table.
+    """Adds the offsets in ``progress`` to ``state``, and returns the new state.
+    A run that writes many tables stores its progress for all of them in one state, ``progress``. ``state`` belongs to
+    one of the tables. It lacks the offsets of windows that contained no record for this table.
     """
     return replace(
         state,

@@ -55,7 +55,7 @@ def _struct(
 
 
 def _with_all_digits(kind: T.DataType) -> str:
-    """Returns the type ``kind`` in Spark's notation. Decimals get the largest number of digits, because a table may
-    have more digits than its contract.
+    """Returns the type ``kind`` in Spark's notation. ``decimal(10,2)`` becomes ``decimal(38,2)``, because a table may
+    have more digits than its contract requires.
     """
     return _DIGITS.sub("decimal(38,", kind.simpleString())

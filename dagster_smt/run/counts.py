@@ -62,10 +62,11 @@ def count_columns(
 
 
 def _of_arrays() -> list[Column]:
-    """Returns the aggregates that count records if each element of an array is a row. ``records`` counts the first row
-    of each record, ``further`` counts all other rows, and ``refused`` counts the failed records.
+    """Returns the aggregates that count records if each element of an array is a row.
 
-    If Spark reads a record twice, the record has two first rows, and the wrong count shows the error.
+    For one record with the value ``[1, 2, 3]``, ``records`` is 1 and ``further`` is 2: the first row counts as the
+    record. ``refused`` is the number of failed records. If Spark reads a record twice, ``records`` counts it twice, so
+    that the run detects the error.
     """
     further = F.coalesce(F.col(ELEMENT) > 0, F.lit(False))
     failed, record = F.col("__status") == FAILED, F.struct("__partition", "__offset")
@@ -107,8 +108,9 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 
 
 def _by_name(counts: Row, stages: int, entries: int) -> dict[str, int]:
-    """Splits ``counts``, the value of the JVM lane's single aggregate, into numbers. Maps the name of each separate
-    aggregate, such as ``dropped0``, to its number.
+    """Splits ``counts``, which holds lists of numbers, into single numbers with names.
+    For a chain of two stages, ``dropped: [5]`` becomes ``{"dropped0": 5, "dropped1": 0}``. The lists come from the JVM
+    lane, the faster path in Java. The result has the names that ``count_columns`` uses without the lane.
     """
     sums = {"empty": counts["empty"], "converters": counts["converters"]}
     for name, size in {"dropped": stages, "failed": stages, "touched": entries}.items():

@@ -112,7 +112,9 @@ def _into_topic(
 
 
 def _taken_in(draft: Draft) -> OffsetSet:
-    """Returns the offsets that the table holds after the window of ``draft`` has been committed."""
+    """Returns the offsets that the table will hold after the commit of ``draft``: the offsets before the commit, and
+    those of the window. In a rebuild, only the new offsets of the rebuilt topics are included.
+    """
     spec, window = draft.spec, draft.window
     covered = draft.before.covered if draft.before is not None else OffsetSet()
     if spec.rebuild:

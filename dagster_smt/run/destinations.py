@@ -32,8 +32,8 @@ class Bound:
     Attributes:
         topic: The output topic, which names the table.
         counts: Counts of these records, by the topic that they were read from.
-        value_forms, key_forms: The output schemas of these records' values and keys, as positions in
-            ``FormsPlan.values_after`` and ``FormsPlan.keys_after``.
+        value_forms, key_forms: The numbers of the output schemas that these records' values and keys have. A number is
+            an index into ``FormsPlan.values_after`` or ``FormsPlan.keys_after``.
     """
 
     topic: str
@@ -130,9 +130,9 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
 
 
 def _form(column: str, forms: int) -> Column:
-    """Returns a column with the number of each row's output schema. The struct ``column`` has one field for each of
-    the ``forms`` output schemas, and in each row only the field of the row's own schema is not null. If all fields are
-    null, the number is -1.
+    """Returns a column with the number of each row's output schema.
+    The struct ``column`` has a field for each of the ``forms`` output schemas: ``f0``, ``f1`` and so on. In a row with
+    the schema number 1, only ``f1`` is not null, so the result is 1. If all fields are null, the result is -1.
     """
     number = F.lit(-1)
     for form in reversed(range(forms)):
@@ -164,7 +164,9 @@ def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[st
 
 
 def refused_condition(refused: Collection[str], kind: str, known: Collection[str]) -> Column:
-    """Returns a condition that is true for records of the topics in ``refused``, which get no table."""
+    """Returns a condition that is true for records that get no table, because the chain sends them to a topic in
+    ``refused``. If ``refused`` contains ``""``, all topics that are not in ``known`` are included.
+    """
     topic = F.coalesce(destination_column(kind), F.lit(""))
     is_refused = topic.isin(*refused)
     if "" not in refused:
@@ -175,8 +177,13 @@ def refused_condition(refused: Collection[str], kind: str, known: Collection[str
 
 
 def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
-    """Returns ``rows``, the rows for the table of ``bound``, after converting the structs ``__out`` and ``__key``. They
-    get the fields of ``of_table``, the table's own plan. ``plan`` is the plan of all tables.
+    """Returns the rows for one table, with only this table's fields in the structs ``__out`` and ``__key``.
+    Before, the structs have a field for each output schema of the whole window.
+    Args:
+        rows: The rows for the table.
+        bound: The records of the table, with the numbers of their output schemas.
+        plan: The plan of the whole window.
+        of_table: The plan of the table, with the table's own fields.
     """
     if not isinstance(plan, FormsPlan):
         return rows
@@ -187,9 +194,9 @@ def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataF
 
 
 def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Schema | None) -> DataFrame:
-    """Returns ``rows`` after replacing the struct in ``column``. The old struct has one field for each output schema:
-    ``f0``, ``f1``, …. The new struct has the fields of ``schema``. Its values come from the old fields whose numbers
-    are in ``forms``. If ``schema`` is None, the column is dropped.
+    """Returns ``rows`` with a new struct in ``column``, which has the fields of ``schema``.
+    The old struct has a field for each output schema: ``f0``, ``f1`` and so on. With ``forms`` = {0, 2}, the values of
+    the new struct come from ``f0`` and ``f2``. If ``schema`` is None, the column is dropped.
     """
     if schema is None:
         return rows.drop(column)

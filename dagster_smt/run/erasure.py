@@ -1,10 +1,10 @@
 """Erases people from tables, dead letters and topics that runs have written, and from the old versions of tables.
 
 First, the erasure adds the people to the register, so that runs that begin afterwards leave out their records. Then it
-deletes the rows, and makes a commit that records the erasure in the state of the table. A run that began before the
-people were in the register can still commit their rows before the commit of the erasure, but not after it. So the
-erasure searches the table once more. If it finds such rows, it deletes them and commits again. At the end, it removes
-old versions, and the residue scan reads everything that remains.
+deletes the rows, and makes a commit that records the erasure in the state of the table. A run that began earlier does
+not know the new entries in the register. It may commit rows of these people just before the commit of the erasure.
+(Afterwards its commit fails.) So the erasure searches the table once more. If it finds such rows, it deletes them and
+commits again. At the end, it removes old versions, and the residue scan reads everything that remains.
 """
 
 import secrets
@@ -444,9 +444,9 @@ class _TableErasure:
         """Notes in the state that the erasure has begun.
 
         Returns:
-            By topic, the difference between the rows in the table and the rows that its commits counted. The erasure
-            must not change this difference. If the erasure continues after a crash, this is the difference before its
-            first attempt.
+            By topic, the rows in the table minus the rows that its commits counted: ``{"orders": 3}`` if somebody added
+                three rows by hand. The erasure must not change this difference. If the erasure continues after a crash,
+                this is the difference before its first attempt.
         """
         state = self.table.state(settle=True)
         if state is not None and state.erased is not None and state.erased.unfinished is not None:
@@ -465,8 +465,9 @@ class _TableErasure:
         raise self._never_alone()
 
     def _drift(self) -> tuple[Mapping[str, int], TableState | None]:
-        """Returns two items: by topic, the difference between the rows in the table and the rows that its commits
-        counted; and the state of these commits.
+        """Returns two items. The first is, by topic, the number of rows in the table minus the number that its commits
+        counted: ``{"orders": 3}`` if somebody added three rows by hand. The second is the state of the table; None if
+        there is no state.
         """
         for _ in range(_TRIES):
             state = self.table.state()
@@ -487,8 +488,9 @@ class _TableErasure:
         return TableError(Problem(CONFLICT, self.sink.place, statement, hint))
 
     def _commit(self, erased: int, drift: Mapping[str, int]) -> None:
-        """Notes in the state that the erasure has erased ``erased`` rows, and counts the remaining rows anew. ``drift``
-        is left out of these counts: see ``_begun``.
+        """Commits a note that the erasure has erased ``erased`` rows, and the new number of rows by topic. For this
+        number, the remaining rows are counted. ``drift``, the number of rows that no run wrote (see ``_begun``), is
+        subtracted.
 
         Raises:
             TableError: SMT528, runs committed during every attempt.
@@ -539,8 +541,8 @@ class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
 
 
 def _all_of(whole: ErasedPlace, places: Iterator[ErasedPlace]) -> Iterator[ErasedPlace]:
-    """Yields the items of ``places``. If the iteration fails, the items before the error stay valid, and the last item
-    is ``whole`` with the problems of the error.
+    """Yields the results in ``places``, one for each topic or table. If the iteration fails, the last result is
+    ``whole`` with the problems of the error. The results before the error stay valid.
     """
     with _failures(whole) as result:
         yield from places

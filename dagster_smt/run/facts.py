@@ -46,7 +46,9 @@ T = TypeVar("T")
 SAMPLE = 200
 """The number of records that are searched for original values of masked fields."""
 NAMES = 10_000
-"""The number of records that are read again to find the names of fields, if a policy held fields back."""
+"""The number of records that are read again to find field names, if the privacy policy removed fields without knowing
+their names.
+"""
 
 
 def table_facts(
@@ -188,8 +190,9 @@ class _Looking:
         return None
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
-        """Returns the foreign commits that may have changed rows, if ``counted``, the number of rows in the table,
-        differs from the number in ``state``. Otherwise, or if ``counted`` is None, returns an empty tuple.
+        """Returns the commits of other programs that may explain a wrong number of rows.
+        The number is wrong if ``counted``, the number of rows in the table, differs from the number in ``state``. If
+        the number is right or not known, returns an empty tuple.
         """
         if state is None or counted in (None, sum(state.rows.values())):
             return ()
@@ -263,14 +266,17 @@ class _Looking:
         return None
 
     def held_back(self, last: RunReport | None) -> list[HeldBack]:
-        """Returns the fields that the policy of ``last``, the last run, held back."""
+        """Returns the fields that the privacy policy removed because it has no decision about them. ``last`` is the
+        report of the last run.
+        """
         sample = sample_of(self.window, NAMES)
         return held_back(self.spec.chain, self.plan, last, self.window, sample, self.source)
 
     def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
-        """Searches a sample of records for original values of masked fields. Returns the number of searched records.
-        Also returns, for each pair of a masked field and another field that still contains its original value, the
-        number of such records.
+        """Searches a sample of records for original values of masked fields.
+        Returns:
+            The number of searched records. And a dict from a masked field and the field that still contains its value
+            to the number of such records: ``{("value.email", "value.note"): 3}``.
         """
         spec = self.spec
         if self.search:

@@ -1,5 +1,5 @@
-"""Handles the first window of a new table if no record in the window names a schema. A table cannot be created without
-a schema.
+"""Handles the first window of a new table if its records name no schema, for example because all are tombstones. The
+run cannot create a table without a schema, so it reads more records or waits.
 """
 
 from dataclasses import replace

@@ -16,16 +16,15 @@ from dagster_smt.spark.records.change_texts import MARK, mark_of
 
 MOST = 20_000
 """The largest number of sets of changes that are counted. Records in the same topic and part with equal changes form a
-set. If there are more sets, those with the fewest records are left out.
+set. If there are more sets, the sets with the fewest records are ignored.
 """
 Changes = dict[tuple[str, int], list[FieldChanges]]
 
 
 def changes_of(frame: DataFrame, division: Division) -> Changes:
-    """Returns the changes of foreign stages in ``frame``, by topic and part of the window. If the chain has no such
-    stages, returns no changes.
-
-    Most records of a topic have the same changes, so the driver receives only a few strings (``records.change_texts``).
+    """Returns the changes that foreign stages (Java classes from jars) made in ``frame``, by topic and part of the
+    window. For each changed path, the result has the number of records. If the chain has no foreign stages, the result
+    is empty.
     """
     if CHANGES not in frame.columns:
         return {}

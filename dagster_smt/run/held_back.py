@@ -1,4 +1,6 @@
-"""Finds the fields that a policy held back in a run. This happens after the commit."""
+"""Finds the fields that a policy held back in a run: the policy removed them, because it has no decision about them.
+The search happens after the commit.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
 def held_back(
     chain: Chain, plan: "Plan", report: RunReport | None, window: Window, sample: Window, source: Source
 ) -> list[HeldBack]:
-    """Returns the fields and headers that the policy of a run held back.
+    """Returns the fields and headers that the policy of a run removed, because it has no decision about them.
 
-    If a key or value has a schema, the schema shows the fields. For headers, and for keys and values without a schema,
-    the function first reads the counts of the run. If a stage dropped anything, the function reads a sample of the
-    window to find the names.
+    If a key or value has a schema, the schema shows these fields. For headers, and for keys and values without a
+    schema, the counts in the report show only that the policy removed something. The function then reads a sample of
+    the window to find the names.
 
     Args:
         chain: The chain of the run.

@@ -1,10 +1,10 @@
 """Computes the changes that a window makes to a table with keys, and the effects of these changes. Records whose order
 is unknown are marked as failed.
 
-A replay reads a window again although the table has already read later offsets. The run then also reads the later
-records of the window's keys, up to the table's progress. So a row is always the result of all records that have been
-read, and the table need not remember deletions, because the topic contains them. With ``sequence_by``, no later records
-are needed: each row stores its sequence instead, and a second table remembers deletions.
+A replay reads an old window again: ``orders-0 [10, 20)``, for example, in a table that has read up to 50. Without
+``sequence_by``, the run also reads the records 20 to 49 again, because they may contain later events of the same keys.
+With ``sequence_by``, this is not necessary: each row stores the sequence of its event, and a second table remembers
+deletions.
 """
 
 from collections.abc import Iterator
@@ -80,8 +80,10 @@ def starts_of(window: Window) -> dict[tuple[str, int], int]:
 
 
 def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, there: OffsetSet) -> OffsetSet:
-    """Returns the offsets that are later than ``window`` and that the table has already read. The records at these
-    offsets determine the current rows of the window's keys.
+    """Returns the offsets after ``window`` that the table has already read.
+
+    A replay of ``orders-0 [10, 20)`` returns ``orders-0 [20, 50)`` if the table has read up to 50. These records may
+    contain later events of the window's keys, so they determine the current rows.
 
     Args:
         spec: The run.
@@ -321,8 +323,8 @@ class _Actions:
 def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
-    """Caches ``changes`` together with ``vanished``, the changes that delete rows which the topics no longer produce.
-    Returns the cached changes and the counts of their effects.
+    """Caches ``changes`` and ``vanished`` together, and returns the cached changes and the counts of their effects.
+    ``vanished`` deletes rows: a rebuild read their topics again, but found no record for them.
     """
     if vanished is not None:
         changes = changes.unionByName(vanished, allowMissingColumns=True)

@@ -1,4 +1,6 @@
-"""Writes the log line about stages that keep records out of the JVM lane (decision 31)."""
+"""Writes the log line about stages that Python must run, because the JVM lane (the faster path in Java) cannot run them
+(decision 31).
+"""
 
 from dagster_smt.chain import Plan
 from dagster_smt.jvm.program import in_python
@@ -8,8 +10,9 @@ from dagster_smt.spark.records.jvm_records import why_not
 
 
 def what_runs_in_python(spec: RunSpec, plan: Plan) -> list[str]:
-    """Returns log lines about the stages of ``plan`` that keep records without a schema out of the JVM lane. If there
-    are no such stages, the list is empty.
+    """Returns a log line that explains why Python must run the chain of ``plan``: it names the stages that the JVM
+    lane, the faster path in Java, cannot run. The list is empty if there are no such stages, if the sink stores
+    columns, or if the chain runs Java classes from jars.
     """
     # the report of the run states where foreign stages run
     if spec.sink.kind != "records" or plan.chain.has_foreign:

@@ -172,8 +172,9 @@ class _Maintenance:
         return None
 
     def _compared(self, step: str, before: _Evidence | None) -> _Evidence | None:
-        """Compares the rows and the progress after ``step`` with ``before``, the rows and the progress before the step.
-        Returns the rows and the progress after the step. Runs may have committed in the meantime.
+        """Reads the rows and the progress of the table after ``step``, and returns them. ``before`` are the rows and
+        the progress before the step. If progress was lost, or if rows came or went without a run, the method notes a
+        problem. Runs may commit in the meantime.
         """
         now = self._evidence()
         if before is None or now is None:

@@ -1,9 +1,9 @@
 """Implements runs that write a table for each output topic. They evaluate the records once, and commit to each table.
 
-A separate table stores the progress of the run. The progress has the same form as the state of a single table. Each
-table also has its own state, in the commit with its rows. If a run dies between two tables, the progress stays
-unchanged. The next run reads the window again, skips the tables that already contain the window, and writes the other
-tables (``docs/decisions/0034-many-tables-have-one-progress.md``).
+A separate table, the progress table, stores which offsets the runs have read. Each output table also has its own state,
+in the commit with its rows. If a run dies after it has written only some of the tables, the progress stays unchanged.
+The next run reads the window again, skips the tables that already contain the window, and writes the other tables
+(``docs/decisions/0034-many-tables-have-one-progress.md``).
 """
 
 import secrets
@@ -154,8 +154,9 @@ class _Writing:
 
     @cached_property
     def reads_again(self) -> bool:
-        """Returns True if the run may have to remove or replace rows in tables for which the window contains no
-        record.
+        """Returns True if the run must also write tables for which the window contains no record, because old rows in
+        these tables may have to be removed. For example, the run is a rebuild, or its chain differs from the last run's
+        chain.
         """
         spec, before = self.attempt.spec, self.draft.before
         window = spec.window
@@ -187,8 +188,9 @@ class _Writing:
         return NewCommit(None, files, size), state
 
     def targets(self, bound: Mapping[str, Bound], refused: Mapping[str, Problem]) -> dict[str, Bound]:
-        """Returns the records in ``bound`` that go to each table, by output topic. If tables without records may also
-        have to change, they are included: see ``reads_again``.
+        """Returns the entries of ``bound`` that the run writes: the entry of each output topic that gets a table. If
+        old rows may have to be removed (``reads_again``), existing tables without new records also get an entry, which
+        is empty.
         """
         known = self.attempt.known
         targets = {}
@@ -266,10 +268,10 @@ class _Writing:
         self.report.destination_reports = reports
 
     def waiting(self, outcomes: Iterable[TableOutcome], refused: Mapping[str, Problem]) -> OffsetSet:
-        """Returns the offsets that the next run has to read again, because tables in ``outcomes`` could not be written.
+        """Returns the offsets that the next run must read again, because tables in ``outcomes`` could not be written.
 
-        If a run has read some of the window's offsets before, the next run reads the whole window again. It must
-        replace the rows of all these offsets, so a part of the window is not enough.
+        Usually these are only the offsets of the records for these tables. If the run itself has read offsets again, as
+        a replay does, the result is the whole window: the next run must replace all rows of these offsets.
         """
         failed = [o.destination.topic for o in outcomes if o.destination.failed]
         if not failed:
@@ -346,8 +348,8 @@ class TableRun:
         return deletions_table(self.session, self.spec.sink)
 
     def say(self, line: str) -> None:
-        """Checks whether the run may continue. ``line`` is not shown, because only the run reports progress, for all
-        tables together.
+        """Ignores ``line``, and only checks whether the run has been cancelled. The run itself reports the progress of
+        all tables.
         """
         self.beat()
 
@@ -458,7 +460,9 @@ class OneTable:
         return is_same_chain and not self.writing.read - state.held
 
     def draft(self, spec: RunSpec, state: TableState | None, name: str) -> Draft:
-        """Returns the draft of the commit with the name ``name`` to the table whose state is ``state``."""
+        """Returns a ``Draft``, which describes the next commit to one of the tables. ``state`` is the table's state
+        before the commit, and ``name`` is the name of the commit.
+        """
         draft = self.writing.draft
         if draft.replaced.everything:
             replaced = Replaced(everything=True)
@@ -470,8 +474,8 @@ class OneTable:
         return replace(draft, spec=spec, attempt=name, replaced=replaced, before=state, progress=draft.before)
 
     def later(self, bound: Bound, plan: Plan, of_topic: Column) -> DataFrame | None:
-        """Returns the records after the window that determine the current rows of the window's keys in the table of
-        ``bound``. Returns None if there are no such records.
+        """Returns the records after the window that belong to the table of ``bound``, if the run is a replay of a table
+        with keys. They may contain later events of the window's keys. For all other runs, returns None.
         """
         template = self.writing.attempt
         if template.later is None:
@@ -520,7 +524,9 @@ def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: Tab
 
 
 def _placed(problem: Problem, sink: TableSink) -> Problem:
-    """Returns ``problem`` with the name of the table in ``sink`` at the beginning of its location."""
+    """Returns ``problem`` with a location that names the table of ``sink``. If the location already names the table,
+    ``problem`` is returned unchanged.
+    """
     if sink.place in problem.place:
         return problem
     return problem.at(sink.place)

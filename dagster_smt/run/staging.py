@@ -32,11 +32,11 @@ from dagster_smt.spark.records.jvm_records import with_left
 from dagster_smt.tables.topic_table import TopicTable
 
 RunLeft = Callable[[DataFrame], DataFrame]
-"""A function that processes the rows that the JVM lane could not handle."""
+"""A function that evaluates in Python the rows that the JVM lane, the faster path in Java, could not handle."""
 LEFT_ROWS = "left_rows"
 _FEW_GROUPS = 100
-"""The largest number of groups for which rows are counted with the JVM lane's aggregate. If a task has more than 128
-groups, Spark sorts the rows for this aggregate.
+"""The largest number of groups for which the JVM lane, the faster path in Java, counts the rows. Each topic and part of
+the window is a group. With more than 128 groups in a task, Spark would sort the rows, which is slow.
 """
 
 
@@ -48,9 +48,10 @@ class EvaluatedWindow:
         frame: The evaluator's columns.
         topics: Counts of each topic that has records in the window.
         parts: The same counts for each part of a divided window. A window that is not divided is one part.
-        as_guessed: For a window that is evaluated with guessed schemas, the number of records that name these schemas,
-            by topic.
-        other: The number of records that name other schemas. If this number is not 0, all other counts are wrong.
+        as_guessed: By topic, the number of records that name the guessed schemas. (A run may read the schema of one
+            record, and guess that all records have this schema.)
+        other: The number of records that name a schema other than the guessed ones. If it is not 0, the guess was
+            wrong, and so are all counts.
     """
 
     frame: DataFrame
@@ -67,7 +68,9 @@ class EvaluatedWindow:
         return rows
 
     def schemas_as_guessed(self, guess: WindowForms) -> tuple[SchemaUse, ...]:
-        """Returns the number of records that name each schema in ``guess``."""
+        """Returns, for each topic and each schema in ``guess``, the number of records that name the schema. The run has
+        read the schemas of one record, and guessed that all records name the same ones.
+        """
         records_by_topic = {}
         for topic, records in self.as_guessed.items():
             if records:
@@ -101,8 +104,8 @@ class EvaluatedWindow:
         return ranges_of_records(self.frame.where(F.col("__status") == FAILED))
 
     def partly_failed(self) -> bool:
-        """Returns True if failed records may also have rows that did not fail. Such a record has an array as its value,
-        and each element of the array has a row.
+        """Returns True if a failed record may also have rows that did not fail. If each element of an array becomes a
+        row, one element of ``[1, "x"]`` may fail, and the other may not.
         """
         if ELEMENT not in self.frame.columns:
             return False
@@ -129,7 +132,7 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
     Args:
         evaluated: The evaluator's columns.
         plan: The plan of the chain.
-        left: A function that processes the cached rows that the JVM lane could not handle.
+        left: A function that evaluates the cached rows that the JVM lane, the faster path in Java, could not handle.
         division: The division of the window into parts, which are counted separately.
     """
     chain, entries = plan.chain, plan.entries

@@ -1,5 +1,5 @@
-"""Handles a window whose columns do not fit the table. A rebuild of all topics may start the table over. Otherwise, an
-error states the reason.
+"""Handles a window whose columns do not fit the table. A rebuild of all topics may replace the table, with its columns
+and all rows. Otherwise, an error states why the columns do not fit.
 """
 
 from collections.abc import Callable, Collection
@@ -19,7 +19,8 @@ _IN_THE_CHAIN = "cast or rename the field in the chain"
 def with_columns(
     commit: Callable[[Draft], RunReport], draft: Draft, failures: Collection[str], say: Progress
 ) -> RunReport:
-    """Commits a window. If its columns do not fit the table and the run requests a rebuild, the table starts over.
+    """Commits a window. If its columns do not fit the table, and the run rebuilds all topics, the commit replaces all
+    rows and columns of the table.
 
     Args:
         commit: A function that reads, evaluates and commits. It fails before the evaluation if columns do not fit.
@@ -46,7 +47,7 @@ def with_columns(
 
 
 def _started_over(draft: Draft, failures: Collection[str], error: TableError) -> Draft | None:
-    """Returns a commit that starts the table over. If the run does not request this, returns None.
+    """Returns a commit that replaces all rows and columns of the table. Returns None if the run may not do this.
 
     A rebuild of single topics keeps the columns, because the rows of the other topics stay. If the rebuild names every
     topic that has rows, no rows stay, so it is treated as a rebuild of the whole table.

@@ -19,8 +19,9 @@ Counts = Mapping[str, TopicCounts]
 
 
 def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
-    """Returns two items: a frame, and a column with the number of the part to which each row belongs. The frame is
-    ``frame`` with the additional columns that the number is computed from.
+    """Returns a frame, and a column that computes the number of the part to which a row of this frame belongs. The
+    window is divided into parts by offset. The returned frame is ``frame``, joined with the offsets at which the parts
+    begin.
     """
     if division.parts == 1:
         return frame, F.lit(0)
@@ -33,10 +34,11 @@ def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
 
 
 def _part_sql(most: int) -> str:
-    """Returns an SQL expression for the number of the part to which an offset belongs. ``most`` is the largest number
-    of parts of a topic-partition.
+    """Returns an SQL expression for the number of the part to which an offset belongs.
 
-    The SQL uses a binary search over the starts of the parts, because a window may have a part for each day of a year.
+    If the parts 1 and 2 start at the offsets 100 and 200, the offset 150 belongs to part 1. ``most`` is the largest
+    number of such starts in a topic-partition. The SQL uses a binary search, because a window may have a part for each
+    day of a year.
     """
     bits = []
     for bit in reversed(range(most.bit_length())):

@@ -52,7 +52,8 @@ the value of a field.
 
 @dataclass(frozen=True)
 class Unmet:
-    """The requirements of target topics that some records of a window do not meet.
+    """The requirements of target topics that some records of a window do not meet. For example, the target topic
+    accepts records up to 1 MB, and a record is larger.
 
     Attributes:
         limits: The limit in bytes by topic, for topics that would receive a larger record.

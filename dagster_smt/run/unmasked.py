@@ -36,8 +36,8 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
 
 
 def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
-    """Returns the fingerprints of the ledger entries that touched records in the run of ``report``. If the report has
-    no counts, the set is empty.
+    """Returns the fingerprints of the masks, drops and other changes that touched records in the run of ``report``. A
+    fingerprint is a hash of a ledger entry, such as "the stage ``hide`` masks ``email``".
     """
     marks = fingerprints(spec.chain)
     results = set()
@@ -53,8 +53,9 @@ def run_of(spec: RunSpec) -> str:
 
 
 def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, ...]) -> Iterator[Unmasked]:
-    """Yields an entry for each mask, drop or rename in the ledger that touched no record, neither in ``window`` nor in
-    earlier batches. The entry contains all offsets of the window in the topics whose records reached the stage.
+    """Yields an entry for each mask, drop or rename that touched no record, neither in ``window`` nor in earlier
+    batches of the run. The entry contains the window's offsets in each topic whose records reached the mask, drop or
+    rename.
     """
     numbers = {}
     for number, line in enumerate(report.ledger):

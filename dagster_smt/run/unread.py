@@ -1,5 +1,5 @@
-"""Handles records that a run need not read. This module narrows the window, and adds the unread records to the
-counts.
+"""Leaves records unread if the first stages of the chain would drop them in any case. The module shortens the window to
+the needed offsets, and adds the unread records to the counts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,9 @@ _MOST_LINES = 5
 
 
 def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
-    """Returns the part of ``window`` that a run must read."""
+    """Returns the part of ``window`` that a run must read, and the offsets that it leaves out. The first stages would
+    drop the left-out records, for example because their timestamps are too old.
+    """
     offsets_at = source.offsets_at if source.knows_times else None
     return narrowed(window, spec.chain, spec.table, offsets_at, found_schemas=spec.finds_schemas)
 
@@ -77,8 +79,8 @@ def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple
 def with_erased(
     topics: Mapping[str, TopicCounts], erased: Mapping[str, int], stages: int, entries: int
 ) -> dict[str, TopicCounts]:
-    """Returns the counts in ``topics`` with the records of erased people added. They are counted as dropped, although
-    no stage dropped them.
+    """Returns the counts in ``topics`` with the records of erased people added. These records count as dropped,
+    although no stage dropped them.
     """
     counts_by_topic = dict(topics)
     for topic, records in erased.items():
@@ -91,8 +93,9 @@ def with_erased(
 def with_unread(
     topics: Mapping[str, TopicCounts], unread: Sequence[Unread], stages: int, entries: int
 ) -> dict[str, TopicCounts]:
-    """Returns the counts in ``topics`` with the unread records added. They are counted as dropped by their stages, but
-    not in the ledger.
+    """Returns the counts in ``topics`` with the unread records added. The run did not read these records, because a
+    stage would drop them. So each counts as a record that this stage dropped. The ledger, which counts changed fields,
+    stays the same.
     """
     counts_by_topic = dict(topics)
     for part in unread:

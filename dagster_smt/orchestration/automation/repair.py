@@ -1,4 +1,4 @@
-"""Builds a job for records that a mask, drop or rename failed to change. The job processes these records again."""
+"""Builds a job that processes records again after a mask, drop or rename failed to change them."""
 
 from typing import Any
 
@@ -11,15 +11,16 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
-    """Builds a job for records of ``asset`` that a mask, drop or rename failed to change. The job processes these
-    records again.
+    """Builds a job that processes records of ``asset`` again after a mask, drop or rename failed to change them.
 
-    The table remembers these records. They come from two kinds of runs. In the first kind, a mask, drop or rename
-    touched no record; the check ``dead_mask`` names these runs. In the second kind, the run config had a chain that
-    hides less than the chain of the definition. The job reads the records from their topics again, with the current
-    chain, and replaces their rows. Old files still contain the old rows until ``VACUUM`` or an expiry of snapshots
-    removes them. For an asset with a partition per topic, launch the job without a partition: the job then processes
-    all topics, or the topics in ``window.topics``.
+    For example, the mask for ``email`` was missing in one run, so the table contains emails in the clear. The state of
+    the table remembers such records. They come from two kinds of runs. In the first kind, a mask, drop or rename
+    touched no record; the check ``dead_mask`` names these runs. In the second kind, the run config replaced the chain
+    of the definition, and the replacement lacked a mask or drop.
+
+    The job reads the records from their topics again, with the current chain, and replaces their rows. Old files still
+    contain the old rows until ``VACUUM`` or an expiry of snapshots removes them. For an asset with a partition per
+    topic, launch the job without a partition: the job then processes all topics, or the topics in ``window.topics``.
 
     Args:
         asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns. The job runs all tables of the asset.

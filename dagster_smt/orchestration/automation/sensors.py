@@ -2,8 +2,8 @@
 
 One sensor turns new topics into partitions, and requests runs for them. The other sensor requests a run if topics
 contain unread records. Both sensors learn about earlier runs from Dagster's storage, which contains the partitions and
-the metadata of tables. The cursor only keeps the first sensor from reporting the same missing topics at every tick, so
-a lost cursor does no harm.
+the metadata of tables. The first sensor also stores a cursor, so that it does not report the same missing topics at
+every tick. A lost cursor does no harm.
 """
 
 import time
@@ -146,8 +146,8 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
 def _added(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Iterable[str]
 ) -> list[str]:
-    """Returns the partition keys that this tick adds, one for each topic in ``live`` that has no partition in ``known``
-    yet. The options ``max_topics`` and ``max_new_per_tick`` limit their number.
+    """Returns the partition keys that this tick adds: the keys of topics in ``live`` that are not in ``known``, the
+    list of existing keys. The options ``max_topics`` and ``max_new_per_tick`` limit the number of new keys.
     """
     partitions = set(known)
     new = []
@@ -194,10 +194,11 @@ def _known_keys(context: dg.SensorEvaluationContext, partitions: dg.DynamicParti
 
 
 def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]:
-    """Divides the keys in ``chosen`` into groups of neighbours in ``order``, and yields the groups.
+    """Divides the keys in ``chosen`` into groups that are neighbours in ``order``, and yields the groups.
 
-    Each group becomes one run over a range of partitions. In Dagster, the order of dynamic partitions is the order in
-    which they were added.
+    For example, with the order ``a, b, c, d`` and the chosen keys ``a``, ``b`` and ``d``, the groups are ``["a", "b"]``
+    and ``["d"]``. Each group becomes one run over a range of partitions, because Dagster orders dynamic partitions by
+    the time at which they were added.
     """
     span: list[str] = []
     for key in order:
@@ -211,10 +212,10 @@ def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]
 
 
 def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]) -> dg.RunRequest:
-    """Returns the request for a single run of the partitions ``keys``, which follow each other.
+    """Returns the request for a single run of the partitions ``keys``, which are neighbours in Dagster's order.
 
-    The run key contains the ids of the topics in ``identities``. A topic that has been deleted and created again
-    therefore gets another run.
+    ``identities`` maps a topic to its id, which becomes a part of the run key. If a topic is deleted and created again,
+    its id is new. The new topic therefore gets another run.
     """
     topics = map(partition_key_to_topic, keys)
     topic_identities = []
@@ -266,7 +267,7 @@ class _Behind:
 
     @property
     def least(self) -> str:
-        """A phrase with the smallest number of records or bytes that starts a run."""
+        """The limits at which the sensor starts a run, as a phrase, such as ``100 records or 5000 bytes``."""
         parts = ((self.min_records, "record"), (self.min_bytes, "byte"))
         texts = []
         for number, unit in parts:
@@ -275,11 +276,14 @@ class _Behind:
         return " or ".join(texts)
 
     def turn(self, seconds: float) -> list[str]:
-        """Returns a part of the run key that changes every ``max_age_seconds``. ``seconds`` is the age of the table's
-        last report.
+        """Returns an extra part for the run key, so that the sensor requests a failed run again.
 
-        Dagster starts only one run for each run key. With a new key, a failed run is requested again even if there are
-        no new records.
+        Dagster starts only one run for each run key. The part, such as ``turn 3``, counts how often ``max_age_seconds``
+        has passed since the last report of the table. So it changes every ``max_age_seconds``, even without new
+        records. The list is empty until ``max_age_seconds`` have passed, and if this option is not set.
+
+        Args:
+            seconds: The age of the table's last report.
         """
         if self.max_age_seconds is None or seconds < self.max_age_seconds:
             return []
@@ -397,8 +401,8 @@ def _unread(
 ) -> tuple[list[Range], list[Range]]:
     """Returns two lists of ranges: the unread offsets, and all offsets of the topics.
 
-    ``ends`` contains the end offset of each topic-partition that the table last reported. The offsets from this end on
-    are unread.
+    ``ends`` contains the end offsets that the table last reported, by topic and partition: ``{"orders": {"0": 100}}``.
+    The offsets of ``orders-0`` from 100 on are then unread. ``known`` are the partition keys of the asset.
     """
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 

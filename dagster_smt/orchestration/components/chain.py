@@ -88,7 +88,7 @@ class SparkModel(dg.Model):
 
 @cache
 def _session(text: str) -> SparkSessionResource:
-    """Returns the session resource that ``text`` describes, a ``SparkModel`` as JSON.
+    """Returns the session resource with the settings in ``text``, which is the JSON of a ``SparkModel``.
 
     For equal models, the function returns the same object, so that Dagster can merge the resources of several
     components.
@@ -389,8 +389,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
 
 class _OfComponent(SmtTranslator):
-    """The translator of a component. Topic specs depend on the data of the asset, so the translator must create the
-    spec of the asset first.
+    """The translator of a component. It must create the spec of the asset before the specs of the asset's topics,
+    because the topic specs copy attributes of the asset.
     """
 
     def __init__(self, component: SmtChainComponent, data: SmtAssetData | None = None):

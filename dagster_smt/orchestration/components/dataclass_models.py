@@ -23,7 +23,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ConfigSpelling:
-    """The way in which ``defs.yaml`` spells the values of a type.
+    """Describes how users write the values of a Python type in ``defs.yaml``: a ``Format``, for example, as a
+    ``FormatModel``.
 
     Attributes:
         type: The type in the model.
@@ -120,7 +121,9 @@ def instance_of(
 def _definitions(
     cls: type, spellings: Spellings, inline: Sequence[type], examples: Examples
 ) -> dict[str, tuple[Any, Any]]:
-    """Returns the fields of the model for ``cls``, in the form that ``pydantic.create_model`` accepts."""
+    """Maps the name of each field of the model for ``cls`` to a pair of its type and its ``pydantic.Field``. The
+    function ``pydantic.create_model`` accepts such pairs.
+    """
     hints, docs = get_type_hints(cls), attribute_docs(cls)
     shown: dict[str, list[Any]] = {}
     for base in reversed(cls.__mro__):
@@ -173,9 +176,9 @@ def _is_union(hint: Any) -> bool:
 
 
 def _model_type(hint: Any, spellings: Spellings) -> Any:
-    """Returns the type of the model field that corresponds to a dataclass field of the type ``hint``.
+    """Returns the type that a field of the model has, if the dataclass field has the type ``hint``.
 
-    A path becomes a string, and a collection becomes the corresponding collection of YAML.
+    For example, a ``Path`` becomes ``str``, because YAML has no paths. A collection becomes a collection of YAML types.
     """
     spelling = _spelling(hint, spellings)
     if _is_union(hint):

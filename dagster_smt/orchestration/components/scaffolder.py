@@ -83,8 +83,8 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
 
 
 def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, ConnectorComponent]:
-    """Reads the connector that ``params`` name, and returns it with its component. The caller writes the files of the
-    component.
+    """Reads the connector that ``params`` names. Returns the connector, and the component that replaces the connector.
+    The caller writes the files of the component.
 
     If the connector reads file topics, the function writes the records of the example below ``target``.
 
@@ -105,8 +105,8 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
 
 
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
-    """Returns an error that lists the unsupported parts of ``connector``. The command has already written the component
-    ``written`` without these parts, and the error sets the exit code of the command to 1.
+    """Returns an error that lists the options and transforms of ``connector`` that this package does not support. The
+    command has already written the component without them. The error only sets the exit code to 1.
     """
     undone = []
     for option in written.options:

@@ -12,7 +12,9 @@ from dagster_smt.tables.topic_table import TopicTable
 
 
 class ReadsTopics(Protocol):
-    """The attributes of a component that determine the topics that the component reads and observes."""
+    """A component that reads the topics of ``table``. If ``observe_topics`` is set, the component also observes
+    them.
+    """
 
     asset_key: dg.AssetKey
     table: TopicTable

@@ -1,5 +1,5 @@
-"""Declares the models of topics, sinks and partitions in ``defs.yaml``. Functions convert these models into plain data,
-and the plain data into the classes of this package.
+"""Declares the pydantic models of topics, sinks and partitions in ``defs.yaml``. Functions convert each model into a
+dict, and the dict into a dataclass of this package, such as ``DeltaSink``.
 
 The models have the options of the dataclasses, and ``dg utils inspect-component`` shows their descriptions. Values may
 be templates (``{{ env('NAME') }}``). For a secret, use a reference, ``${env:NAME}``, which is resolved when a client is
@@ -77,8 +77,8 @@ def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def _names_of(cls: Callable[..., Any]) -> ConfigSpelling:
-    """Returns the spelling for ``cls``, a class that contains column names. ``defs.yaml`` spells an object of this
-    class as a list of names.
+    """Returns the spelling for ``cls``, such as ``SourceColumns``: a class whose objects contain only column names. In
+    ``defs.yaml``, users write such an object as a list of names.
     """
     return ConfigSpelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
 
@@ -102,7 +102,9 @@ SPELLINGS: Spellings = {
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
     ValidityColumns: _names_of(ValidityColumns),
 }
-"""The types that ``defs.yaml`` spells differently from the dataclass, each with its spelling in ``defs.yaml``."""
+"""Maps each type that users write differently in ``defs.yaml`` than in Python to the way of writing it:
+``SourceColumns`` are a list of names, for example.
+"""
 SINKS: Mapping[str, type[Sink]] = {
     "delta": DeltaSink,
     "iceberg": IcebergSink,
@@ -228,7 +230,8 @@ class TimePartitionsModel(dg.Model):
 
 
 def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
-    """Returns the name and the value of the only option that is set in ``data``.
+    """Returns the name and the value of the only option that is set in ``data``. From ``{"kafka": {…}, "files":
+    None}``, the function returns ``("kafka", {…})``.
 
     Raises:
         ConfigError: SMT040, none or several of the options are set.
@@ -392,10 +395,12 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def chain_of(value: Any, folder: Path) -> Any:
-    """Returns the chain in ``value``: a file next to ``defs.yaml``, connector properties, or stages.
+    """Returns the chain in ``value``, which is the name of a file next to ``defs.yaml``, connector properties, or
+    stages.
 
-    If unknown classes are the only problem of the chain, returns the chain unparsed. They may be foreign classes, and
-    only the component knows their jars.
+    A file name becomes a path, and the component reads the file later. Properties and stages are parsed. If their only
+    problem is a class that this package does not know, ``value`` is returned unparsed: the class may be in a jar, and
+    only the component knows the jars.
     """
     if isinstance(value, str):
         return folder / value

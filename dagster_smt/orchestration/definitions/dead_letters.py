@@ -37,10 +37,9 @@ def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     """Builds a job that runs the failed records of a table again, with the current chain.
 
-    The job reads the records that failed when they were last read, and no others. It adds their rows to the table. A
-    record that fails again keeps its dead letter. If no record fails again, a second launch has nothing to do. For an
-    asset with a partition per topic, launch the job without a partition: the job runs the failed records of all topics,
-    or of the topics in ``window.topics``.
+    The job reads only the failed records, and adds their rows to the table. If a record fails again, its dead letter
+    stays, and the next launch reads the record again. For an asset with a partition per topic, launch the job without a
+    partition: the job runs the failed records of all topics, or of the topics in ``window.topics``.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns and that has dead letters, or an asset that

@@ -220,8 +220,8 @@ def _written(
     written, because the rows have already been erased.
 
     Returns:
-        Metadata with the problem; empty if there is no problem. The asset's metadata contains the whole record in any
-        case.
+        Metadata with a table of the problems that prevented the writing; empty if the record was written. The asset's
+        metadata contains the whole record in any case.
     """
     problems = record_problems(report, records)
     for problem in problems:

@@ -39,8 +39,9 @@ def build_maintenance_job(
     the removed files and the duration of each step. The launch also reports the check ``small_files``. A step that
     fails does not stop the next step; the job fails at its end.
 
-    Runs may commit at the same time. The job never loses their rows or their progress: after each step, it compares
-    both with what they were before the step. If a run has disturbed a step, the job repeats the step.
+    Runs may commit at the same time. The job never loses the rows or the progress of a run: after each step, it
+    compares the table's rows and progress with those before the step. If a run has disturbed a step, the job repeats
+    the step.
 
     Example:
         .. code-block:: python

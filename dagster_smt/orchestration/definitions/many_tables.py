@@ -1,5 +1,5 @@
-"""Presents the tables of a sink with ``{topic}`` in Dagster. Tables in ``destinations`` become separate assets, and all
-other tables become partitions of one asset.
+"""Presents the tables of a sink such as ``lake/{topic}`` in Dagster. The sink writes one table for each topic. Tables
+in ``destinations`` become separate assets, and all other tables become partitions of one asset.
 """
 
 from collections.abc import Sequence

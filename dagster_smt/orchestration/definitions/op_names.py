@@ -20,8 +20,9 @@ def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 
 
 def op_name(key: dg.AssetKey) -> str:
-    """Returns the name of the op for the asset ``key``. If a different key could lead to the same name, the name ends
-    with a hash of the key.
+    """Returns the name of the op for the asset ``key``: for ``lake/orders``, the name is ``lake__orders``.
+    If the key contains ``__``, or a character that an op name cannot have, the name also ends with a hash of the key.
+    Otherwise ``lake/a-b`` and ``lake/a_b`` would have the same name.
     """
     plain = all(re.fullmatch(r"[A-Za-z0-9_]+", part) and "__" not in part for part in key.path)
     name = "__".join(re.sub(r"[^A-Za-z0-9_]", "_", part) for part in key.path)

@@ -281,8 +281,8 @@ def _connector_chain(checks: SmtChecks, chain: Chain) -> Chain | None:
 
 
 def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy | None, SmtAssetData]:
-    """Returns the chain of ``table`` without the policy, the applied policy, and the data for a translator. In this
-    data, the chain and the plan include the policy.
+    """Returns three things: the user's own chain of ``table``; the policy that applies to the table, or None; and the
+    data for a translator. The chain and the plan in this data begin with the stages of the policy.
     """
     name = key.to_user_string()
     own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)

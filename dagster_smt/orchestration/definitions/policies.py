@@ -1,5 +1,5 @@
-"""Determines the policies of tables. A run asks the schema registry for the current tags of fields. A definition does
-not ask the registry, so its policy lacks these tags.
+"""Applies privacy policies to tables: a policy says what happens to fields with a tag, such as ``PII.email``. Each run
+asks the schema registry for tags. Definitions load without asking the registry, so they do not know its tags.
 """
 
 from pathlib import Path
@@ -34,8 +34,8 @@ def subject_of(table: SmtTable) -> Subject:
 
 
 def definition_policy(table: SmtTable) -> AppliedPolicy | None:
-    """Returns the applied policy of ``table``, as far as it is known without a schema registry. Returns None if the
-    table has no policy.
+    """Applies the policy of ``table`` to its fields, and returns the result; None if the table has no policy. Tags from
+    a schema registry are missing in the result, because definitions load without asking the registry.
 
     Raises:
         ConfigError: The policy, or a source of its tags, is wrong; SMT767, the policy does not fit the table.
@@ -54,9 +54,10 @@ def definition_policy(table: SmtTable) -> AppliedPolicy | None:
 
 
 def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
-    """Returns the policy ``applied`` as it applies to a run, with the current tags of the registry. With
-    ``looks_personal: hold back``, the run also drops untagged fields with values that look personal. To find such
-    fields, the function samples the topics.
+    """Returns the policy for a run of ``table``: ``applied``, updated with the current tags from the schema registry.
+
+    With ``looks_personal: hold back``, the policy also drops untagged fields whose values look personal. To detect
+    these fields, the function reads a sample of records from each topic.
 
     Raises:
         ConfigError: See ``definition_policy``.

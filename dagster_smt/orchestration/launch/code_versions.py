@@ -41,8 +41,8 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
 
 
 def _foreign_classes(chain: Chain) -> list[str]:
-    """Returns strings that change if the jars of ``chain``, or the version of Kafka Connect for these jars, change. If
-    no stage of the chain runs from a jar, the list is empty.
+    """Returns the version of Kafka Connect for the jars of ``chain``, and a string for each plugin: its Maven
+    coordinates, or a hash of its jars. If no stage of the chain runs from a jar, the list is empty.
     """
     if not chain.has_foreign:
         return []

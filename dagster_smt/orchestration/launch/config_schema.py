@@ -128,8 +128,9 @@ class RunSettings:
     def overridden(self, chain: Chain) -> bool:
         """Returns True if the run config has replaced the chain of the definition.
 
-        ``chain`` is the chain of the definition. If the attribute ``defined`` is set, it is used instead, because it
-        contains the policy of this run.
+        Args:
+            chain: The chain of the definition. If the attribute ``defined`` is set, that chain is used instead, because
+                it begins with the stages of this run's policy.
         """
         return self.chain.hash != (self.defined or chain).hash
 
@@ -181,7 +182,9 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
 
 
 _OWN_FORM = ("topics", "explicit", "everywhere", "since", "until", "cuts", "late")
-"""The fields of ``WindowRequest`` that a run config does not contain, or contains in a different form."""
+"""The fields of ``WindowRequest`` that are not derived from the dataclass. Some are not a part of a run config; others
+have a different type there.
+"""
 
 
 def _flag(description: str) -> dg.Field:

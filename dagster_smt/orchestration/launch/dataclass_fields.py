@@ -1,7 +1,7 @@
 """Derives fields of a run config from dataclasses.
 
 An option of a window or of micro-batches is declared once: as a field of its dataclass, with a line under
-``Attributes:`` in the docstring. The type, the default and the description of the config field come from there.
+``Attributes:`` in the docstring. The config field gets its type, default and description from the dataclass.
 """
 
 from collections.abc import Collection

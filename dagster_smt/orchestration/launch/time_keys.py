@@ -15,6 +15,9 @@ from dagster_smt.orchestration.definitions.partition_keys import OF_TIME, partit
 class TimeKeys:
     """The time partitions of a run.
 
+    For example, a run of the daily partitions ``2026-01-01`` and ``2026-01-02`` has one cut, at the midnight between
+    the two days. ``parts`` is ``{"2026-01-01": 0, "2026-01-02": 1}``.
+
     Attributes:
         since, until: The beginning and the end of all partitions together, in milliseconds.
         cuts: The points in time between ``since`` and ``until`` at which a partition ends or begins.
@@ -52,8 +55,10 @@ def _millis(span: dg.TimeWindow) -> tuple[int, int]:
 
 
 def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, ...]:
-    """Returns a tuple with the topic of a run whose partitions divide records by topic and time. Such a run has only
-    one partition. For partitions by time alone, the tuple is empty.
+    """Returns the topic in the partition key of a run, as a tuple: from ``2026-01-01|orders``, returns ``("orders",)``.
+
+    Only partitions by both topic and time have such keys. A run covers only one of them. For partitions by time alone,
+    the tuple is empty.
 
     Args:
         keys: The partition keys of the run.

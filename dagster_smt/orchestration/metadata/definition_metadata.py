@@ -59,7 +59,9 @@ def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
 
 
 def column_metadata(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
-    """Returns the column schema and the column lineage as metadata, as far as ``described`` contains them."""
+    """Returns metadata with the column schema and the column lineage of a table. Either is left out if ``described``, a
+    plan or a report, does not contain it.
+    """
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     metadata: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
     if lineage is None:
@@ -98,19 +100,21 @@ def _chain_metadata(chain: Chain) -> Metadata:
 
 
 def table_key(key: dg.AssetKey, topic: str) -> dg.AssetKey:
-    """Returns the asset key of the table for ``topic``, if the asset ``key`` writes to a sink with ``{topic}``. The
-    result begins with ``key``.
+    """Returns the asset key of one of the tables that the asset ``key`` writes. For the key ``cdc`` and the topic
+    ``orders``, returns ``cdc/orders``. The asset has a sink with ``{topic}``, so it writes a table for each topic.
     """
     return dg.AssetKey([*key.path, topic])
 
 
 def tables_key(key: dg.AssetKey) -> dg.AssetKey:
-    """Returns the key of the asset whose partitions are the tables of a sink with ``{topic}``. The result begins with
-    ``key``, the key of the asset that writes these tables.
+    """Returns the key of the asset whose partitions are the tables that the asset ``key`` writes. For the key ``cdc``,
+    returns ``cdc/tables``.
     """
     return dg.AssetKey([*key.path, "tables"])
 
 
 def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
-    """Returns the key of the asset that shows the dead letters of the table ``key``. The result begins with ``key``."""
+    """Returns the key of the asset that shows the dead letters of the table ``key``. For ``lake/orders``, returns
+    ``lake/orders/dead_letters``.
+    """
     return dg.AssetKey([*key.path, "dead_letters"])

@@ -134,9 +134,8 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
 
 
 def _column_of(path: str) -> str:
-    """Returns ``path``, a path in the ledger, as the lineage spells it.
-
-    In the lineage, all elements of an array have a single name, such as ``items[].sku``.
+    """Converts ``path``, a path in the ledger, into the spelling of the lineage. The path ``items[0].sku`` becomes
+    ``items[].sku``, because the lineage has one name for all elements of an array.
     """
     return _ELEMENTS.sub("[]", path)
 

@@ -138,8 +138,9 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _described(report: RunReport, run: RunContext) -> PlanOrReport:
-    """Returns the plan of ``run`` if it describes the columns of the table. Otherwise returns ``report``, or the report
-    of the last commit.
+    """Returns an object that describes the columns of the table.
+    That is the plan of ``run``, if the column types are known without reading records. Otherwise it is ``report``, or
+    the report of the last commit if this run has read nothing.
     """
     if run.plan.typed or run.sink.kind == "records":
         return run.plan
@@ -167,8 +168,8 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _row_metadata(report: RunReport) -> Metadata:
-    """Returns metadata with the counts of rows in ``report``, if they differ from the counts of records. One record can
-    have several rows, for example. The metadata also contains the number of records of erased people.
+    """Returns metadata with the counts of rows in ``report``, where these differ from the counts of records: the array
+    ``[1, 2]`` is one record, but can be two rows. The metadata also contains the number of records of erased people.
     """
     metadata: Metadata = {}
     if report.rows_in != report.records_in:

@@ -18,8 +18,9 @@ from dagster_smt.tables.topic_table import TopicTable
 
 MASKED_TAG = "dagster_smt/masked"
 ROLE_TAG = "dagster_smt/role"
-"""The tag of columns that are not ordinary fields of the value. Its value is ``key``, ``source``, or ``added`` for a
-column that the mode adds.
+"""The tag for columns that do not come from the value of the record. The tag's value is ``key`` for a key column,
+``source`` for a column with the record's topic, partition or offset, and ``added`` for a column that the mode of the
+table adds.
 """
 RECORD_COLUMNS = {
     "key": "bytes",
@@ -38,8 +39,8 @@ _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
 class PlanOrReport(Protocol):
-    """A plan or the report of a run, as a description of the columns of a table. See ``chain.plan.Plan`` for the
-    attributes.
+    """An object that describes the columns of a table: the plan of a chain, or the report of a run. Both have these
+    attributes, which ``chain.plan.Plan`` explains.
     """
 
     @property
@@ -104,7 +105,9 @@ def _is_delete_flag(path: str, sink: Sink) -> bool:
 
 
 def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
-    """Returns the columns that the mode of ``sink`` adds to the columns of the chain."""
+    """Returns the columns that the mode of ``sink`` adds to the columns of the chain. In the mode ``scd2``, for
+    example, these are the beginning and the end of a version.
+    """
     keyed = sink.keyed
     if keyed is None or not keyed.added_columns:
         return []

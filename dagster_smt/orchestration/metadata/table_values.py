@@ -71,8 +71,8 @@ _BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 def reject_table(report: RunReport) -> dg.TableMetadataValue:
     """Returns a Dagster table with the reasons why records failed, according to ``report``.
 
-    Each row describes one problem in one topic: the number of its examples in the report, and the number of all records
-    that failed in the same stage.
+    Each row is about one problem in one topic. ``examples`` is the number of records with this problem that the report
+    contains. ``failed_in_stage`` is the number of all records that failed in the same stage, for any reason.
     """
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
     totals = {s.alias: s.failed for s in report.stages}

@@ -118,10 +118,10 @@ def _messages_of(handlers: Sequence[Any]) -> list[Any]:
 
 
 class _PipesContext(dg.OpExecutionContext):
-    """The context of a step in the form that the client gets.
+    """The context of a step that the client gets instead of the original context.
 
-    With the original context, Pipes would make the step fail because the step does not return a result for each asset.
-    A run without new records returns none on purpose.
+    With the original context, Pipes makes a step fail if it does not return a result for each asset. But a run without
+    new records returns no result on purpose.
     """
 
     def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
@@ -129,11 +129,11 @@ class _PipesContext(dg.OpExecutionContext):
 
 
 def _unused(client: dg.PipesClient) -> tuple[dg.PipesClient, list[Any]]:
-    """Returns a copy of ``client`` with unused message readers, and the handlers that will get their messages.
+    """Returns a copy of ``client`` whose message readers have not read anything yet, and a list that collects the
+    handlers of the messages.
 
-    A reader of an object store counts the messages for its whole life, but each process numbers its messages from 1. So
-    a second run with the same reader would wait for a number that never comes. Steps share a reader if they run in one
-    process.
+    A message reader of an object store cannot serve two runs. After one run, it expects message 6, for example, but the
+    process of the next run numbers its messages from 1. Steps that run in one process would share the reader.
     """
     handlers: list[Any] = []
     unused = copy(client)
@@ -144,7 +144,9 @@ def _unused(client: dg.PipesClient) -> tuple[dg.PipesClient, list[Any]]:
 
 
 def _unused_reader(reader: dg.PipesMessageReader, handlers: list[Any]) -> dg.PipesMessageReader:
-    """Returns a copy of ``reader`` that notes its handler in ``handlers``."""
+    """Returns a copy of ``reader``. When the copy starts to read messages, it appends its message handler to
+    ``handlers``.
+    """
     unused = copy(reader)
     for name, value in vars(reader).items():
         if isinstance(value, dict):  # clients add readers of logs to this dictionary

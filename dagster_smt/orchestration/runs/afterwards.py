@@ -10,7 +10,7 @@ from dagster_smt.orchestration.metadata.table_values import problem_table
 
 T = TypeVar("T")
 UNSEEN = "dagster_smt/problems_after_commit"
-"""The metadata key for problems after a commit: facts that could not be read, and reports that failed."""
+"""The metadata key for problems after a commit: for example, the number of rows could not be read."""
 
 
 @dataclass

@@ -62,7 +62,9 @@ def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterial
 
 
 def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yields the check results of ``run`` as evaluations, the form that an op other than the asset's own must use."""
+    """Yields the check results of ``run`` as ``AssetCheckEvaluation`` objects. An op that is not the op of the asset
+    must yield these instead of ``AssetCheckResult`` objects.
+    """
     for result in _check_results(context, table, run):
         yield dg.AssetCheckEvaluation(
             asset_key=table.key,
@@ -125,9 +127,9 @@ def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRu
 def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
     """Yields the events of a run over the topics in ``keys``.
 
-    If a topic failed, each of the other topics gets its own event. If no topic has anything to report, each
-    topic gets an observation. Otherwise, one materialization covers all topics, because they share a commit. Each topic
-    still gets its own metadata.
+    If the run failed for a topic, each of the other topics gets its own event. If no topic has anything to report, each
+    topic gets an observation. Otherwise, one ``MaterializeResult`` covers all topics, because the run committed them
+    together; each topic still has its own metadata.
     """
     outcomes = topic_outcomes(context.log, run, keys)
     if run.error is not None or not any(outcome.news for outcome in outcomes.values()):
@@ -147,8 +149,8 @@ def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtR
 
 
 def materializations(table: PlannedAsset, run: SmtRun, outcomes: Mapping[str, SmtOutcome]) -> Events:
-    """Yields an event for each partition in ``outcomes``. Dagster stores these events separately from the output of the
-    step.
+    """Yields an event for each partition in ``outcomes``: a materialization, or an observation if the run has nothing
+    to report about the partition. The events are not an output of the step.
     """
     for key, outcome in outcomes.items():
         if not outcome.news:

@@ -38,14 +38,15 @@ the whole table.
 
 @dataclass(frozen=True)
 class SmtOutcome:
-    """The outcome of a run in the form that Dagster needs, for a table or for one of its partitions.
+    """The outcome of a run for a table or for one of its partitions. A materialization or observation is built from it.
 
     Attributes:
         report: The report, with all batches together.
         metadata: The metadata of a materialization.
         ends: The end of the table's progress, by topic and partition.
-        shown: None if the run has something to report: records, a commit that Dagster does not know, or a table about
-            which Dagster shows nothing yet. Otherwise the metadata that Dagster already shows.
+        shown: If the run has nothing new to report, the metadata that Dagster already shows. None if the run has
+            something to report: records, a commit that Dagster does not know, or a table without any metadata in
+            Dagster.
         chain_hash: The hash of the chain that produced the rows. If an earlier run had already committed the rows, this
             is the hash of that run's chain.
     """
@@ -179,8 +180,10 @@ class SmtRun(RunResult):
     def _unreported(
         self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets
     ) -> tuple[RunReport, Metadata | None]:
-        """Returns the report to show for a run without new records. That is ``report``, or ``last`` if an earlier run
-        died between its commit and its report.
+        """Returns the report to show after a run without new records.
+
+        Usually this is ``report``, the report of the run itself. An earlier run may have died after its commit, before
+        Dagster received its report. The function then returns ``last``, the report of that commit.
 
         Returns:
             The report, and the metadata that Dagster already shows. If the report is ``last``, the metadata is None,

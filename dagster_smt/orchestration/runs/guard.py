@@ -127,8 +127,8 @@ def _drain(lines: "SimpleQueue[str]", log: Progress) -> None:
 
 @contextmanager
 def keep_sigint() -> Iterator[None]:
-    """Keeps the handler of SIGINT unchanged while the block starts a session. A classic session would otherwise install
-    PySpark's handler.
+    """Prevents PySpark from replacing the handler of SIGINT (Ctrl-C) while the block starts a Spark session. Without
+    this function, a classic session installs PySpark's own handler.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

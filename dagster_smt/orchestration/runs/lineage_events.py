@@ -28,7 +28,8 @@ class LineageEvents:
     Attributes:
         run: The finished run; None until ``ran`` is called.
         assertions: The results of the checks so far.
-        error: An error for which ``lineage_events`` sends FAIL although its block did not raise it; by default None.
+        error: If set, ``lineage_events`` sends FAIL with this error, even if the block does not raise an error. By
+            default None.
     """
 
     def __init__(self, table: PlannedTable, context: dg.OpExecutionContext):

@@ -1,5 +1,5 @@
-"""The Spark work of runs and maintenances. Another process may do the work: the request for it and the result are then
-sent as data.
+"""Does the Spark work of runs and maintenances. If another process does the work, it receives a request as JSON and
+sends the result, such as a ``RunResult``, as data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -98,7 +98,9 @@ class MaintenanceResult:
 
 
 def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
-    """Returns the ``RunSpec`` for a run of ``table``. Modules that do not import Dagster use this form."""
+    """Returns the ``RunSpec`` for a run of ``table``: an object with the chain, topics, sink and options of the run.
+    The modules that execute the run do not import Dagster, and read only this object.
+    """
     from dagster_smt.run.run_spec import RunSpec
 
     return RunSpec(

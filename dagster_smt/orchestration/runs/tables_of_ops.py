@@ -7,19 +7,20 @@ from weakref import WeakKeyDictionary
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 
 TABLES_OF_OPS: WeakKeyDictionary[Any, Mapping[str, PlannedAsset]] = WeakKeyDictionary()
-"""Maps the op of an asset to the tables of the asset. The key of a table is the name of its part in the run config.
+"""Maps the op of an asset to the tables that the op runs, by the name of the table's part in the run config.
 
-The table of ``build_smt_asset`` uses the whole run config, so its key is an empty string.
+For an op with several tables, an example is ``{"orders": …, "customers": …}``. The op of ``build_smt_asset`` runs one
+table, which uses the whole run config. The name of that table is an empty string.
 """
 
 
 def run_config(op: str, configs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the run config for the op ``op``, which contains the configs of its tables.
+    """Returns the run config for the op ``op``: ``{"ops": {op: {"config": …}}}``.
 
     Args:
         op: The name of the op.
-        configs: The config of each table, by the table's key in the op's config. If the op runs a single table without
-            such a key, the key is empty, and the table's config is the whole config of the op.
+        configs: The config of each table, by the name of its part in the run config. If the op runs one table, the name
+            is empty, and the config of the table becomes the whole config of the op.
     """
     config = dict(configs[""]) if "" in configs else dict(configs)
     return {"ops": {op: {"config": config}}}
