@@ -168,7 +168,8 @@ A code location can load its definitions without these modules.
 
 @contextmanager
 def needs_extras() -> Iterator[None]:
-    """Runs a block, and turns a failed import of a module in ``EXTRAS`` into an error that names the extra to install.
+    """A context manager for code that imports an optional module. If the import fails, the error names the extra to
+    install: for ``pyspark``, the extra ``spark``.
 
     Raises:
         UnsupportedError: SMT650 if the block needs a module that is not installed.

@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 _PARTITION = re.compile(r"([^/=]+=)[^/]+(?=/)")
-"""Matches the name of a partition's folder, such as ``mail=anna@example.org/``."""
+"""Matches a folder name of a partitioned table, such as ``mail=anna@example.org/``."""
 
 
 def visible(text: str) -> str:

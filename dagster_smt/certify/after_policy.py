@@ -1,7 +1,8 @@
-"""Certifies a chain with a policy, whose stages run before the comparison.
+"""Certifies a chain that begins with the stages of a policy (a file that says, for example, "mask all e-mail
+addresses").
 
-Kafka Connect has no policies, so no class of Connect corresponds to the stages of a policy. These stages run first, in
-this package, and the resulting records are compared.
+Kafka Connect has no policies, so it has no classes for these stages. This package therefore runs the policy's stages
+first. Both engines then start with the resulting records.
 """
 
 from collections.abc import Sequence
@@ -19,13 +20,13 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 WHY = "a stage of the policy: Kafka Connect has none, so it runs first and the records that it leaves are compared"
 _FORMATS = ("json", "json_schema", "envelope", "string", "bytes")
-"""The formats in which records can be written again after a policy. Formats with a registry are not included, because
-writing would add schemas to the registry.
+"""The formats in which records can be written again after the stages of a policy have changed them. Formats with a
+schema registry are missing, because writing would add schemas to the registry.
 """
 
 
 def policy_of_chain(chain: Chain) -> tuple[PolicyStage, ...]:
-    """Returns the stages of a policy, which are at the beginning of ``chain``."""
+    """Returns the stages at the beginning of ``chain`` that come from a policy. Empty if the chain has no policy."""
     stages = []
     for stage in chain.stages:
         if not isinstance(stage, PolicyStage):
@@ -35,15 +36,16 @@ def policy_of_chain(chain: Chain) -> tuple[PolicyStage, ...]:
 
 
 def without_policy(chain: Chain, policy: Sequence[PolicyStage]) -> Chain:
-    """Returns ``chain`` without the stages in ``policy``, which are at its beginning."""
+    """Returns ``chain`` without its first stages, which are the stages in ``policy``."""
     return replace(chain, stages=chain.stages[len(policy) :])
 
 
 def samples_after(
     chain: Chain, policy: Sequence[PolicyStage], samples: Sequence[Sample], key: Format, value: Format
 ) -> list[Sample]:
-    """Returns ``samples`` after the stages of ``policy``. Records that cannot be read stay as they are, and records
-    that the policy drops or rejects are left out.
+    """Runs the stages of ``policy`` on ``samples``, and returns the resulting records.
+
+    Records that the policy drops or rejects are left out. A record that cannot be read is returned unchanged.
 
     Raises:
         UnsupportedError: SMT974 if records of these formats cannot be written after the policy.
@@ -77,13 +79,14 @@ def samples_after(
 
 
 def with_policy(certificate: Certificate, chain: Chain, policy: Sequence[PolicyStage], records: int) -> Certificate:
-    """Returns ``certificate`` with the stages of the policy added before its own. They are marked as not comparable.
+    """Returns a copy of ``certificate`` that begins with the stages of the policy. It says that these stages cannot be
+    compared.
 
     Args:
         certificate: The certificate of the chain without its policy.
         chain: The chain with its policy.
         policy: The stages of the policy.
-        records: The number of records before the policy.
+        records: The number of records that entered the policy's first stage.
     """
     stages = [CertifiedStage(stage.alias, stage.label, stage.connect_class, records, WHY) for stage in policy]
     findings = []

@@ -9,23 +9,23 @@ from dagster_smt.errors import Problem
 from dagster_smt.tools.parity.judge import REASONS
 
 VERSION = 1
-"""The version of the JSON form."""
+"""The version of the JSON that ``Certificate.to_json`` returns."""
 READING = -1
-"""The stage number of findings that concern the converters."""
+"""The number that a finding has instead of a stage's index if the converters caused the difference."""
 Verdict = Literal["equal", "deliberate", "different"]
 
 
 @dataclass(frozen=True)
 class CertifiedStage:
-    """A stage of the chain.
+    """A stage of the chain, as a line of the certificate.
 
     Attributes:
         alias: The alias of the stage.
-        label: The type of the stage as the user writes it.
-        class_name: The class of the stage in Connect.
+        label: The type of the stage as the user writes it, such as ``MaskField$Value``.
+        class_name: The name of Connect's Java class for the stage.
         records: The number of records that reached the stage in Connect.
-        same: The reason why both chains run the same class for the stage or its predicate, so that there is nothing to
-            compare. Empty if the stage and its predicate are compared.
+        same: The reason why the stage or its predicate was not compared, for example because no jar has its class.
+            Empty if both were compared.
     """
 
     alias: str
@@ -52,16 +52,17 @@ class CertifiedWay:
 
 @dataclass(frozen=True)
 class Finding:
-    """A group of records that differ from Connect's results in the same way. They have the same execution path, first
-    differing stage and reason.
+    """A group of records whose results differ from Connect's results in the same way: on the same execution path, after
+    the same stage, for the same reason.
 
     Attributes:
-        way: The name of the execution path.
-        stage: The index of the stage after which the records first differ; ``READING`` for the converters.
+        way: The name of the execution path, such as the Python evaluator.
+        stage: The index of the stage after which the difference first appears; ``READING`` for the converters.
         decision: The id of the intended difference, such as ``D5``; empty if no rule explains the difference.
-        records: The number of records.
-        lasting: The number of these records that still have an unexplained difference after the last stage.
-        first: The first location of a difference.
+        records: The number of records in the group.
+        lasting: How many of these records still have an unexplained difference after the last stage. A later stage may
+            remove a difference, for example by dropping the field.
+        first: The location of the difference in the first record.
     """
 
     way: str
@@ -78,7 +79,7 @@ class Finding:
 
     @property
     def counts(self) -> str:
-        """A phrase with two counts: the differing records, and how many of them a later stage makes equal again."""
+        """The number of records as text, such as ``3 records, of which 1 no longer differs after the last stage``."""
         records = f"{self.records} record" + "s" * (self.records != 1)
         if self.decision or self.lasting == self.records:
             return records

@@ -20,7 +20,9 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.values.json.lazy import make_room
 
 MoreWays = Callable[[ChainComparison], Iterable[ComparedWay | AbsentWay]]
-"""A function that returns the execution paths (ways) to compare in addition to the Python evaluator."""
+"""A function that returns the execution paths to compare in addition to the Python evaluator: for example, the paths
+through Spark.
+"""
 
 
 def certify(
@@ -92,7 +94,9 @@ def certify(
 
 
 def _told_apart(samples: list[Sample]) -> list[Sample]:
-    """Returns ``samples`` with distinct coordinates, because the records of a test may all have the offset 0."""
+    """Returns ``samples`` such that no two records have the same topic, partition and offset. If two records do, all
+    records get new offsets: 0, 1, 2 and so on.
+    """
     places = {(sample.topic, sample.partition, sample.offset) for sample in samples}
     if len(places) == len(samples):
         return samples

@@ -22,7 +22,7 @@ _JARS = {
     "with --smt-jars",
     "io.confluent.": "Confluent publishes no jar on Maven Central: name yours with --smt-jars",
 }
-"""Maps the prefix of a vendor's class names to a hint that says how to get the vendor's jar."""
+"""Maps the prefix of a vendor's class names to a hint. The hint says where to get the jar with these classes."""
 _OF_A_JAR = "the class runs from its jar on both sides"
 _SYNTAX, _STRICT = "field.syntax.version", "strict_paths"
 
@@ -35,8 +35,8 @@ class ChainPair:
         ours: The chain in this package. Stages that run from jars are the same in both chains.
         connect: The chain in the classes of Kafka Connect and of vendors.
         classes: The locations of the jars with Connect's and vendors' classes.
-        same: Maps the index of a stage to the reason why the stage or its predicate cannot be compared. Both chains
-            then use the same class for it.
+        same: Maps the index of a stage to the reason why the stage or its predicate cannot be compared, such as a
+            missing jar. Both chains then use the same class.
         warnings: Warnings about options that a class of Connect does not know.
         without: Our chain without the options in ``warnings``. None if there are no warnings, or if our classes need
             one of these options.
@@ -55,7 +55,8 @@ def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
 
     Args:
         chain: The chain, with any engine.
-        original: The chain of the connector, if it may differ from ``chain``. It must have the same number of stages.
+        original: The chain that Connect's classes run, if it is not ``chain`` itself. It must have the same number of
+            stages.
 
     Raises:
         ConfigError: Connect's classes reject the options of the chain, or a jar is wrong. The error contains all
@@ -82,8 +83,12 @@ def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
 
 
 def _without(chain: Chain, unknown: set[tuple[int, str]]) -> Chain | None:
-    """Returns ``chain`` without the options in ``unknown``, which are pairs of a stage's index and an option. Returns
-    None if ``unknown`` is empty, or if the chain needs one of the options.
+    """Returns ``chain`` without the options in ``unknown``. Returns None if ``unknown`` is empty, or if the chain needs
+    one of the options.
+
+    Args:
+        chain: The chain.
+        unknown: Pairs of a stage's index and an option's name, such as ``(0, "on.error")``.
     """
     if not unknown:
         return None
@@ -102,8 +107,15 @@ def _parsed(chain: Chain, **settings: object) -> Chain:
 
 
 def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str]:
-    """Checks whether ``ours`` can be compared with ``connect``, the same stage in Connect's class. Returns the stage
-    for Connect's chain, and the reason why the stage or its predicate cannot be compared; empty if there is none.
+    """Checks whether a stage can be compared: whether Connect's class for it is in a jar.
+
+    Returns two items. The first item is the stage to use in Connect's chain. The second item is the reason why the
+    stage or its predicate cannot be compared; empty if both can be.
+
+    Args:
+        ours: The stage in our chain.
+        connect: The same stage, with Connect's class.
+        classes: The locations of the jars.
     """
     transform, predicate, why = connect.transform, connect.predicate, ""
     if ours.transform.foreign:

@@ -24,11 +24,11 @@ PART = "type of a column"
 
 @dataclass
 class _Group:
-    """A group of records that have the same input schemas.
+    """Records with the same input schemas.
 
     Attributes:
-        numbers: The positions of the records in the comparison.
-        results: The output schemas of the records' values in Connect.
+        numbers: The positions of these records in the list of all compared records.
+        results: The schemas that the values have after Connect's chain.
     """
 
     numbers: list[int] = field(default_factory=list)
@@ -36,11 +36,17 @@ class _Group:
 
 
 def type_findings(session: SparkSession, comparison: ChainComparison, way: str) -> Iterator[Finding]:
-    """Yields a finding for each group of records in ``comparison`` whose columns have other types in Spark than
-    Connect's schema requires. ``way`` is the name of the execution path in the findings.
+    """Compares the column types of Spark with the schemas of Connect's results. Yields a finding for each group of
+    records whose types differ.
 
-    A group is compared only if its values have an input schema, and if all of them have the same output schema in
-    Connect. With several output schemas, Spark would merge the columns, which Connect does not do.
+    Records with the same input schemas form a group. A group is compared only if its values have an input schema, and
+    if Connect gives all of them the same output schema. With several output schemas, Spark would merge the columns,
+    which Connect does not do.
+
+    Args:
+        session: The Spark session.
+        comparison: The records with Connect's results.
+        way: The name of the execution path in the findings.
     """
     for (key, value), group in _groups(comparison).items():
         if len(group.results) != 1:
@@ -75,8 +81,8 @@ def _groups(comparison: ChainComparison) -> dict[tuple[Schema | None, Schema], _
 
 
 def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
-    """Returns the output schema of the value in ``result``. Returns None if the value has no schema or is not a
-    struct.
+    """Returns the schema of the record's value in ``result``, Connect's result. Returns None if the value has no schema
+    or is not a struct.
     """
     datum = result["record"]["value"] if "record" in result else None
     if "envelope" not in (datum or {}):
@@ -88,7 +94,7 @@ def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
 
 
 def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | None, value: Schema) -> T.StructType:
-    """Returns the type of the rows into which Spark converts records with the schemas ``key`` and ``value``."""
+    """Returns the type of the rows that the chain returns on Spark, for records with the schemas ``key`` and ``value``."""
     topics = tuple(topics_of(comparison.readings.samples))
     plan = plan_chain(comparison.pair.ours, key, value, topics=topics, typed=True)
     frame = session.createDataFrame([], RECORD_DDL)
@@ -100,8 +106,13 @@ def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | N
 
 
 def _differences(path: str, want: T.DataType, got: T.DataType) -> Iterator[tuple[str, str, str]]:
-    """Yields each difference between the types ``want`` and ``got`` as a triple of the path, Connect's type and Spark's
-    type. Nullability is ignored.
+    """Yields each difference between two types as a triple of path, Connect's type and Spark's type, such as ``("a.b",
+    "int", "bigint")``. Nullability is ignored.
+
+    Args:
+        path: The path of the compared value; empty for the whole row.
+        want: Connect's type.
+        got: Spark's type.
     """
     if isinstance(want, T.StructType) and isinstance(got, T.StructType):
         types = types_by_name(got)

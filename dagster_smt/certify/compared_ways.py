@@ -1,5 +1,5 @@
-"""The execution paths (ways) that a certificate compares. For each number N, a path can return the results of the
-records after the first N stages.
+"""The execution paths ("ways") that a certificate compares with Connect, such as the Python evaluator. A path can
+return the results of all records after the first stage, after the first two stages, and so on.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,12 +34,17 @@ class ComparedWay:
 
 @dataclass(frozen=True)
 class AbsentWay:
-    """An execution path that cannot evaluate the records, with the reason."""
+    """An execution path that cannot evaluate the records.
+
+    Attributes:
+        name: The name of the path in reports.
+        why: The reason.
+    """
 
     name: str
     why: str
 
 
 def in_python(steps: Steps) -> ComparedWay:
-    """Returns the execution path that runs ``steps`` in the Python evaluator."""
+    """Returns the execution path of the Python evaluator. ``steps`` contains its results after each stage."""
     return ComparedWay(PYTHON, lambda stages: steps[stages - 1], stepwise=True)

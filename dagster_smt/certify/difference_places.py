@@ -64,7 +64,7 @@ class DifferencePlace:
 
 
 class _Difference(NamedTuple):
-    """A pair of values that differ, with their location."""
+    """A pair of values that differ, with the path of the field that contains them."""
 
     part: str
     path: str
@@ -207,8 +207,8 @@ def _presence(name: str, value: Any) -> str:
 
 
 def _of_values(part: str, path: str, want: Any, got: Any) -> Iterator[_Difference]:
-    """Yields the differences between ``want`` and ``got``, which are comparable values, in the order of their
-    fields.
+    """Yields each difference between the values ``want`` and ``got``, with its path. Two structs are compared field by
+    field.
     """
     if want == got:
         return
@@ -225,8 +225,11 @@ def _of_values(part: str, path: str, want: Any, got: Any) -> Iterator[_Differenc
 
 
 def _children(want: Any, got: Any) -> list[tuple[str, Any, Any]] | None:
-    """Pairs the children of ``want`` and ``got``, which are two arrays, or two structs that cannot be expressed as
-    JSON. Returns None for other values.
+    """Pairs the elements of two arrays, or the fields of two structs, as triples of name, Connect's value and our
+    value. For example, ``[1, 2]`` and ``[1, 3]`` give ``("[0]", 1, 1)`` and ``("[1]", 2, 3)``. Returns None for all
+    other values.
+
+    Only structs that cannot be expressed as JSON are paired here.
     """
     if isinstance(want, list) and isinstance(got, list):
         both = zip_longest(want, got, fillvalue=_MISSING)

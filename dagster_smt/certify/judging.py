@@ -29,9 +29,9 @@ class ChainComparison:
     """The data of one comparison: the chains, the records, and the results after each stage.
 
     Attributes:
-        pair: The chains.
+        pair: Our chain and Connect's chain.
         reader: Reads the records.
-        readings: The records.
+        readings: The sample records that our converters could read.
         connect: Connect's results, by stage.
         python: The results of the Python evaluator, by stage.
         without: The results of the Python evaluator without the options that Connect's classes ignore; None if the
@@ -50,12 +50,14 @@ class ChainComparison:
     findings: list[Finding] = field(default_factory=list)
 
     def case(self, stages: int) -> dict[str, Any]:
-        """Returns a parity case that consists of the first ``stages`` stages, all records, and Connect's results."""
+        """Returns a parity case (chain, records and Connect's results in one dict) for the first ``stages`` stages of
+        our chain.
+        """
         return self.case_of(self.pair.ours, stages)
 
     def case_of(self, chain: Chain, stages: int) -> dict[str, Any]:
-        """Returns a parity case with the first ``stages`` stages of ``chain``, all records, and the results of
-        Connect's chain in this comparison.
+        """Returns a parity case (chain, records and Connect's results in one dict) for the first ``stages`` stages of
+        ``chain``. The results are those of Connect's chain after as many stages.
         """
         foreign = self.pair.ours.foreign
         return {
@@ -81,8 +83,12 @@ class ChainComparison:
         return CertifiedWay(way.name, records, "" if records else "no record can take this way")
 
     def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
-        """Adds a finding for each stage after which the verdict on some records gets worse on the execution path
-        ``way``. ``last`` has the verdicts after the last stage.
+        """Adds a finding for each stage that makes the results on the execution path ``way`` worse. For example, the
+        verdict on some records changes from equal to different there.
+
+        Args:
+            way: The execution path.
+            last: The verdicts on all records after the last stage.
         """
         before: Sequence[str] = [EQUAL] * len(last)
         for stages in range(1, len(self.connect) + 1):
@@ -125,8 +131,12 @@ class ChainComparison:
 
 
 def _fresh(before: str, verdict: str) -> str:
-    """Returns the verdict to report for a stage. That is ``verdict``, the verdict after the stage, if it is worse than
-    ``before``, the verdict before the stage. Otherwise it is ``EQUAL``.
+    """Returns the verdict to report for one stage, or ``EQUAL`` if the stage made nothing worse. If a record was
+    different before the stage already, nothing is reported again.
+
+    Args:
+        before: The verdict on the record before the stage.
+        verdict: The verdict on the record after the stage.
     """
     if before == EQUAL or (verdict == DIFFERENT and before != DIFFERENT):
         return verdict
@@ -165,8 +175,8 @@ class StageJudge:
         return Judge(self.comparison.case_of(self.comparison.pair.without, self.stages))
 
     def verdicts(self, results: Sequence[Result | None]) -> list[str]:
-        """Returns the verdict on each record in ``results``. A record without a result has been evaluated on a
-        different execution path, and is treated as equal.
+        """Returns one verdict for each of ``results``, such as ``different``. A result is None if the record ran on a
+        different execution path; its verdict is ``EQUAL``.
         """
         verdicts = []
         for number, (want, got) in enumerate(zip(self.comparison.connect[self.stages - 1], results, strict=True)):
@@ -183,8 +193,11 @@ class StageJudge:
         return verdict
 
     def _by_ignored_options(self, number: int, want: Result, got: Result) -> bool:
-        """Returns True if options that Connect's classes ignore explain why ``got`` differs from Connect's result
-        ``want``: without these options, our chain gives Connect's result, or a difference that a rule explains.
+        """Returns True if options that Connect's classes ignore are the reason why our result ``got`` differs from
+        Connect's result ``want``.
+
+        To find out, this method uses the results of our chain without these options. They must equal Connect's result,
+        or differ from it only by a rule such as ``D5``.
         """
         without, judge = self.comparison.without, self.judge_without
         if without is None or judge is None:

@@ -63,8 +63,10 @@ class Reader:
         self.converter = Converter(CONVERTER)
 
     def read(self, sample: Sample) -> tuple[Record, int, Problem | None]:
-        """Returns ``sample`` as a record before the first stage, the location at which reading ended early (0 if it did
-        not), and the problem (None if there is none).
+        """Reads ``sample`` into a record, as it enters the first stage.
+
+        Returns three items: the record, the step at which reading stopped (such as the key converter; 0 if it did not
+        stop), and the problem (None if there is none).
         """
         headers = []
         for name, raw in sample.headers:

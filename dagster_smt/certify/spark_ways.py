@@ -103,9 +103,11 @@ def _ways(session: SparkSession, comparison: ChainComparison) -> Iterator[Compar
 
 
 class _Columns:
-    """The results of evaluating a chain on Spark's columns.
+    """Evaluates a chain on Spark's columns. An instance is called with a number of stages, and returns one result per
+    record after that many stages.
 
-    The result is None for a record without a schema, and for a record that the JVM lane leaves to Python.
+    The result is None for a record without a schema, and for a record that the JVM lane (this package's Java code)
+    leaves to Python.
     """
 
     def __init__(self, session: SparkSession, comparison: ChainComparison, lane: bool):
@@ -215,8 +217,8 @@ def _result(row: Any, number: int, comparison: ChainComparison) -> Result | None
 
 
 def _header(header: Any, known: dict[bytes | None, Any], comparison: ChainComparison) -> dict[str, Any]:
-    """Returns ``header`` in a form that can be compared. If a stage has set the header, its value is decoded from its
-    bytes.
+    """Returns ``header`` as a dict with its name and its decoded value, which can be compared. The value of an input
+    header is in ``known``. The value of any other header is decoded from its bytes.
     """
     data = _bytes(header["value"])
     if data in known:

@@ -13,7 +13,8 @@ from dagster_smt.tools.parity.datums import Converter, failure
 
 Result = dict[str, Any]
 Steps = list[list[Result]]
-"""The results of all records after each stage, as a list per stage."""
+"""The results of all records after each stage: ``steps[0][2]`` is the result of the third record after the first stage.
+"""
 
 
 def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: Classes | None = None) -> Steps:
@@ -57,7 +58,9 @@ def _lost(outcome: Outcome) -> Result:
 
 
 def written(record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns ``record`` as the result of a parity case, written by ``converter``."""
+    """Returns ``record`` as a dict that can be compared with Connect's result. ``converter`` writes the key, the value
+    and the headers.
+    """
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         "topic": record.topic,

@@ -38,10 +38,10 @@ def _parts(certificate: Certificate) -> Iterator[str]:
 
 
 def of_kinds(certificate: Certificate) -> Iterator[tuple[str, list[list[Finding]]]]:
-    """Yields the findings of ``certificate`` in two parts, each with its title: first the unexplained differences, then
-    the deliberate differences.
+    """Yields the findings of ``certificate`` in up to two parts: ``("Different", groups)`` for the unexplained
+    differences, then ``("Deliberate differences", groups)``.
 
-    A part consists of groups. The findings in a group differ only in their execution path.
+    The findings in a group differ only in their execution path, such as Python or Spark.
     """
     different = [finding for finding in certificate.findings if not finding.decision]
     deliberate = [finding for finding in certificate.findings if finding.decision]
@@ -59,7 +59,9 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def ways_of(group: list[Finding]) -> str:
-    """Returns the names of the execution paths (ways) on which the differences in ``group`` were found."""
+    """Returns the names of the execution paths ("ways", such as the Python evaluator) on which the differences in
+    ``group`` occurred.
+    """
     return ", ".join(finding.way for finding in group)
 
 
@@ -79,7 +81,9 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def stage_name(certificate: Certificate, stage: int) -> str:
-    """Returns the user's name of the stage with index ``stage``."""
+    """Returns the alias of the stage with the index ``stage``, or ``reading`` for the converters' stage number
+    ``READING``.
+    """
     return "reading" if stage == READING else certificate.stages[stage].alias
 
 

@@ -150,9 +150,11 @@ def _decisions(policy: AppliedPolicy) -> None:
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
-    """Returns a line for each kind of sink, with the execution paths (ways) on which a run may process records. A
-    further line follows if the chain has classes from jars, or a stage that cannot run in the JVM lane (this package's
-    Java code). The lines contain only facts that are known without a Spark session and without records.
+    """Returns lines that name the execution paths ("ways": the JVM lane, Python, Spark's columns) on which a run of the
+    plan's chain may process records. There is a line for each kind of sink.
+
+    A further line says where classes from jars run, or why the chain cannot run in the JVM lane (this package's Java
+    code). The lines need neither a Spark session nor records.
     """
     value, key = Format(), "json"
     if table is not None:

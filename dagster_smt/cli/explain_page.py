@@ -133,8 +133,8 @@ def _ways(plan: Plan) -> str:
 
 
 def _is_used(field: str, used: Iterable[str]) -> bool:
-    """Returns True if ``used`` contains ``field``. For an array or map, returns True if ``used`` contains its
-    elements.
+    """Returns True if ``used`` contains ``field`` itself or an element of it: ``tags`` is used if ``used`` contains
+    ``tags[0]``.
     """
     for source in used:
         if source == field or source.startswith(f"{field}["):

@@ -60,7 +60,8 @@ def read_schema(text: str | None) -> Schema | None:
 
 
 def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None, topic: str) -> AppliedPolicy | None:
-    """Applies the policy in the file ``path`` to the topic of a command. Returns None if there is no file.
+    """Applies the privacy policy in the file ``path`` to the topics of a command, and returns its decisions and stages.
+    Returns None if there is no file.
 
     Raises:
         ConfigError: The policy is wrong, or does not fit the topic.
@@ -78,12 +79,12 @@ def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None
 
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
-    """Returns the plan of ``chain`` for the rows of ``table``, or for values with ``schema`` (None for values without a
-    schema).
+    """Returns the plan of ``chain``, which is the schema after each stage. The input is the rows of ``table`` if there
+    is a table. Otherwise it is values with ``schema``, where None stands for values without a schema.
 
     Raises:
-        PlanError: No record can pass through the chain; or a mask, drop or rename can touch nothing, and the chain does
-            not permit that.
+        PlanError: No record can pass through the chain. Or a mask, drop or rename names a field that does not exist,
+            and the chain does not permit that.
     """
     topics = (topic,) if topic else ()
     if table is not None:

@@ -177,7 +177,9 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
 
 
 def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[str, int], int]:
-    """Returns the offsets that ``group`` has committed: from the broker, or from the progress file of file topics."""
+    """Returns the offsets that the consumer group ``group`` has committed, as a dict such as ``{("orders", 0): 20}``.
+    They come from the broker, or from the group's progress file in the folder of file topics.
+    """
     from dagster_smt.tables.kafka.spec import KafkaTopics
     from dagster_smt.tables.sources import open_source
 

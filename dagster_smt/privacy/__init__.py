@@ -1,3 +1,3 @@
-"""Privacy: tags of fields, policies that choose actions by tag, the stages of policies, and the search for personal
-fields.
+"""Protects personal data: tags of fields (such as ``PII.email``), policies (which choose an action for each tag), and
+the search for personal fields.
 """

@@ -1,5 +1,5 @@
-"""Applies a policy to one table. The tags of fields in the table's topics determine decisions, and the decisions
-determine stages.
+"""Applies a policy to one table. The policy reads the tags of each field, decides on an action such as ``mask``, and
+builds the stages that perform the actions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ MOST_GROUPS = 100
 
 @dataclass(frozen=True)
 class Subject:
-    """The facts about a topic table that a policy needs.
+    """The properties of a topic table that determine how a policy acts on it.
 
     Attributes:
         topics: The names of the topics; empty if a topic pattern chooses them.
@@ -45,13 +45,13 @@ class Subject:
 
 @dataclass(frozen=True)
 class AppliedPolicy:
-    """A policy together with the tags, decisions and stages for one table.
+    """A policy that has been applied to one table.
 
     Attributes:
         policy: The policy.
         subject: The table.
-        groups: The decisions for each group of topics.
-        stages: The resulting stages.
+        groups: The decisions about the fields, for each group of topics. Topics with equal tags form a group.
+        stages: The stages that carry out the decisions.
     """
 
     policy: Policy
@@ -65,15 +65,15 @@ class AppliedPolicy:
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """The decisions of all groups."""
+        """The decisions about the fields of all topics."""
         return tuple(decision for group in self.groups for decision in group.decisions)
 
     def without(self, personal: Mapping[str, Sequence[str]]) -> "AppliedPolicy":
-        """Returns the policy with additional decisions ``hold back``: it also drops the fields in ``personal``, whose
-        values look personal.
+        """Returns a copy of the policy that also drops the fields in ``personal``, because their sampled values look
+        personal.
 
         Args:
-            personal: Maps the path of a field of the value to the kinds of its sampled values, such as ``e-mail``.
+            personal: Maps the path of a field to the kinds of its sampled values, such as ``{"note": ["e-mail"]}``.
         """
         groups = []
         for group in self.groups:
@@ -139,7 +139,9 @@ def _tags_of(source: TagSource, subject: Subject) -> Iterable[TopicTags]:
 
 
 def _of_schema(subject: Subject) -> Iterator[TopicTags]:
-    """Yields the tags in the declared schemas of ``subject``. A declared schema is part of the table's definition."""
+    """Yields the tags in the declared schemas of ``subject``, the same tags for each topic. A declared schema is a
+    schema in the table's definition.
+    """
     fields: list[TaggedField] = []
     parts: tuple[tuple[Part, Format], ...] = (("value", subject.value), ("key", subject.key))
     for part, form in parts:
@@ -194,15 +196,17 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
 
 
 def _none_of(patterns: Sequence[str]) -> str:
-    """Returns a regular expression that matches a topic name only if none of ``patterns`` matches the whole name."""
+    """Returns a prefix for a regular expression. With the prefix, the expression no longer matches a topic name that
+    one of ``patterns`` matches as a whole.
+    """
     if not patterns:
         return ""
     return f"(?!(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})$)"
 
 
 def _of_names(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iterator[TopicDecisions]:
-    """Yields the decisions of ``policy`` in groups. In the sources of tags, all topics of a group have the same fields
-    with the same tags.
+    """Yields the decisions of ``policy`` about the topics that ``subject`` names. Topics whose fields have equal tags
+    form a group, and the group gets one set of decisions.
     """
     alike: dict[tuple[TaggedField, ...], list[str]] = {}
     for topic in subject.topics:
@@ -226,8 +230,11 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that are missing in ``fields``, the list from all sources of tags.
-    Reports can then also name fields that no source lists.
+    """Yields the declared fields of the value that no field in ``fields`` covers. The yielded fields have no tags.
+
+    Args:
+        subject: The table, with its declared fields.
+        fields: The fields that the sources of tags list.
     """
     paths = []
     for field in fields:
@@ -239,8 +246,8 @@ def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[Tag
 
 
 def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
-    """Yields the items of ``decisions``, but leaves out untagged fields inside a field that has a decision of its own.
-    For example, a decision about ``address`` also covers the untagged field ``address.city``.
+    """Yields ``decisions`` without the superfluous ones. If there is a decision about ``address``, no decision about
+    its untagged field ``address.city`` is needed.
     """
     decided = []
     for d in decisions:
@@ -284,12 +291,12 @@ def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecis
 
 
 def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iterable[Steps]) -> list[str]:
-    """Returns the fields in ``paths`` that the stages of a policy drop from records of a topic because of
-    ``hold back``.
+    """Returns the fields in ``paths`` that the stages of a policy hold back: they drop these fields because the policy
+    has no decision about them.
 
     Args:
         stages: The stages.
-        topic: The topic.
+        topic: The topic of the records.
         part: ``value`` or ``key``.
         paths: The paths of the fields, as steps.
     """
@@ -314,12 +321,12 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
 
 
 def undecided_headers(stages: Iterable[PolicyStage], topic: str, names: Iterable[str]) -> list[str]:
-    """Returns the headers in ``names`` that the stages of a policy drop from records of a topic because of
-    ``hold back``.
+    """Returns the headers in ``names`` that the stages of a policy hold back: they drop these headers because the
+    policy has no decision about them.
 
     Args:
         stages: The stages.
-        topic: The topic.
+        topic: The topic of the records.
         names: The names of the headers.
     """
     own = []

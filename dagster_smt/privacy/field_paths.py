@@ -1,5 +1,5 @@
-"""Handles the field paths of a policy. They have the extended syntax, and are compared with the paths in records or
-schemas.
+"""Handles the field paths of a policy, such as ``customer.email`` or ``**.email``, and compares them with the paths of
+fields in records or schemas.
 """
 
 import re
@@ -54,8 +54,12 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
 
 
 def _means(step: Step, name: Step) -> bool:
-    """Returns True if the step ``step`` of a policy's path matches the step ``name`` of a field's path. A step that
-    selects fields by their type matches every name.
+    """Returns True if one step of a policy's path matches one step of a field's path. For example, the step ``e*``
+    matches the name ``email``.
+
+    Args:
+        step: A step of the policy's path. A step that selects fields by their type matches every name.
+        name: A step of the field's path.
     """
     if isinstance(step, str):
         return step == name
@@ -67,8 +71,8 @@ def _means(step: Step, name: Step) -> bool:
 
 
 def schema_paths(schema: Schema | None) -> Iterator[Steps]:
-    """Yields the path of each field of ``schema`` that has no inner fields. A schema that is not a struct has no
-    fields.
+    """Yields the path of each field of ``schema`` that has no inner fields, such as ``("customer", "email")``. Yields
+    nothing if the schema is not a struct.
     """
     if schema is not None and schema.type is Type.STRUCT:
         yield from _below(schema, ())
@@ -85,7 +89,9 @@ def _below(schema: Schema, above: Steps) -> Iterator[Steps]:
 
 
 def value_paths(value: Any) -> Iterator[tuple[Steps, Any]]:
-    """Yields the path and the value of each field of ``value`` that has no inner fields. ``value`` is parsed JSON."""
+    """Yields the path and the value of each field of ``value`` (parsed JSON) that has no inner fields. For ``{"a":
+    {"b": 1}}``, yields ``(("a", "b"), 1)``.
+    """
     if isinstance(value, dict):
         yield from _values(value, (), 0)
 

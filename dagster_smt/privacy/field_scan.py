@@ -19,7 +19,7 @@ from dagster_smt.privacy.policy import NO_TAG, Decision
 from dagster_smt.privacy.tags import Part
 
 _DATA = "[*]"
-"""Takes the place of a name in the schemas of reports if the name looks like personal data."""
+"""The text that replaces a field name in the schemas of reports if the name looks like personal data."""
 
 MOST_NAMES = 200
 """The largest number of names in an object that are still treated as field names. If an object has more names, they are
@@ -35,7 +35,7 @@ class FieldScan:
         part: The part of the record.
         steps: The path of the field.
         values: The number of values that are not null.
-        kinds: The number of values with each kind of personal value.
+        kinds: The number of values that contain each kind of personal value, such as ``{"e-mail": 12}``.
     """
 
     part: Part
@@ -54,7 +54,9 @@ class FieldScan:
 
     @property
     def personal(self) -> tuple[str, ...]:
-        """The kinds of personal values that occur often enough in the field to propose a tag."""
+        """The kinds of personal values, such as ``e-mail``, that enough values of the field contain. For some kinds one
+        value is enough; for others a share of the values is required.
+        """
         likely = []
         for kind, count in self.kinds.items():
             if count >= KINDS[kind].share * self.values:
@@ -63,7 +65,9 @@ class FieldScan:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags to propose for the field. They are derived from its values, or else from its name."""
+        """The tags to propose for the field, such as ``PII.email``. They come from the kinds of its values. If the
+        values suggest none, the tag comes from the field's name.
+        """
         tags = dict.fromkeys(KINDS[kind].tag for kind in self.personal)
         names = [step for step in self.steps if isinstance(step, str)]
         if not tags and names and (tag := tag_of_name(names[-1])):
@@ -123,8 +127,8 @@ def _contents(record: RecordSnapshot) -> Iterator[tuple[Part, Steps, Any]]:
 
 
 def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields the position of each name in the path ``steps`` that looks personal, and the kinds of personal values in
-    the name.
+    """Finds names in the path ``steps`` that look personal. For ``("users", "ann@example.org")``, yields ``(1,
+    ("e-mail",))``: the position of the name, and the kinds of personal values in it.
     """
     for at, step in enumerate(steps):
         kinds = tuple(kinds_in(step)) if isinstance(step, str) else ()
@@ -161,8 +165,8 @@ def schema_without_data(schema: Schema) -> Schema:
 
 
 def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
-    """Returns ``fields``, but joins the fields of each object that has more than ``MOST_NAMES`` names into one field
-    ``[*]``.
+    """Returns ``fields``, with the fields of huge objects joined. If an object has more than ``MOST_NAMES`` names, its
+    names are data. All its fields then become one field with the name ``[*]``.
     """
     names: dict[tuple[Part, Steps], set[Step]] = {}
     for one in fields:

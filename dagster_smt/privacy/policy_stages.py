@@ -1,8 +1,8 @@
-"""Builds the stages of a policy. They run before the stages of the chain, so no stage of the chain receives a value
-that must be hidden.
+"""Builds the stages of a policy, such as a stage that masks ``customer.email``. They run before the stages of the
+chain.
 
-A stage of the chain that renames, copies or routes values only receives the values that the policy has left. Neither
-the chain nor a run config that replaces the chain can therefore bypass the policy.
+Therefore no stage of the chain receives a value that must be hidden. Neither the chain, nor a run config that replaces
+the chain, can bypass the policy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,15 +31,15 @@ from dagster_smt.transforms.kafka.replace_field import ReplaceField
 PREFIX = "policy_"
 """The prefix of the aliases that the stages of a policy get."""
 HELD = f"{PREFIX}held"
-"""The prefix of the aliases of stages that hold back fields by name."""
+"""The prefix of the aliases of stages that drop listed fields because the policy holds them back."""
 OTHER_HEADERS = "*"
-"""The name in a decision that applies to all headers without a decision of their own."""
+"""The name that a decision has instead of a header's name if the decision is about all remaining headers."""
 EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
 
 
 class PolicyMask(NestedPaths, Transform):
-    """A transform that replaces values as ``MaskField`` does. A null key or value stays null. Unlike in ``MaskField``,
-    a missing field is not added.
+    """A transform that replaces values with empty ones as ``MaskField`` does. Two things differ: a null key or value
+    stays null, and a missing field is not added.
     """
 
     connect_class = "dagster_smt.policy.Mask"
@@ -76,8 +76,8 @@ class PolicyStage(Stage):
     Attributes:
         action: The name of the action in the policy.
         topics: A regular expression for the topics of the stage; empty for all topics.
-        paths: The paths of the fields that the stage changes. For the stage that holds fields back, the paths of the
-            fields that stay.
+        paths: The paths of the fields that the stage changes. A stage with the action ``hold back`` drops all other
+            fields, so its paths are those of the fields that stay.
     """
 
     action: str = ""
@@ -91,14 +91,14 @@ class PolicyStage(Stage):
 
     @property
     def relied_on(self) -> bool:
-        """False: no warning is due if the stage touches no record, because a tagged field may be missing in some
-        records or topics. See ``Stage``.
+        """Always False. A stage of a policy may touch no record without a warning, because some records or topics may
+        lack a tagged field. ``Stage`` explains the property.
         """
         return False
 
     @property
     def holds_back(self) -> bool:
-        """True if the stage holds back fields without a decision."""
+        """True if the stage drops the fields (or headers) about which the policy has no decision."""
         return self.action == HOLD_BACK
 
     @property
@@ -119,11 +119,11 @@ class TopicDecisions:
 
     Attributes:
         topics: A regular expression for these topics; empty for all topics of the table.
-        decisions: The decisions.
-        added: Paths of the value that need no decision to stay, such as a column with the record's offset.
-        decided: False for topics that no source of tags lists.
-        drops_records: True if no source of tags lists these topics, although the sink contains keys. With
-            ``untagged: hold back``, the records of these topics are then dropped as a whole.
+        decisions: The decisions, one for each field.
+        added: Paths of fields that stay without a decision, such as the column with the record's offset.
+        decided: False if no source of tags lists the topics.
+        drops_records: True if no source of tags lists the topics, and the sink contains keys. With ``untagged: hold
+            back``, the policy then drops whole records of these topics.
     """
 
     topics: str
@@ -134,8 +134,8 @@ class TopicDecisions:
 
 
 def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyStage, ...]:
-    """Returns the stages for the decisions in ``groups``. The order in a group is: stages that drop fields, the stage
-    that holds fields back, stages for other actions, stages for headers.
+    """Returns the stages that carry out the decisions in ``groups``. The stages of a group have this order: drop the
+    listed fields, hold back fields without a decision, apply other actions such as ``mask``, and drop headers.
 
     Raises:
         ConfigError: SMT765 if an action cannot act on a field. The error lists all problems.
@@ -172,7 +172,9 @@ class _Maker:
         yield from self._headers()
 
     def _headers(self) -> Iterator[PolicyStage]:
-        """Yields the stages that drop headers: one for headers with a decision, and one for all other headers."""
+        """Yields up to two stages that drop headers. The first drops the headers that a decision names. The second
+        drops all headers without a decision.
+        """
         decisions = {}
         for d in self.group.decisions:
             if d.part == "headers":
@@ -196,7 +198,9 @@ class _Maker:
             yield self._stage("other_headers", transform, "", HOLD_BACK if action == HOLD_BACK else DROP, stay)
 
     def _hiding(self, part: Part) -> Iterator[PolicyStage]:
-        """Yields the stages that drop fields of ``part``, and the stages that hold fields back."""
+        """Yields the stages that drop fields of ``part``: the fields that a decision names, and the fields without a
+        decision.
+        """
         decisions = self._of(part)
         for action in (DROP, HOLD_BACK):
             paths = []
@@ -214,8 +218,8 @@ class _Maker:
             yield self._holding_back(part, stay)
 
     def _is_only_untagged(self, decision: Decision) -> bool:
-        """Returns True if ``decision`` needs no separate stage, because it only holds back a field without a tag. The
-        stage that holds fields back drops every field that is not in its list of paths that stay.
+        """Returns True if ``decision`` only says that an untagged field is held back. Such a decision needs no stage of
+        its own, because one stage drops every field without a decision.
         """
         return decision.reason == NO_TAG and self.policy.untagged == HOLD_BACK
 
@@ -229,8 +233,8 @@ class _Maker:
         return self._stage("hold_back", transform, part, HOLD_BACK, stay)
 
     def _acting(self, part: Part) -> Iterator[PolicyStage]:
-        """Yields a stage for each action on fields of ``part`` other than drop and hold back, in the order of the
-        rules.
+        """Yields one stage for each action such as ``mask`` that changes fields of ``part``, in the order of the rules.
+        The actions ``drop`` and ``hold back`` are not included.
         """
         paths: dict[str, list[str]] = {}
         for rule in self.policy.rules:

@@ -96,8 +96,8 @@ def _of_version(version: SubjectVersion, place: str) -> list[SchemaField]:
 
 
 def _of_metadata(version: SubjectVersion, name: str) -> Iterator[str]:
-    """Yields the tags of the field ``name`` from the metadata of ``version``. The metadata maps patterns of full field
-    names to tags.
+    """Yields the tags of the field with the full name ``name`` from the metadata of ``version``. The metadata maps
+    patterns of field names to tags, such as ``**.email`` to ``PII``.
     """
     if not version.tags:
         return

@@ -99,8 +99,8 @@ class _Avro:
         self.count = 0
 
     def names_in(self, schema: Any, space: str = "", level: int = 0) -> None:
-        """Stores the named types in ``schema`` under their full names, so that later references to them can be
-        resolved.
+        """Stores the named types in ``schema`` under their full names, such as ``shop.Order``, so that later references
+        to them can be resolved.
         """
         if level > 3 * MAX_LEVELS:
             raise _unreadable(self.place, "it has too many levels")
@@ -121,8 +121,13 @@ class _Avro:
             self.names_in(schema.get(inner), space, level + 1)
 
     def fields(self, schema: Any, above: Steps, around: tuple[str, ...], space: str = "") -> Iterator[SchemaField]:
-        """Yields the fields of the type ``schema``. ``around`` contains the names of the Avro records that enclose the
-        type.
+        """Yields the fields of the Avro type ``schema``, and the fields inside them.
+
+        Args:
+            schema: The type.
+            above: The path of the field that has this type; empty for the whole value.
+            around: The full names of the Avro records that enclose the type.
+            space: The namespace in which names without a namespace are resolved.
         """
         schema, space = self._resolved(schema, space)
         kind = schema.get("type") if isinstance(schema, dict) else schema
@@ -155,7 +160,9 @@ class _Avro:
             yield from self.fields(members[0], steps, around, space)
 
     def _in_union(self, kind: Any, around: tuple[str, ...], space: str) -> Iterator[str]:
-        """Yields the tags of all fields in ``kind``, a union of several types."""
+        """Yields the tags of all fields inside the union ``kind``. Yields nothing if the union has only one type
+        besides ``null``.
+        """
         members = _members(kind)
         if len(members) > 1:
             for member in members:
@@ -182,7 +189,13 @@ class _Avro:
 
 
 def _full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
-    """Returns the full name of the named type ``schema``, and the namespace of the types inside it."""
+    """Returns the full name of an Avro type, and the namespace of the types inside it. A type ``Order`` in the
+    namespace ``shop`` gives ``("shop.Order", "shop")``.
+
+    Args:
+        schema: The type.
+        space: The namespace around the type.
+    """
     name, space = str(schema.get("name", "")), str(schema.get("namespace", space))
     if "." in name:
         return name, name.rpartition(".")[0]
@@ -203,7 +216,14 @@ class _JsonSchema:
         self.document, self.place, self.count = document, place, 0
 
     def fields(self, schema: Any, above: Steps, name: str, around: tuple[str, ...]) -> Iterator[SchemaField]:
-        """Yields the fields of ``schema``. ``around`` contains the references through which the schema was reached."""
+        """Yields the fields of the JSON Schema ``schema``, and the fields inside them.
+
+        Args:
+            schema: The schema of a field, or of the whole value.
+            above: The path of this field; empty for the whole value.
+            name: The full name of this field.
+            around: The references that led to ``schema``, with an empty string for each other step.
+        """
         if not isinstance(schema, dict) or len(around) > MAX_LEVELS:
             return
         reference = schema.get("$ref")
@@ -239,8 +259,12 @@ class _JsonSchema:
 
 
 def _message(descriptor: Any, above: Steps, around: tuple[str, ...]) -> Iterator[SchemaField]:
-    """Yields the fields of the Protobuf message ``descriptor``. ``around`` contains the names of the messages in which
-    it is nested.
+    """Yields the fields of the Protobuf message ``descriptor``, and the fields inside them.
+
+    Args:
+        descriptor: The descriptor of the message.
+        above: The path of the field that has this message as its type; empty for the whole value.
+        around: The full names of the enclosing messages.
     """
     if descriptor.full_name in around or len(around) > MAX_LEVELS:
         return

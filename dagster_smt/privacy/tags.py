@@ -50,8 +50,8 @@ class TaggedField:
         part: The part of the record.
         path: The path of the field in this part; for headers, their name. Empty for the whole key.
         tags: The tags; empty if the source lists the field without any.
-        decided: True if the source states that the field needs no tag. The policy keeps such a field, unless another
-            source gives it a tag.
+        decided: True if the source states that the field needs no tag, as in ``id: []``. The policy keeps such a field,
+            unless another source gives the field a tag.
         steps: The steps of the path.
     """
 
@@ -87,8 +87,9 @@ def topic_matches(pattern: str, topic: str) -> bool:
 
 
 def value_field(steps: Steps, path: str, tags: Sequence[str], source: str) -> TaggedField:
-    """Returns the field at ``steps`` in a schema. Its ``decided`` is False: a schema lists every field, so the absence
-    of tags does not mean that the field needs none.
+    """Returns a field of a schema as a ``TaggedField`` with the tags ``tags``.
+
+    Its ``decided`` is False. A schema lists every field, so a field without tags may still need one.
     """
     return TaggedField("value", path, tuple(Tag(t, source) for t in tags), False, steps)
 

@@ -55,7 +55,7 @@ class GalleryChain:
 
     @property
     def declared(self) -> Schema | None:
-        """The schema of the values; None for JSON without a schema."""
+        """The declared schema of the values. None for JSON without a schema, and for values in an envelope."""
         if self.schema:
             return parse_ddl(self.schema)
         return None
@@ -70,7 +70,9 @@ class GalleryChain:
         return Format()
 
     def stored(self, value: str | None) -> bytes | None:
-        """Returns ``value`` as the bytes that a topic contains."""
+        """Returns the bytes of a record's value as a topic stores them. If the chain has an envelope, ``value`` is
+        wrapped in it.
+        """
         if value is None:
             return None
         if self.envelope:
@@ -95,7 +97,8 @@ class Result:
     Attributes:
         lines: The output records as JSON; a sentence for a dropped or failed record.
         outcomes: The outcome of each record.
-        touched: For each record, a bit mask. The bit n is set if the effect n of the chain changed the record.
+        touched: A number for each record. Bit n of the number is set if the chain's ledger entry n (such as "masked
+            ``email``") counts the record.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -130,7 +133,9 @@ def run(entry: GalleryChain) -> Result:
 
 
 def _line(chain: Chain, outcome: Outcome) -> str:
-    """Returns the sentence about a record that was dropped or failed; empty for other records."""
+    """Returns a sentence such as ``dropped by s1`` for a record that was dropped or failed. Returns an empty string for
+    all other records.
+    """
     if outcome.status == DROPPED_STATUS:
         return f"dropped by {chain.stages[outcome.stage].alias}"
     if outcome.status == FAILED:
@@ -207,7 +212,9 @@ def _stages(chain: Chain, result: Result) -> str:
 
 
 def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
-    """Yields the effects of the stage with the index ``index``, as the report of a run lists them."""
+    """Yields what the stage with the index ``index`` did to the records, in lines such as ``masked `email` in 3`` or
+    ``dropped 1``.
+    """
     for number, entry in enumerate(ledger_entries(chain)):
         if entry.stage == index:
             records = 0

@@ -25,14 +25,14 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Situation:
-    """A special situation in which a path is used, with the result of a transform.
+    """A special case of a field path, with the result of a transform: for example, "the field does not exist".
 
     Attributes:
-        what: The situation, in words.
+        what: The special case, in words.
         transform: The name of the transform.
         options: The options of the transform; ``field.syntax.version`` is V2 unless it is set.
-        before, after: The value, as JSON. If ``after`` starts with ``refused: ``, the rest is the statement of an
-            error.
+        before, after: The value before and after the transform, as JSON. An ``after`` such as ``refused: no such
+            field`` means that the transform fails with this statement.
         schema: The kind of records: ``with`` a schema, ``without`` a schema, or ``both``.
     """
 
@@ -277,4 +277,4 @@ SITUATIONS = (
         '{"a":{"c":2}}',
     ),
 )
-"""The situations that the KIP about nested paths does not define, with their results in this package."""
+"""The special cases that KIP-821 (nested field paths) does not define, with their results in this package."""

@@ -111,19 +111,20 @@ Add a module only if it states the same problem.
 _PLACED = ("Problem", "config_problem")
 """The names of the functions whose arguments are a code, a location and a statement, in this order."""
 _PLACEHOLDER = re.compile(r"\{\w*\}")
-"""A place in a statement that ``str.format`` fills."""
+"""A placeholder such as ``{name}`` in a statement, which ``str.format`` replaces."""
 _READERS = ("tools/parity", "connect/survey", "tools/problem_codes")
-"""The modules that contain codes only to compare them with the codes of problems."""
+"""The modules that only compare a problem's code with others. They do not create problems, so their codes are skipped.
+"""
 
 
 @dataclass(frozen=True)
 class Use:
-    """A use of a problem code.
+    """An occurrence of a problem code in the source code.
 
     Attributes:
         code: The code.
         module: Path of the module in the package, without ``.py``.
-        statement: The statement, with ``…`` for variable parts; empty if the source does not show it.
+        statement: The statement, with ``…`` for variable parts; empty if it cannot be read from the source code.
     """
 
     code: str
@@ -150,7 +151,9 @@ def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
 
 
 def taken_twice(root: Path = ROOT) -> list[str]:
-    """Returns the codes that several modules use with different meanings. The uses in ``SHARED`` are allowed."""
+    """Returns a line such as ``SMT101: model/schema, runs/plan`` for each code that several modules use with different
+    statements. Uses that ``SHARED`` lists are allowed.
+    """
     codes = []
     for code, places in by_code(root).items():
         modules = sorted({use.module for use in places})
@@ -191,7 +194,9 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yields the nodes of ``scope`` in the order of the source, without the nodes of inner functions."""
+    """Yields the nodes of the syntax tree ``scope`` in the order of the source code, except the nodes of inner
+    functions.
+    """
     stack = [*ast.iter_child_nodes(scope)][::-1]
     while stack:
         node = stack.pop()
@@ -201,7 +206,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _texts(scope: ast.AST) -> dict[str, ast.expr]:
-    """Returns the assignments in ``scope``: maps each name to the expression that is assigned to it."""
+    """Returns the assignments in the syntax tree ``scope``, as a dict from variable name to assigned expression."""
     assigned = (node for node in _own(scope) if isinstance(node, ast.Assign))
     results = {}
     for node in assigned:

@@ -56,11 +56,11 @@ def lake(table: str) -> Path:
 
 
 def dagster_home(kafka: bool = False) -> Path:
-    """Returns the demo's ``DAGSTER_HOME``, which is the folder in the environment variable, or by default a folder next
-    to the tables.
+    """Returns the demo's ``DAGSTER_HOME``: the folder in the environment variable, or a folder next to the tables if
+    the variable is not set.
 
-    A new folder is created and configured. Runs on files and runs on a broker have separate histories, because they
-    have separate tables.
+    If the folder does not exist, it is created and configured. Runs on files and runs on a broker use different
+    folders, because they also write different tables.
     """
     own = "dagster_home-kafka" if kafka or on_kafka() else "dagster_home"
     home = Path(os.environ.get("DAGSTER_HOME") or demo_folder() / own).absolute()

@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def fill(append: int, kafka: bool) -> None:
-    """Appends ``append`` copies of pushes to their topic. With ``kafka``, starts a broker. If the topics are on a
-    broker, first publishes the shipped topics.
+    """Prepares the demo's topics. First, starts a broker if ``kafka`` is set. Then publishes the shipped topics, if a
+    broker has the topics. Finally appends ``append`` copies of the shipped pushes.
     """
     if kafka and not on_kafka():
         os.environ[KAFKA_VARIABLE] = ensure_running(PROJECT / ".kafka")
@@ -130,8 +130,8 @@ def follow_changes() -> int:
 
 
 def hold_back() -> int:
-    """Shows the effect of a policy: tagged fields are masked, and a new personal field is held back. Returns the exit
-    code.
+    """Shows the effect of a policy: tagged fields are masked, and a new personal field stays out of the table. Returns
+    the exit code.
     """
     customers = build_customers()  # the asset is created first, so that the session gets the packages that it needs
     session, log = _started_spark()

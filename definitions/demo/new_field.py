@@ -21,7 +21,7 @@ CUSTOMERS: Sequence[dict[str, Any]] = (
     {"id": 2, "country": "FR", "name": "Bo Sample", "email": "bo@example.org", "born": "1985-12-24"},
 )
 NEW_CUSTOMER = {**CUSTOMERS[0], "id": 3, "phone": "+49 30 0000000"}
-"""A record with a field about which nobody has decided yet."""
+"""A record with a new field, ``phone``, about which the policy has no decision yet."""
 
 
 def folder() -> Path:
@@ -30,7 +30,9 @@ def folder() -> Path:
 
 
 def build_customers() -> dg.AssetsDefinition:
-    """Returns the asset of customers. The records have no schema, and a policy applies to them, without a chain."""
+    """Returns the asset of customers. A policy masks tagged fields of the records; there is no chain. The records have
+    no schema.
+    """
     customers = SmtTable(
         key=["shop", "customers"],
         chain={"transforms": ""},

@@ -1,4 +1,4 @@
-"""Prints the final output of the demo. The output is derived only from the metadata in Dagster."""
+"""Prints the summary at the end of the demo. All numbers come from the metadata that the runs have stored in Dagster."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class AssetSummary:
             self.changes[str(row["change"]), str(row["field"]), str(row["before"]), str(row["after"])] += 1
 
     def fields(self, action: str) -> int:
-        """Returns the number of fields that ``action`` touched in at least one record."""
+        """Returns the number of fields that ``action``, such as ``masked``, changed in at least one record."""
         number = 0
         for (a, _, _), records in self.touched.items():
             if a == action and records:
@@ -70,8 +70,8 @@ def overview(assets: Sequence[AssetSummary]) -> str:
 
 
 def details(summary: AssetSummary) -> str:
-    """Returns a text about ``summary``: the effects of each stage on fields, with the number of records, and the
-    changes of the schema.
+    """Returns the text about one asset: what each stage did to which fields in how many records, and how the schema
+    changed.
     """
     touched = []
     for (a, stage, name), n in summary.touched.items():

@@ -1,7 +1,8 @@
-"""Runs a case in the Python evaluator again, with one or more of the intended differences from Kafka switched off.
+"""Runs a case (a chain with records and Kafka's results) again, with Kafka's behaviour in place of one or more intended
+differences.
 
-If a difference explains a result, the result without the difference must equal Kafka's exactly. Each function therefore
-replaces one rule of this package with Kafka's rule, and the judge compares the results with the recorded results.
+Suppose that the difference D5 is said to explain a result. If the case runs without D5, our result must then equal
+Kafka's exactly. Each function of this module replaces one rule of this package with Kafka's rule.
 """
 
 import json
@@ -40,9 +41,10 @@ _IGNORED = (".field.syntax.version", ".hoisted", ".field.on.missing.parent", ".f
 
 
 class KafkaReplaceField(CodeTransform, ReplaceField):
-    """ReplaceField with Kafka's defect on structs: Kafka uses the renames backwards to find the value of each field.
+    """ReplaceField with Kafka's defect on structs. To find the value of an output field, Kafka reads the renames
+    backwards.
 
-    For example, with ``exclude=a`` and ``renames=a:b``, the field ``b`` gets the value of ``a``.
+    For example, take ``exclude=a`` and ``renames=a:b``. The input's own field ``b`` then gets the value of ``a``.
     """
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -85,8 +87,8 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
 
 
 class HashedReplaceField(KafkaReplaceField):
-    """ReplaceField with Kafka's defects on structs and on objects. In an object without a schema, two fields may get
-    the same name. The field that comes last in Kafka's hash map then stays.
+    """ReplaceField with Kafka's defects on structs and on objects without a schema. If renaming gives two fields of an
+    object the same name, Kafka keeps one of them: the last one in its hash map.
     """
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
@@ -107,11 +109,11 @@ class HashedReplaceField(KafkaReplaceField):
 
 
 class KafkaConverter(Converter):
-    """A converter that reads JSON as Kafka does.
+    """A converter that reads JSON as Kafka does, and notes whether Kafka converted a value to a different type.
 
-    ``coerced`` and ``schemaless`` describe the last key, value or header that the converter read. ``coerced`` is true
-    if a part of it was converted to a different type. ``schemaless`` is true if, in addition, the key, value or
-    header has no schema.
+    Attributes:
+        coerced: True if a part of the last key, value or header was converted to a different type.
+        schemaless: True if, in addition, this key, value or header has no schema.
     """
 
     reader: type[JacksonReader] = JacksonReader
@@ -180,8 +182,12 @@ def _bare(tree: Any) -> Any:
 
 
 def _with_defaults(schema: Schema | None, tree: Any, reader: JacksonReader) -> Any:
-    """Returns ``schema`` with the defaults in ``tree``, the JSON of the schema. The defaults are read as Kafka reads
-    them.
+    """Returns ``schema`` with default values.
+
+    Args:
+        schema: The schema without defaults.
+        tree: The JSON of the schema, with the defaults.
+        reader: Reads a default as Kafka does.
     """
     if schema is None or not isinstance(tree, dict):
         return schema
@@ -211,8 +217,8 @@ def load_raw(text: str, key: str) -> msgspec.Raw:
 
 
 def coerced(case: Case, record: dict[str, Any]) -> dict[str, bool]:
-    """Returns three flags, for ``key``, ``value`` and ``header``: True if Kafka converts a value in this part of
-    ``record`` to a different type.
+    """Returns a dict with the keys ``key``, ``value`` and ``header``. An entry is True if Kafka converts a value in
+    this part of ``record`` to a different type.
     """
     converter = KafkaConverter(case.get("converter") or {})
     parts = {"key": [record["key"]], "value": [record["value"]], "header": [h["value"] for h in record["headers"]]}
@@ -229,7 +235,9 @@ def _coerced(converter: KafkaConverter, datum: dict[str, str] | None) -> bool:
 
 
 def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
-    """Returns True if Kafka changes the spelling of JSON without a schema in ``record`` (difference D5)."""
+    """Returns True if a key, value or header of ``record`` has no schema, and Kafka spells a part of it differently
+    (difference D5). This package keeps the spelling.
+    """
     converter = KafkaConverter(case.get("converter") or {})
     for datum in (record["key"], record["value"], *(header["value"] for header in record["headers"])):
         _coerced(converter, datum)
@@ -248,11 +256,10 @@ def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
 
 
 def runs(case: Case) -> Iterator[tuple[str, Results]]:
-    """Yields the results of ``case`` with intended differences switched off. First, each difference is switched off
-    alone, and then several together.
+    """Runs ``case`` again with intended differences switched off, first one at a time, then several together.
 
     Yields:
-        The id of the difference, and the results.
+        The id of the difference, such as ``D5``, and the results.
     """
     modes = []
     for mode in _MODES:
@@ -314,7 +321,9 @@ def _ignores(type_: str) -> bool:
 
 
 def _with_defects(case: Case) -> Case | None:
-    """D2: returns ``case`` with Kafka's ReplaceField, which mixes up fields; None if the case renames nothing."""
+    """D2: returns ``case`` with Kafka's defective ReplaceField, which mixes up fields; None if the case renames
+    nothing.
+    """
     renames = any(key.endswith(".renames") for key in case["config"])
     if renames:
         return {"renames": KafkaReplaceField, **case}
@@ -329,9 +338,10 @@ def _with_kafkas_reader(case: Case) -> Case | None:
 
 
 def _one_schema(case: Case) -> Case | None:
-    """D2: returns ``case`` with one schema in place of schemas that differ only in the scale of a default.
+    """D2: returns ``case`` with equal schemas in place of almost equal ones, or None if there are none. Two schemas are
+    almost equal if only a default differs in scale, such as ``1.0`` and ``1.00``.
 
-    Kafka's cache keeps the first of these schemas.
+    Kafka's cache makes the same mistake: it uses the first of such schemas for all values.
     """
     known: dict[str, str] = {}
     changed = False
@@ -358,8 +368,8 @@ def _one_schema(case: Case) -> Case | None:
 
 
 def _by_value(tree: Any) -> Any:
-    """Returns ``tree`` with a pair in place of each fraction. Fractions with the same value, such as ``1.0`` and
-    ``1.00``, get equal pairs.
+    """Returns the JSON ``tree`` with each fraction replaced by a pair, such as ``("fraction", "1.0")``. The fractions
+    ``1.0`` and ``1.00`` become equal pairs.
     """
     if isinstance(tree, dict):
         members = {}
@@ -442,6 +452,6 @@ _MODES: tuple[tuple[str, Callable[[Case], Case | None]], ...] = (
     ("D2", _one_schema),
     ("D4", _hashed),
 )
-"""Pairs of the id of a difference and a function that switches the difference off. The function returns None if the
-case does not contain the difference.
+"""Pairs of a difference's id and a function. The function takes a case and returns it with the difference switched off,
+or None if the difference cannot occur in the case.
 """

@@ -1,4 +1,4 @@
-"""Explains why two results for one record differ. The rules of this module do not run the case again."""
+"""Explains why two results for the same record differ, without running the case again."""
 
 import math
 import re
@@ -30,7 +30,7 @@ from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.numbers import float_text, to_float32
 
 SPARK = "spark"
-"""The key that marks a result of the Spark evaluator."""
+"""The key that marks a result as one of the Spark evaluator."""
 BYTES = "bytes"
 """The key for the bytes of a header that a stage has set on Spark."""
 
@@ -46,7 +46,9 @@ _GROUPS = (
         "SMT406",
     ),
 )
-"""Java's exceptions and messages about a replacement that refers to a group that the expression does not have."""
+"""The Java exceptions for a replacement such as ``$2`` that names a group which the regular expression does not have.
+Each entry has the exception's class, its message, and our problem code.
+"""
 CRASHES = (
     ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),
     *((name, *group) for name in ("RegexRouter", "ByLogicalTableRouter", "EventRouter") for group in _GROUPS),
@@ -68,8 +70,8 @@ CONFIG_CRASHES = (
         "SMT013",
     ),
 )
-"""The Java exceptions with which Kafka crashes on a record because of an option. This package already rejects the
-configuration.
+"""The Java exceptions with which Kafka crashes on the first record because of a wrong option. This package rejects the
+option earlier, when it parses the chain.
 """
 _MISLABELLED = (
     (
@@ -98,8 +100,11 @@ class Bridge:
         self.written = WrittenConverter(case.get("converter") or {})
 
     def __call__(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain why ``got`` differs from ``want``. The list is empty if the
-        results are equal; None means that nothing explains the difference.
+        """Explains the difference between Kafka's result ``want`` and our result ``got`` for the record with the index
+        ``number``.
+
+        Returns the ids of the intended differences, such as ``["D7"]``. The list is empty if the results are equal.
+        None means that nothing explains the difference.
         """
         if not result_difference(want, got):
             return []
@@ -138,7 +143,9 @@ class Bridge:
         return False
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Returns True if an option makes Kafka crash (``want``), and this package rejects it with ``code``."""
+        """Returns True if Kafka's result ``want`` is a crash because of an option that this package rejects with the
+        problem code ``code``.
+        """
         if "error" not in want:
             return False
         for *crash, known in CONFIG_CRASHES:
@@ -172,9 +179,10 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Returns a function that compares a value of Kafka's result (``want``) with a value of ours (``got``). The
-        function returns True if the chain prints a float, and both values are spellings of this float: Java 17 spells
-        some floats differently from later versions.
+        """Returns a function that compares a value of Kafka (``want``) with one of ours (``got``). The function returns
+        True if both are spellings of the same float, and the chain converts floats to strings.
+
+        Kafka's results come from Java 17, which spells some floats differently from later versions.
         """
         text_of_record = repr(self.case["records"][number])
 
@@ -206,9 +214,10 @@ class Bridge:
         return False
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
-        """Returns True if ``got`` equals ``want``, a value that Kafka returned although JSON cannot express it.
+        """Returns True if our datum ``got`` equals Kafka's datum ``want``, whose value JSON cannot express.
 
-        The scales of decimals may differ. The names of logical types are ignored if the values are not of these types.
+        The scales of decimals may differ. The name of a logical type, such as Date, is ignored if the value is not of
+        this type.
         """
         if want["unserialisable"].startswith(_TOO_DEEP):
             return got is not None and _depth(next(iter(got.values()))) > 1000
@@ -225,8 +234,12 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns D2 if Kafka's result ``want`` has a schema that does not fit its value, and ``got`` has the same
-        value. No converter can write a value that does not fit its schema.
+        """Returns ``["D2"]`` if Kafka returned a value that does not fit the schema next to it, and we return the same
+        value with a correct schema. Otherwise returns None.
+
+        Args:
+            want: Kafka's datum.
+            got: Our datum.
         """
         if "schema" not in want or fits(load(want["schema"]), want["java"]):
             return None
@@ -238,8 +251,8 @@ class Bridge:
         return None
 
     def _java(self, datum: Any) -> tuple[str | None, Any]:
-        """Returns the schema and the value of ``datum`` in the form that cases use for values that JSON cannot
-        express.
+        """Returns the schema (JSON text) and the value of ``datum``. The value names its Java type, as in ``{"int64":
+        5}``.
         """
         if datum is not None and "unserialisable" in datum:
             return datum.get("schema"), datum.get("java")
@@ -247,10 +260,8 @@ class Bridge:
         return None if schema is None else java_schema(schema), java_form(schema, whole(value))
 
     def _same_bytes(self, want: Any, header: dict[str, Any]) -> bool:
-        """Returns True if the bytes of ``header`` are equivalent to the bytes that Connect's converter would have
-        written for ``want``.
-
-        The entries of a map may be in a different order.
+        """Returns True if the bytes of ``header`` are equivalent to the bytes that Connect's converter writes for the
+        header's value ``want``. The entries of a map may have a different order.
         """
         if BYTES not in header:
             return False
@@ -262,8 +273,8 @@ class Bridge:
         return same or (data is not None and header[BYTES] is not None and unordered(data) == unordered(header[BYTES]))
 
     def _scale(self, number: int, want: Any, got: Any) -> list[str] | None:
-        """Returns D7 if the difference consists only of trailing zeros in decimals. If the chain prints decimals, the
-        difference may also be in strings.
+        """Returns ``["D7"]`` if ``want`` and ``got`` differ only in trailing zeros of decimals, such as ``1.5`` and
+        ``1.50``. Otherwise returns None. If the chain converts decimals to strings, strings may differ in the same way.
         """
         text_of_record = str(self.case["records"][number])
         if "connect.data.Decimal" not in text_of_record:
@@ -282,8 +293,8 @@ class Bridge:
         return None
 
     def mislabelled(self, number: int, want: Result) -> bool:
-        """Returns True if Kafka fails because a Cast of the whole key or value has left the name of a date type in the
-        schema.
+        """Returns True if Kafka's result ``want`` is a failure caused by a wrong name in a schema: a Cast of the whole
+        key or value has changed the type, but has left the name of a date type.
         """
         if "error" not in want or self.chain is None:
             return False
@@ -314,7 +325,9 @@ _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^"{}\[\],]+')
 
 
 def unordered(data: bytes) -> list[Any]:
-    """Returns the JSON in ``data``, the bytes of a header, as nested lists. The entries of maps are sorted."""
+    """Parses the JSON-like text ``data`` of a header into nested lists. The entries of maps are sorted, so two texts
+    that differ only in their order give equal lists.
+    """
     stack: list[list[Any]] = [[[]]]
     opened = ""
     for piece in _PIECE.findall(data.decode(errors="replace")):
@@ -332,8 +345,9 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Returns True if a null in ``want`` has the schema of a struct without fields, but the null in ``got`` does not.
-    Connect's ExtractNewRecordState returns such nulls.
+    """Returns True if the only difference between two nulls is in their schemas: Kafka's null ``want`` has a struct
+    schema with an empty list of fields, and our null ``got`` has not. Connect's ExtractNewRecordState returns such
+    nulls.
     """
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
@@ -342,9 +356,8 @@ def _fieldless(want: Any, got: Any) -> bool:
 
 
 def fits(schema: dict[str, Any], java: Any) -> bool:
-    """Returns True if the value ``java`` has the type of ``schema``.
-
-    The value is in the form that cases use for values that JSON cannot express.
+    """Returns True if the value ``java`` has the type of ``schema``. The value names its Java type, as in ``{"int64":
+    5}``.
     """
     if java is None:
         return bool(schema.get("optional"))
@@ -370,7 +383,9 @@ def fits(schema: dict[str, Any], java: Any) -> bool:
 
 
 def _plain(java: Any) -> Any:
-    """Returns the value ``java`` as JSON without a schema."""
+    """Returns the value ``java``, such as ``{"list": [...]}``, as JSON without a schema: an array, object, string or
+    number.
+    """
     if not isinstance(java, dict):
         return java
     kind, value = next(iter(java.items()))
@@ -389,7 +404,9 @@ def _plain(java: Any) -> Any:
 
 
 def _drop_names(schema: Any, java: Any) -> Any:
-    """Returns ``schema`` without names of logical types, such as Date, whose values in ``java`` have other types."""
+    """Returns ``schema`` without wrong names of logical types. For example, the name Date is removed from a field whose
+    value in ``java`` is not a date.
+    """
     if not isinstance(schema, dict):
         return schema
     kind = next(iter(java)) if isinstance(java, dict) else ""
@@ -415,7 +432,9 @@ def _drop_names(schema: Any, java: Any) -> Any:
 
 
 def _same_number(want: Any, got: Any) -> bool:
-    """Returns True if two comparable values are equal, apart from the scale of decimals and the width of integers."""
+    """Returns True if two comparable values are equal. Decimals may differ in scale (``1.5``, ``1.50``), and integers
+    in width (``int32``, ``int64``).
+    """
 
     def same(a: Any, b: Any) -> bool:
         both = isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) == 2

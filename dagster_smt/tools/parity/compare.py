@@ -19,7 +19,7 @@ Default = Callable[[Any, Any], Any]
 
 
 class _Fraction(str):
-    """A JSON number written with a fraction or an exponent."""
+    """A JSON number with a fraction or an exponent, such as ``1.50``, as a string with its original spelling."""
 
 
 def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
@@ -89,7 +89,9 @@ def _error(want: dict[str, Any], got: dict[str, Any]) -> str:
 
 
 def canonical_record(record: dict[str, Any]) -> dict[str, Any]:
-    """Returns ``record`` in a comparable form. Two records are the same result if their comparable forms are equal."""
+    """Returns ``record`` in a form that Python can compare with ``==``. Two records are the same result if these forms
+    are equal.
+    """
     parts: dict[str, Any] = {}
     for name in COORDINATES:
         parts[name] = _scalar(record.get(name))
@@ -102,7 +104,7 @@ def canonical_record(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def canonical_datum(datum: dict[str, Any] | None) -> Any:
-    """Returns ``datum`` as a comparable value."""
+    """Returns ``datum`` (a key, value or header of a case) in a form that Python can compare with ``==``."""
     if datum is None:
         return None
     if "schemaless" in datum:
@@ -118,8 +120,8 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """Parses ``text``, the schema of a value that JSON cannot express, and returns it in a comparable form. The
-    defaults in ``text`` have the form that ``datums.java_form`` returns.
+    """Parses ``text``, the JSON of a schema, into a form that Python can compare with ``==``. Each default in ``text``
+    names its Java type, as in ``{"int64": 5}``.
     """
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 
@@ -136,12 +138,12 @@ def _whole(text: str) -> int | str:
 
 
 class _Long(str):
-    """A whole number that stays a string because it has too many digits."""
+    """An integer of a JSON text, as a string, because it has too many digits."""
 
 
 def free(value: Any) -> Any:
-    """Returns ``value``, which has no schema, in a comparable form. In this form, 1 and 1.0 differ, and the order of
-    keys is ignored.
+    """Returns ``value``, parsed JSON without a schema, in a form that Python can compare with ``==``. In this form, 1
+    and 1.0 differ, and the order of keys is ignored.
     """
     if isinstance(value, _Fraction):
         return ("double", repr(float(value)))
@@ -162,7 +164,7 @@ def _scalar(value: Any) -> Any:
 
 
 def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
-    """Returns ``value``, a payload whose schema is ``schema``, in a comparable form."""
+    """Returns the payload ``value``, whose schema is ``schema``, in a form that Python can compare with ``==``."""
     if schema is None or value is None:
         return free(value)
     kind = schema["type"]
@@ -194,9 +196,11 @@ def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
 
 
 def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_of) -> Any:
-    """Returns ``schema`` in a comparable form, in which the order of struct fields matters.
+    """Returns ``schema`` in a form that Python can compare with ``==``. The order of struct fields matters.
 
-    ``default`` is a function that converts the schema's defaults into a comparable form.
+    Args:
+        schema: The JSON of the schema.
+        default: Converts a default of the schema, also into a comparable form.
     """
     if schema is None:
         return None
@@ -219,7 +223,9 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
 
 
 def canonical_java(java: Any) -> Any:
-    """Returns ``java``, a value that JSON cannot express, as a comparable value."""
+    """Returns ``java`` in a form that Python can compare with ``==``. For example, ``{"int64": 5}`` becomes ``("int64",
+    "5")``.
+    """
     if not isinstance(java, dict):
         return java
     kind, value = next(iter(java.items()))
@@ -244,7 +250,9 @@ def _is_leaf(value: Any) -> bool:
 
 
 def alike(want: Any, got: Any, leaf: Alike) -> bool:
-    """Returns True if two comparable values are equal, apart from leaves that the rule ``leaf`` treats as equal."""
+    """Returns True if two comparable values are equal. Where two parts without inner values differ, ``leaf`` compares
+    them, and may treat them as equal.
+    """
     if type(want) is type(got) and isinstance(want, dict):
         return want.keys() == got.keys() and all(alike(want[k], got[k], leaf) for k in want)
     if type(want) is type(got) and isinstance(want, list | tuple) and len(want) == len(got) and not _is_leaf(want):

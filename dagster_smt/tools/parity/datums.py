@@ -1,5 +1,5 @@
-"""Converts records in the format of the parity cases (see ``tests/parity/README.md``) into our records, and our records
-into that format.
+"""Converts records in the format of the parity cases into our records, and back. In this format, a value is a dict with
+JSON text, such as ``{"schemaless": "5"}``. ``tests/parity/README.md`` describes the format.
 """
 
 import base64
@@ -29,8 +29,8 @@ _SYNTAX = ".field.syntax.version"
 
 
 class Converter:
-    """The JSON converter of a case. It reads and writes datums, which are keys, values and headers in the format of the
-    cases.
+    """The JSON converter of a case. It reads and writes datums, which are keys, values and headers as dicts, such as
+    ``{"schemaless": "5"}``.
     """
 
     def __init__(self, settings: dict[str, str]):
@@ -53,7 +53,9 @@ class Converter:
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
     def write(self, schema: Schema | None, value: Any) -> dict[str, Any] | None:
-        """Returns ``value`` as a datum. If JSON cannot express the value, the datum is marked as ``unserialisable``."""
+        """Returns ``value`` as a datum, such as ``{"schemaless": "5"}``. If JSON cannot express the value, the datum
+        has the key ``unserialisable``.
+        """
         if isinstance(value, OwnStruct):
             datum = {"unserialisable": "the struct has another schema", "java": java_form(value.schema, value)}
             return datum if schema is None else {**datum, "schema": java_schema(schema)}
@@ -75,12 +77,14 @@ class Converter:
 
 
 def java_schema(schema: Schema) -> str:
-    """Returns ``schema`` as JSON. The defaults in it have the form that ``java_form`` returns."""
+    """Returns ``schema`` as JSON text. Each default in it names its Java type, as in ``{"int64": 5}``."""
     return json.dumps(schema_to_json(schema, lambda s: java_form(s.with_(default=None), s.default)))
 
 
 def java_form(schema: Schema | None, value: Any) -> Any:
-    """Returns ``value`` in the form that the cases use for values that JSON cannot express."""
+    """Returns ``value`` as JSON data that names its Java type. For example, the number 5 becomes ``{"int64": 5}``, and
+    ``Decimal("1.50")`` becomes ``{"decimal": "1.50"}``. Strings, booleans and null stay as they are.
+    """
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if value is None or isinstance(value, str | bool):
@@ -105,10 +109,8 @@ def java_form(schema: Schema | None, value: Any) -> Any:
 
 
 def case_chain(case: dict[str, Any]) -> Chain:
-    """Returns the chain of ``case``.
-
-    The chain accepts options that Kafka ignores, and is as strict about paths and class names as Kafka (decisions 4 and
-    8).
+    """Returns the chain of ``case``. In this chain, unknown options are allowed, and paths and class names are checked
+    as strictly as in Kafka.
     """
     options = {}
     for k, v in case["config"].items():
@@ -124,8 +126,8 @@ def case_chain(case: dict[str, Any]) -> Chain:
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:
-    """Runs the records of ``case`` through its chain, in the Python evaluator. The result has the same structure as
-    ``expect`` in a case.
+    """Runs the records of ``case`` through ``chain``, in the Python evaluator. Returns a dict such as ``{"results":
+    [{"dropped": True}, ...]}``, with one result per record.
     """
     interpreter, converter = Interpreter(chain), converter or Converter(case.get("converter") or {})
     return {"results": [_run(r, interpreter, converter) for r in case["records"]]}
@@ -140,7 +142,15 @@ def _run(data: dict[str, Any], interpreter: Interpreter, converter: Converter) -
 
 
 def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, converter: Converter) -> dict[str, Any]:
-    """Runs ``record``, which has been read from ``data``, through the chain. The result has the format of the cases."""
+    """Runs ``record`` through the chain of ``interpreter``. Returns ``{"record": ...}``, ``{"dropped": True}`` or
+    ``{"error": ...}``.
+
+    Args:
+        data: The record in the format of the cases.
+        record: The same record, as read from ``data``.
+        interpreter: The Python evaluator with the chain.
+        converter: Writes the key, the value and the headers.
+    """
     outcome: Outcome = interpreter.run(record)
     if outcome.status == FAILED and outcome.problem is not None:
         return failure(outcome.problem, interpreter.chain.stages[outcome.stage].alias)
@@ -150,14 +160,16 @@ def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, c
 
 
 def failure(problem: Problem, stage: str) -> dict[str, Any]:
-    """Returns the result, in the format of the cases, for a record that failed with ``problem`` in ``stage``."""
+    """Returns ``{"error": ...}``, the result for a record that failed with ``problem`` in the stage with the alias
+    ``stage``.
+    """
     error = {"class": problem.connect_class, "message": problem.statement, "stage": stage, "code": problem.code}
     return {"error": error}
 
 
 def read_record(data: dict[str, Any], converter: Converter) -> Record:
-    """Reads the record in ``data``. If a converter rejects the record, raises a ``DataError`` that names the converter
-    as its location.
+    """Reads the record in ``data``. If a part of the record is not readable, raises a ``DataError``. Its location names
+    the part's converter, such as ``key.converter``.
     """
     record = Record(
         data["topic"], data["partition"], data["offset"], data["timestamp"], data["timestampType"], kind=data["kind"]
@@ -179,7 +191,9 @@ def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tup
 
 
 def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns the result, in the format of the cases, for ``record``, which has passed through the chain."""
+    """Returns ``record``, which has been through the chain, as a dict in the format of the cases. Fields that the chain
+    cannot change come from ``data``, the record before the chain.
+    """
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         **data,

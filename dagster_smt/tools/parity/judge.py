@@ -77,8 +77,8 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
 
 
 def _is_right(case: dict[str, Any]) -> bool:
-    """Returns True if the result of the Python evaluator for ``case`` equals Kafka's, or differs only by intended
-    differences.
+    """Returns True if this package's result for ``case`` is right: equal to Kafka's, or different only in intended
+    ways. The case runs in the Python evaluator.
     """
     try:
         chain = case_chain(case)
@@ -107,7 +107,9 @@ class Judge:
 
     @cached_property
     def ours(self) -> list[Result]:
-        """Returns the Python evaluator's results for the case; empty if the case has no valid chain."""
+        """Returns the results of the Python evaluator for the case, one per record. Empty if the case's chain has
+        errors.
+        """
         if self.chain:
             return run_case(self.case, self.chain)["results"]
         return []
@@ -121,8 +123,8 @@ class Judge:
         return Bridge(self.case, self.chain)
 
     def refusal(self, problem: dict[str, Any]) -> str:
-        """Returns the id of the difference that explains why this package rejects the chain with ``problem``, although
-        Kafka runs it.
+        """Returns the id of the intended difference, such as ``D1``, because of which this package rejects the chain
+        with ``problem`` and Kafka runs it. Empty if no difference explains this.
         """
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
@@ -138,10 +140,11 @@ class Judge:
         return ""
 
     def explain(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain why ``got``, our result for the record ``number``, differs
-        from Kafka's result ``want``.
+        """Explains the difference between our result ``got`` and Kafka's result ``want`` for the record with the index
+        ``number``.
 
-        The list is empty if the results are equal, and None stands for a difference that nothing explains.
+        Returns the ids of the intended differences, such as ``["D5"]``. The list is empty if the results are equal.
+        None means that nothing explains the difference.
         """
         direct = self.bridge(number, want, got)
         if direct is not None:
@@ -157,8 +160,8 @@ class Judge:
         return None
 
     def _way(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain why ``got``, a result of the Python evaluator, differs from
-        Kafka's result ``want``.
+        """Explains the difference between the Python evaluator's result ``got`` and Kafka's result ``want``. Returns
+        the ids of the intended differences, such as ``["D5"]``, or None if nothing explains it.
         """
         ways = (self._taken_back, self._by_name, self._leak, self._cast_name, self._vendor)
         for way in ways:
@@ -167,8 +170,8 @@ class Judge:
         return None
 
     def _vendor(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain why ``got`` differs from ``want``, the result of a vendor's
-        class.
+        """Explains the difference between our result ``got`` and the result ``want`` of a vendor's class, such as
+        Debezium's. Returns the ids of the intended differences, such as ``["D11"]``, or None if nothing explains it.
         """
         for result in vendor_differences.uncrashed(self.case, number, want):
             reasons = self.bridge(number, result, got)
@@ -185,8 +188,8 @@ class Judge:
         return None
 
     def _as_ours(self, number: int, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain why ``got`` differs from the result of the Python evaluator;
-        None if nothing explains it.
+        """Explains the difference between ``got`` and the Python evaluator's result for the same record. Returns the
+        ids of the intended differences: empty if the results are equal, None if nothing explains the difference.
         """
         ours = self.ours[number]
         if "error" in ours and "error" in got and ours["error"]["code"] != got["error"]["code"]:
@@ -194,8 +197,9 @@ class Judge:
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns D5 if the schema of a value has the name of a logical type, but a different type. Kafka reads the
-        value by the name, and this package rejects it.
+        """Returns ``["D5"]`` if ``got`` is a converter's error about a schema that has the name of a logical type, but
+        another type: for example, a string with the name Date. Kafka reads such a value by its name; this package
+        rejects it. Otherwise returns None.
         """
         record = self.case["records"][number]
         if "error" not in got or got["error"]["code"] != "SMT414":
@@ -219,9 +223,11 @@ class Judge:
         return None
 
     def _from_coerced(self, number: int, got: Result) -> bool:
-        """Returns True if D5 can explain the result ``got``: Kafka changes the type or the spelling of a value in the
-        record. If ``got`` is a converter's error for the key, the value or a header, Kafka must change the type of a
-        value in this part of the record.
+        """Returns True if the difference D5 can be the reason for our result ``got``. D5 says that Kafka converts a
+        value to a different type, or spells it differently, where this package does not.
+
+        Suppose that ``got`` is the error of the converter for keys. Then D5 is the reason only if Kafka converts a
+        value in the key of the record.
         """
         if "error" not in got:
             return kept_spelling(self.case, self.case["records"][number])
@@ -238,17 +244,18 @@ class Judge:
         return None
 
     def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns D2 if Kafka fails because of an earlier Cast of a whole key or value that was a date.
-
-        The Cast leaves the name of the date type in the schema, and Kafka fails later because of this name.
+        """Returns ``["D2"]`` if Kafka fails because of a wrong name in a schema. An earlier Cast of a whole key or
+        value left the name Date there, although the value is no longer a date. Otherwise returns None.
         """
         if self.chain and self.bridge.mislabelled(number, want):
             return ["D2"]
         return None
 
     def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain why the Spark evaluator's result ``got`` differs from
-        Kafka's. Returns None if nothing explains this, or if the Python evaluator's result has an unexplained
+        """Explains the difference between the Spark evaluator's result ``got`` and Kafka's result ``want``. Returns the
+        ids of the intended differences.
+
+        Returns None if nothing explains the difference, or if the Python evaluator's result already has an unexplained
         difference.
         """
         ours = self.ours[number]

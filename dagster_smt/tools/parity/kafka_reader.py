@@ -1,8 +1,8 @@
-"""Reads JSON as Kafka's ``JsonConverter`` does, with the conversions of Jackson's tree that this package rejects
-(difference D5).
+"""Reads JSON as Kafka's ``JsonConverter`` does. Kafka's JSON library Jackson converts some values that this package
+rejects (difference D5): for example, it reads ``300`` as the int8 ``44``.
 
-The code follows the documentation of ``JsonNode.intValue`` and similar methods, and does not share code with our own
-reader. With this reader, the judge determines whether D5 explains a rejected value.
+The code follows the documentation of ``JsonNode.intValue`` and similar methods. It shares no code with our own reader.
+With this reader, the judge determines whether D5 explains that this package rejects a value.
 """
 
 import base64
@@ -34,7 +34,9 @@ class JacksonReader:
     coerced: bool = field(default=False)
     by_name: bool = False
     clean: str = ""
-    """The JSON that has been read, without the parts that Jackson skips. A strict parser accepts this JSON."""
+    """The JSON that has been read, without the characters that Jackson skips, such as text after the end of the value.
+    A strict parser accepts this JSON.
+    """
 
     def parse(self, data: str) -> Any:
         """Parses the JSON in ``data``, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""
@@ -79,8 +81,8 @@ class JacksonReader:
         return value
 
     def free(self, tree: Any) -> Any:
-        """Returns the value of ``tree``, parsed JSON without a schema. Whole numbers have 64 bits, and other numbers
-        are doubles.
+        """Returns the value of parsed JSON that has no schema. Integers are cut to 64 bits, and other numbers become
+        doubles, as in Kafka.
         """
         if isinstance(tree, str):
             self._surrogates(tree)
@@ -110,8 +112,8 @@ class JacksonReader:
             self.coerced = True
 
     def _integer(self, tree: Any, bits: int) -> int:
-        """Returns the result of Jackson's ``intValue`` or ``longValue`` for ``tree``: the low ``bits`` of a number, and
-        0 for everything else.
+        """Returns what Jackson's ``intValue`` or ``longValue`` returns for ``tree``: the low bits of a number, and 0
+        for everything else. For 300 and ``bits=8``, returns 44.
         """
         if type(tree) is int:
             narrow = wrap(wrap(tree, max(bits, 32)), bits)

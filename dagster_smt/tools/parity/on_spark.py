@@ -60,9 +60,9 @@ class SparkAnswers:
 
     Attributes:
         session: The Spark session.
-        lanes: The parsers of the values, in the order in which they are tried: True for the JVM lane, False for Python.
-            The next parser gets the records that the JVM lane cannot process. None for the JVM lane, if the session has
-            one, and then Python.
+        lanes: Where values are parsed: True is the JVM lane (this package's Java code), False is Python. With ``(True,
+            False)``, Python parses the values that the JVM lane cannot. None is the same, but without the JVM lane if
+            the session has none.
         rest: False to skip records without a schema, so that their results are None.
         typed, other: The number of records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
@@ -99,8 +99,8 @@ class SparkAnswers:
         return [a.broken or {"results": a.results} for a in answers]
 
     def _attempt(self, answer: "_Answers") -> int:
-        """Calls ``_typed`` for a case. If it raises an exception, the exception becomes the answer of the case, so that
-        the other cases continue.
+        """Runs the records of ``answer`` that have schemas, and returns their number. If an exception occurs, it
+        becomes the answer of this case, so that the other cases continue.
         """
         try:
             return self._typed(answer)
@@ -138,7 +138,9 @@ class SparkAnswers:
 
 
 def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
-    """Runs ``cases`` on Spark, with the existing session or a local one."""
+    """Runs ``cases`` on Spark, and returns one answer per case. Uses the active Spark session, or starts a local one
+    and stops it at the end.
+    """
     session = SparkSession.getActiveSession()
     if session is not None:
         return SparkAnswers(session)(cases)
@@ -155,8 +157,8 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
 
 
 def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields the results of the Python evaluator for the cases in ``batches``, which are one partition of a Spark
-    frame.
+    """Runs the cases in ``batches`` in the Python evaluator, and yields their results. The batches come from one
+    partition of a Spark frame.
     """
     for batch in batches:
         cases = []
@@ -328,15 +330,17 @@ class _Batch:
 
 
 def _micros(millis: int | None) -> int | None:
-    """Returns ``millis`` in Spark's microseconds. The range of ``datetime`` is too small for these numbers."""
+    """Returns ``millis`` in microseconds, or None if Spark cannot store such a timestamp. The function computes with
+    integers, because ``datetime`` has a smaller range than Spark.
+    """
     if millis is None or abs(millis) > MAX_MILLIS:
         return None
     return millis * 1000
 
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
-    """Returns ``frame`` with one column for each variant. The column contains the key, the value and the metadata as
-    plain types.
+    """Returns ``frame`` with the columns of the result that Python can read: the status columns, and one struct column
+    for each variant of the plan (``v0``, ``v1``, …). The struct contains the key, the value and the metadata.
     """
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
     variants = []
@@ -363,10 +367,10 @@ def _plain(layout: Layout) -> Column:
 
 
 def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | None:
-    """Returns the result in ``row``, a row from Spark.
+    """Returns the result in ``row``, a row from Spark: ``{"record": ...}``, ``{"dropped": True}`` or an error.
 
-    The result is None if the key or value is null before a stage that rejects all nulls, because no plan covers this
-    case.
+    Returns None if the plan has no schema for this row. This happens if a key or value is null before a stage that
+    rejects all nulls.
     """
     if row["__status"] == DROPPED:
         return {"dropped": True}
@@ -402,8 +406,8 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
 
 
 def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
-    """Returns the timestamp in ``values``, in milliseconds. If the chain does not use the timestamp, Spark returns no
-    column for it. The result is then the timestamp before the chain.
+    """Returns the record's timestamp after the chain, in milliseconds. If Spark returns no column ``timestamp`` and the
+    chain cannot set the timestamp, it is the timestamp before the chain.
     """
     if "timestamp" not in values and not chain.writes_timestamp:
         return _read_back(_micros(before["timestamp"]))
@@ -417,7 +421,9 @@ def _read_back(micros: int | None) -> int | None:
 
 
 def _header(row: Any, known: dict[bytes, Any], converter: Converter) -> dict[str, Any]:
-    """Returns the datum of a header in ``row``. A header from a stage is decoded from its bytes."""
+    """Returns the header in ``row`` as a dict with its name and datum. ``known`` maps the bytes of the input headers to
+    their datums. The bytes of any other header are decoded.
+    """
     data = None if row["value"] is None else bytes(row["value"])
     if data in known:
         return {"key": row["key"], "value": known[data]}

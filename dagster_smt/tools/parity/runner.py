@@ -19,8 +19,8 @@ EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", 
 
 @dataclass
 class Verdict:
-    """The verdict on one case: ``equal``, ``different``, ``deliberate`` or ``unsupported``. ``deliberate`` comes with
-    the id of the intended difference.
+    """The verdict on one case: ``equal``, ``different``, ``deliberate`` or ``unsupported``. For ``deliberate``,
+    ``decision`` is the id of the intended difference.
     """
 
     id: str
@@ -41,7 +41,9 @@ class ParityReport:
         return sum(v.verdict == verdict for v in self.verdicts)
 
     def by_transform(self) -> dict[str, dict[str, dict[str, int]]]:
-        """The counts of each verdict, by transform and by mode (``schema``, ``schemaless``, ``mixed``, ``config``)."""
+        """The number of cases with each verdict, by transform and by mode. For example, ``{"Cast": {"schema": {"cases":
+        9, "equal": 9}}}``. The modes are ``schema``, ``schemaless``, ``mixed`` and ``config``.
+        """
         counts_by_transform: dict[str, dict[str, dict[str, int]]] = {}
         for verdict in self.verdicts:
             for name in verdict.transforms or ("(none)",):
@@ -82,7 +84,7 @@ def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
 
 
 def broken(error: Exception) -> dict[str, Any]:
-    """Returns the answer for ``error``, an exception that an evaluator raised."""
+    """Returns the answer to a case for which an evaluator raised ``error``, such as ``{"broken": "KeyError"}``."""
     return {"broken": type(error).__name__}
 
 
@@ -141,8 +143,10 @@ def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
 
 
 def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> str | None:
-    """Returns the id of the intended difference between ``answer`` and ``case``. Returns an empty string if the results
-    are equal, and None if the answer is wrong.
+    """Returns an empty string if ``answer`` equals the expected result of ``case``. Returns the id of the intended
+    difference, such as ``D5``, if one explains the answer. Returns None if the answer is wrong.
+
+    If the answer is not equal, stores the reason in ``verdict``.
     """
     if "broken" in answer:
         verdict.reason = f"the evaluator broke off: {answer['broken']}"

@@ -1,8 +1,7 @@
-"""Lists the results that the Spark evaluator may return in place of Connect's, because it cannot distinguish some
-records or hold some values.
+"""Lists the results that the Spark evaluator may return in place of Connect's.
 
-D6: it cannot distinguish a null with a schema from a null without a schema. D8: it cannot hold an instant outside
-Spark's range.
+D6: Spark cannot distinguish a null with a schema from a null without a schema. D8: Spark cannot store a timestamp
+outside its range.
 """
 
 from collections.abc import Iterator
@@ -27,12 +26,13 @@ Result = dict[str, Any]
 
 
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D6: yields the possible results for a record with a null key or value. The null may have the schema of the case,
-    or no schema.
+    """D6: yields the results that Spark may return for a record with a null key or value. Spark does not know whether
+    this null has a schema.
 
     Yields:
-        First the result for a null with the schema, then the result for a null without a schema. If ``got`` is the
-        error of a HoistField that cannot put the null into a required field, also ``got``.
+        The result if the null has the schema of the other records, and then the result if the null has no schema. A
+            third result, ``got`` itself, follows if ``got`` is an error of this kind: a HoistField cannot put the null
+            into a required field.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):
@@ -51,9 +51,10 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
 
 
 def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if ``stage`` is a HoistField, and the record ``number`` reaches it with a null key or value.
+    """Returns True if the stage with the alias ``stage`` is a HoistField, and the key or value that it hoists is null
+    in the record ``number``.
 
-    The schema of this null can differ from Connect's: here, it is the schema that all records of the case share.
+    On Spark, this null has the schema that all records of the case share. In Connect, the null may have none.
     """
     place = [s.alias for s in chain.stages].index(stage)
     record = read_record(case["records"][number], Converter(case.get("converter") or {}))
@@ -63,7 +64,9 @@ def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) ->
 
 
 def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | None:
-    """Returns the first schema of the keys or values in ``case``. ``side`` is ``key`` or ``value``."""
+    """Returns the schema of the first key or value in ``case`` that has a schema. ``side`` is ``key`` or ``value``.
+    Returns None if no record has such a schema.
+    """
     for record in case["records"]:
         if record[side] is not None and "envelope" in record[side]:
             with suppress(DataError):
@@ -72,12 +75,11 @@ def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | No
 
 
 def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D8: yields the possible results for an instant outside Spark's range. The record is rejected, or has no
-    timestamp.
+    """D8: yields the results that Spark may return for a record with a timestamp or instant outside Spark's range.
 
     Yields:
-        The result for a record without a timestamp, if the record's timestamp is outside the range. Then ``got``, if a
-        stage or converter rejected the record because of such an instant.
+        The result without a timestamp, if the record's own timestamp is outside the range. Then ``got``, if ``got`` is
+            an error about an instant outside the range.
     """
     record = case["records"][number]
     if record["timestamp"] is not None and abs(record["timestamp"]) > MAX_MILLIS:
@@ -88,8 +90,8 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
 
 
 def _reaches(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if, after ``stage`` (a stage or converter), the record ``number`` contains an instant outside
-    Spark's range.
+    """Returns True if the record ``number`` contains an instant outside Spark's range after the stage with the alias
+    ``stage``. If ``stage`` names a converter, the record is checked before the first stage.
     """
     names = [s.alias for s in chain.stages]
     part = replace(chain, stages=chain.stages[: names.index(stage) + 1] if stage in names else ())

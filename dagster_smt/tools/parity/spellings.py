@@ -15,8 +15,12 @@ from dagster_smt.values.numbers import float_text, wrap
 
 @dataclass(frozen=True)
 class _Width:
-    """A floating-point type: the number of bits in its fraction, the bias of its exponent, and two format codes of
-    ``struct``, one for the float and one for the integer with the same bits.
+    """A floating-point type, ``float`` or ``double``.
+
+    Attributes:
+        fraction: The number of bits in the fraction.
+        bias: The bias of the exponent.
+        codes: Two format codes of ``struct``: for the float, and for the integer with the same bits.
     """
 
     fraction: int
@@ -39,7 +43,9 @@ def java17_text(value: float, single: bool = False) -> str:
 
 
 def spellings(text: str) -> set[str]:
-    """Returns the possible spellings of a float in Java 17. ``text`` is the spelling of the float in later versions."""
+    """Returns the spellings that Java 17 may use for the float that later versions spell ``text``. For ``2.0E23``, the
+    result contains ``1.9999999999999998E23``.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -66,7 +72,14 @@ def _parts(value: float, width: _Width) -> tuple[int, int, int]:
 
 
 def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
-    """Returns the digits of the number, and the position of the decimal point."""
+    """Returns the decimal digits of ``mantissa * 2 ** exponent``, and the position of the decimal point: ``[1, 5]`` and
+    1 for 1.5.
+
+    Args:
+        mantissa: An odd number.
+        exponent: The exponent.
+        bits: The number of bits that the mantissa had before trailing zeros were removed.
+    """
     size = mantissa.bit_length()
     top = size - 1 + exponent  # the position of the highest bit
     if exponent >= 0 and top <= 62:
@@ -89,7 +102,16 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
 
 
 def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[list[int], int]:
-    """Returns the digits of the number, which end where the rest is within the error, and the position of the point."""
+    """Returns the digits of a number, and the position of the decimal point. No further digit is produced once the
+    remainder is smaller than the rounding error.
+
+    Args:
+        rest: The numerator of the number.
+        unit: The denominator of the number.
+        error: The rounding error, in the same unit as ``rest``.
+        point: The estimated position of the point.
+        width: The width of Java's integers in bits, whose overflow is repeated here; 0 for integers without a limit.
+    """
     digits: list[int] = []
     low = high = False
     first = True
@@ -110,8 +132,8 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
 
 
 def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
-    """Returns two flags for the two cases in which no further digit is needed. The first is True if the rest is close
-    to zero, and the second if the rest is close to the next higher digit.
+    """Returns two flags that say whether the digits so far are enough. The first is True if the remainder is close to
+    zero. The second is True if the remainder is close to one unit of the last digit.
     """
     if not width:
         return rest < error, rest + error >= ten
@@ -132,8 +154,9 @@ def _round_up(digits: list[int]) -> int:
 
 
 def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
-    """Returns the digits of ``value``, a whole number with at most 63 bits. Digits that the bits of the number do not
-    determine are rounded off.
+    """Returns the digits of ``value``, a whole number with at most 63 bits, and the position of the decimal point.
+    ``beyond`` is the number of low bits that a float cannot store. The digits that come only from these bits are
+    rounded off.
     """
     if beyond > 1:
         drop = max(0, math.floor((beyond - 1) * math.log10(2)))

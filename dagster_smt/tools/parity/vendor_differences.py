@@ -1,7 +1,8 @@
-"""Defines the intended differences from the vendors' own classes, and switches them off where possible.
+"""Defines the intended differences from the vendors' own classes, such as Debezium's, and switches them off where
+possible.
 
-Each rule names the transform, the original's result, and the result of this package. Some records make the original
-crash. For such a record, a rule changes the record or the chain in such a way that the original would not crash. The
+Each rule names the transform, the result of the vendor's class, and the result of this package. Some records make the
+vendor's class crash. For such a record, a rule changes the record or the chain so that the class would not crash. The
 results must then be equal.
 """
 
@@ -32,12 +33,14 @@ _DATA = "org.apache.kafka.connect.errors."
 
 
 def type_of(case: Case, alias: str) -> str:
-    """Returns the short class name of the stage ``alias``."""
+    """Returns the short class name of the stage with the alias ``alias``, such as ``EventRouter``."""
     return str(case["config"].get(f"transforms.{alias}.type", "")).strip().rsplit(".", 1)[-1].split("$")[0]
 
 
 def _options(case: Case, name: str) -> Iterator[tuple[str, str]]:
-    """Yields the key and the value of the option ``name`` in each stage of ``case`` that has it."""
+    """Yields each option of ``case`` with the name ``name``, as a pair such as ``("transforms.tz.include.list",
+    "orders")``.
+    """
     for key, value in case["config"].items():
         if key.startswith("transforms.") and key.endswith(f".{name}") and value is not None:
             yield key, str(value)
@@ -78,11 +81,11 @@ _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is inv
 
 
 def takes_more(case: Case, answer: Result) -> bool:
-    """D1: returns True if our TimezoneConverter accepts a list that the original rejects because of some characters in
-    it.
+    """D1: returns True if Debezium's TimezoneConverter rejects a list only because of unusual characters in its names,
+    which our TimezoneConverter accepts.
 
-    The check replaces each name with such characters, both in the list and in the topics of the records, and runs the
-    case again. The results must then be the same.
+    The function replaces each such name by a plain name, in the list and in the records' topics, and runs the case
+    again. The results must then be the same.
     """
     message = str(case["expect"]["configError"].get("message"))
     if not _REFUSED_LISTS.search(message):
@@ -137,7 +140,7 @@ def _renamed_back(result: Result, odd: Mapping[str, str]) -> Result:
 
 
 def _without_schemas(results: list[Result]) -> list[Result]:
-    """Returns ``results`` as Spark returns them: a null key or value has no schema (D6)."""
+    """Returns ``results`` as Spark returns them: each null key or value loses its schema (D6)."""
     without_schemas = []
     for result in results:
         without_schemas.append({"record": _nulls(result["record"])} if "record" in result else result)
@@ -168,18 +171,20 @@ UNKNOWN_ZONE = "SMT014"
 
 
 _NO_RULE = "nothing:nothing"
-"""A rule for a topic or table that occurs in no case."""
+"""A rule about a topic or table that no case contains, and which therefore has no effect."""
 
 
 def _is_rule(item: str) -> bool:
-    """Returns True if ``item`` has at most two parts after the prefix."""
+    """Returns True if ``item`` has at most two parts. A prefix ``source:`` or ``topic:`` is not a part, so
+    ``topic:orders:time`` has two.
+    """
     parts = item.strip().split(":")
     return len(parts) - (parts[0].lower() in ("source", "topic")) <= 2
 
 
 def _known_zone(zone: str) -> str:
-    """Returns a time zone that this machine has, in place of ``zone``. Java has some additional zones, each with a
-    fixed offset.
+    """Returns ``zone``, or a replacement if this machine does not have the time zone. Java has some additional zones,
+    each with a fixed offset.
     """
     hours = re.fullmatch(r"SystemV/[A-Z]{2,3}(\d+)", zone)
     if hours is not None:
@@ -190,11 +195,11 @@ def _known_zone(zone: str) -> str:
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
-    """D1: returns True if this package rejects a chain because of a time zone or a rule, although Debezium fails only
-    when it converts a value with this zone or rule.
+    """D1: returns True if this package rejects a chain at once because of a wrong time zone or rule. Debezium fails
+    later, and only for records that need this zone or rule.
 
-    The check runs the case with a different zone and without the rule. All records that the original does not reject
-    must then have the original's results.
+    The function runs the case with a valid zone and without the rule. All records that Debezium does not reject must
+    then have Debezium's results.
     """
     if problem["code"] not in ("SMT011", "SMT013", UNKNOWN_ZONE):
         return False
@@ -224,14 +229,14 @@ def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[
 
 @dataclass(frozen=True)
 class Crash:
-    """An error of the original for which this package has a result.
+    """An error with which a vendor's class fails on a record that this package can process.
 
     Attributes:
-        transform: The class.
+        transform: The short name of the class, such as ``EventRouter``.
         error: The class of the exception.
         text: A regular expression for the message of the exception.
-        change: Returns the case with a change that avoids the crash. The results of the changed case must then be the
-            same.
+        change: Takes the case and the stage's alias. Returns the case with a change that avoids the error, or None. The
+            vendor's class and this package must then have the same results.
     """
 
     transform: str
@@ -251,7 +256,9 @@ def _texts_stay(case: Case, alias: str) -> Case:
 
 
 def _named_in_capitals(case: Case, alias: str) -> Case | None:
-    """Returns ``case`` with column names in capital letters, as they are in the row."""
+    """Returns ``case`` with the column names in the router's options in capital letters, if the records have such
+    columns. Returns None if there is nothing to change.
+    """
     changes: dict[str, str | None] = {}
     for name in ("id", "aggregateid", "payload", "aggregatetype"):
         option = {"id": "table.field.event.id", "aggregateid": "table.field.event.key"}.get(name)
@@ -265,7 +272,7 @@ def _named_in_capitals(case: Case, alias: str) -> Case | None:
 
 
 def _empty_source(case: Case, alias: str) -> Case | None:
-    """Returns ``case`` with events whose source does not name a table."""
+    """Returns ``case`` with events whose ``source`` has no field ``table``, because the field is renamed."""
     records = []
     for record in case["records"]:
         records.append({**record, "value": _with_text(record["value"], _TABLE, _OTHER_TABLE)})
@@ -276,7 +283,9 @@ _TABLE, _OTHER_TABLE = '"field":"table"', '"field":"another table"'
 
 
 def _with_text(datum: Any, old: str, new: str) -> Any:
-    """Returns ``datum`` with the string ``new`` in place of the string ``old`` in its envelope."""
+    """Returns ``datum`` with ``new`` in place of each occurrence of ``old`` in the text of its envelope. A datum
+    without an envelope is returned unchanged.
+    """
     if not datum or "envelope" not in datum:
         return datum
     return {"envelope": datum["envelope"].replace(old, new)}
@@ -294,7 +303,9 @@ CRASHES = (
 
 
 def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
-    """Yields the correct results for a record of ``case`` on which the original crashes."""
+    """Yields the correct results for the record ``number``, if Kafka's result ``want`` is a known crash of a vendor's
+    class. The results come from this package, with a change that avoids the crash.
+    """
     if "error" not in want:
         return
     error = want["error"]
@@ -317,9 +328,11 @@ def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
 
 
 class _LossyJson(ExpandJson):
-    """An expansion of JSON with the original's two defects. It searches the JSON for the adjusted field names instead
-    of the original names. If several objects of an array have the same field, the last of these objects determines its
-    schema, so inner fields of the other objects are lost.
+    """Expands JSON as Debezium's routers do, with two defects that lose values:
+
+    - It changes field names to valid ones, and then searches the JSON for the changed names.
+    - If several objects of an array have the same field, only the last of these objects determines the field's schema.
+      Inner fields that only the other objects have are lost.
     """
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
@@ -361,7 +374,9 @@ def with_losses(chain: Chain) -> Chain:
 
 
 def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transform]]) -> Chain:
-    """Returns ``chain`` with the class ``new`` in place of the class ``old``."""
+    """Returns ``chain`` with a transform from ``new`` in place of each transform of the class ``old``. The options stay
+    the same.
+    """
     stages = []
     for stage in chain.stages:
         if type(stage.transform) is old:
@@ -373,9 +388,11 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 
 
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
-    """D2: returns True if a stage rejects a string that EventRouter has left unchanged, with a string schema.
+    """D2: returns True if a stage of our chain fails on a JSON string that Debezium's EventRouter would have expanded
+    into a struct.
 
-    The original gives the string a struct schema, so a different stage rejects it.
+    Our EventRouter left this string unchanged. In Debezium, the string becomes a struct, so a later stage rejects the
+    record.
     """
     if "error" not in want or "error" not in got or got["error"]["code"] != "SMT201":
         return False
@@ -400,8 +417,8 @@ def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Resul
 
 
 class _Remembering(ByLogicalTableRouter):
-    """A router with Debezium's cache of schemas: the key is the schema before the change, the entry is the schema after
-    the change. The name of the cached schema comes from the first topic in which the schema occurred.
+    """A router with the defect of Debezium's cache of schemas. The router names a schema after the topic in which the
+    schema first occurs. Later records with this schema get the same name, even in another topic.
     """
 
     def _with_name(self, group: Group, topic: str | None, suffix: str) -> Schema:
@@ -409,7 +426,9 @@ class _Remembering(ByLogicalTableRouter):
         return super()._with_name(group, first, suffix)
 
     def first_topics(self) -> dict[Any, str | None]:
-        """Returns the remembered topics: for each schema before the change, the first topic in which it occurred."""
+        """Returns the cache, a dict. It maps a schema (and the suffix of its new name) to the first topic in which the
+        schema occurred.
+        """
         raise NotImplementedError
 
 
@@ -441,9 +460,11 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """D10: returns True if a stage rejects every record of a schema, always with the same problem.
+    """D10: returns True if our result ``got`` is an error that the plan for the record's schemas already contains.
 
-    A table of columns needs one plan for all records of a schema, so the plan already contains this problem.
+    Spark writes a table of columns with one plan for all records of a schema. If the plan has an error at a stage, all
+    these records fail, although Kafka may process some of them. The problem SMT478 of a ByLogicalTableRouter also
+    qualifies.
     """
     if "error" not in got or got["error"]["code"] not in _BY_RECORD | _BY_SCHEMA:
         return False
@@ -470,8 +491,9 @@ def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> b
 
 
 def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[Schema | None, Schema | None]]:
-    """Yields pairs of a key schema and a value schema for a plan of ``record``. Each side has up to three schemas:
-    first that of the record itself, then those of the other records in the case. The key may also have no schema.
+    """Yields the pairs of a key schema and a value schema that a plan may use for ``record``. Each side has up to three
+    schemas: the schema of the record itself comes first, then the schemas of other records in the case. At the end, the
+    pairs without a key schema follow.
     """
     sides: dict[str, list[Schema | None]] = {}
     for side in ("key", "value"):
@@ -490,9 +512,11 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 
 
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
-    """D10: returns ``want`` with the key and the value of ``got``, if these differ only in names and versions of
-    schemas, and if each schema name in ``got`` occurs in the records of the case. Otherwise, and if no stage of the
-    chain names schemas after topics, returns None.
+    """D10: returns Kafka's result ``want`` with our key and value, if only the names and versions of schemas differ.
+    Otherwise returns None.
+
+    Returns None also in two more cases: if no stage names schemas after topics, and if ``got`` contains a schema name
+    that no input record contains.
     """
     namers = []
     for s in chain.stages:
@@ -549,12 +573,14 @@ _FAULTS = {
     "HeaderToValue": {"SMT111", "SMT201", "SMT479", "SMT480", "SMT481"},
     "ByLogicalTableRouter": {"SMT111", "SMT201", "SMT470", "SMT472"},
 }
-"""The codes of problems that each vendor's transform can have with a record. A record can have several of them."""
+"""Maps a vendor's transform to the codes of problems that it can have with one record. One record may have several of
+these problems.
+"""
 
 
 def another_fault(case: Case, want: Result, got: Result) -> bool:
-    """D11: returns True if Connect and this package reject a record at the same stage, but each for a different
-    fault.
+    """D11: returns True if Connect and this package reject a record at the same stage for different reasons. The record
+    has several faults, and each side reports the first one that it checks.
     """
     if "error" not in want or "error" not in got or want["error"]["stage"] != got["error"]["stage"]:
         return False
@@ -562,8 +588,8 @@ def another_fault(case: Case, want: Result, got: Result) -> bool:
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: returns True if this package rejects a record for which the original loses a value, or creates an invalid
-    value, such as a negative partition.
+    """D12: returns True if this package rejects a record that the vendor's class damages. The class loses a value, for
+    example, or sets a negative partition.
     """
     if "record" not in want or "error" not in got:
         return False
@@ -585,9 +611,8 @@ def nowhere(case: Case, want: Result, got: Result) -> bool:
 
 
 def fewer_conditions(case: Case, chain: Chain, want: Result) -> bool:
-    """D2: returns True if Aiven's FieldValueMatches fails on a path through a value without fields.
-
-    In this package the predicate is false for such a path.
+    """D2: returns True if Aiven's FieldValueMatches fails on a path such as ``a.b`` because ``a`` has no fields. In
+    this package, the predicate is then false.
     """
     error = want.get("error", {})
     predicates = []

@@ -1,5 +1,5 @@
-"""Explains results in which a time zone leaks (D2). Kafka's date format keeps the zone of the last string that it has
-read, and prints later timestamps in this zone.
+"""Explains results with a wrong time zone (D2). Kafka's date format keeps the time zone of the last string that it
+parsed, and prints later timestamps in this zone.
 """
 
 import re
@@ -26,7 +26,8 @@ _QUOTED = re.compile(r"'[^']*'?")
 
 
 def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, Any], got: dict[str, Any]) -> bool:
-    """Returns True if ``want`` and ``got`` differ only in the zone of instants from a TimestampConverter.
+    """Returns True if Kafka's result ``want`` and our result ``got`` differ only in timestamps that a
+    TimestampConverter printed in different time zones.
 
     Three conditions must be true:
 
@@ -60,8 +61,8 @@ def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
 
 
 def _unit(transform: TimestampConverter) -> int:
-    """Returns the precision of the format of ``transform`` in milliseconds: 1000 for a format whose smallest unit is
-    seconds.
+    """Returns the smallest unit of the date format of ``transform``, in milliseconds. For ``yyyy-MM-dd HH:mm:ss``,
+    returns 1000.
     """
     if transform.target_type == "string":
         letters = set(_QUOTED.sub("", transform.format))
