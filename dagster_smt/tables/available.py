@@ -13,16 +13,19 @@ OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 OffsetsAtEach = Callable[[Iterable[str], Sequence[int]], Sequence[Mapping[TopicPartition, int]]]
 LateOffsets = Callable[[Sequence[Range], Sequence[int]], Mapping[int, OffsetSet]]
 Position = tuple[int, int]
-"""The end of the offsets that runs have read in a partition, and the leader epoch of the partition at that time."""
+"""A pair of an offset and a leader epoch, such as ``(120, 3)``. It describes one topic-partition.
+
+Runs have read the offsets below 120. At that time, the leader epoch of the partition was 3.
+"""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Records after the beginning of an open transaction. Readers of committed records cannot see these records yet.
+    """The records of a topic-partition that an open transaction hides from consumers with ``read_committed``.
 
     Attributes:
         offset: The first offset of the transaction.
-        offsets: The number of waiting offsets.
+        offsets: The number of hidden offsets.
         since: The timestamp of the transaction's first record, in milliseconds. None if the timestamp is not known.
     """
 
@@ -35,12 +38,12 @@ class Waiting:
 
 @dataclass(frozen=True)
 class TopicEnds:
-    """The ranges of topics, with their leader epochs and the records that are not yet visible.
+    """The offsets that topics hold at one point in time, such as ``orders-0 [10, 20)``.
 
     Attributes:
         ranges: The earliest offset and the end of each topic-partition, sorted.
-        epochs: The leader epoch of each topic-partition, for sources whose partitions have leaders.
-        waiting: The records that open transactions hold back.
+        epochs: Maps a topic-partition to its leader epoch. Empty for sources without leaders, such as folders.
+        waiting: The records that open transactions hide from consumers.
     """
 
     ranges: Sequence[Range]
@@ -76,27 +79,30 @@ def moment_of(millis: int) -> str:
 
 
 def nothing_cut(positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-    """Returns an empty mapping for any ``positions``. Sources use this function if their topics never lose records at
-    the end.
+    """Returns an empty mapping: no partition has lost records that runs have already read.
+
+    A source uses this function as ``Available.cut_back`` if its topics cannot lose their last records.
     """
     return {}
 
 
 @dataclass(frozen=True)
 class Available:
-    """The current content of the topics.
+    """The offsets that topics hold when a run begins, and functions that answer questions about these topics.
 
     Attributes:
         ranges: The earliest offset and the end of each topic-partition.
-        identities: The identity of each topic.
-        offsets_at: See ``Source.offsets_at``.
-        late: Finds the late records of a time window, as ``run.late_records.late_offsets`` describes.
-        offsets_at_each: See ``Source.offsets_at_each``. If None, the run calls ``offsets_at`` for each time.
-        committed: See ``Source.committed``.
-        epochs: See ``TopicEnds``.
-        cut_back: See ``Source.cut_back``.
-        same_topic: See ``Source.same_topic``.
-        present: See ``Source.present``. None for a source whose missing offsets never appear later.
+        identities: Maps a topic to its identity. A topic that is deleted and created again gets a different identity.
+        offsets_at: Returns the first offset of each topic-partition at or after a time; see ``Source.offsets_at``.
+        late: Finds the late records of a time window; see ``run.late_records.late_offsets``.
+        offsets_at_each: Does the same as ``offsets_at`` for several times. If None, the run calls ``offsets_at`` for
+            each time.
+        committed: Returns the offsets that a consumer group has committed; see ``Source.committed``.
+        epochs: Maps a topic-partition to its leader epoch; see ``TopicEnds``.
+        cut_back: Finds partitions that have lost records after a run read them; see ``Source.cut_back``.
+        same_topic: Returns True if two identities belong to the same topic; see ``Source.same_topic``.
+        present: Returns the offsets at which the source has a record; see ``Source.present``. None if a missing offset
+            never gets a record later.
     """
 
     ranges: Sequence[Range]
@@ -111,8 +117,11 @@ class Available:
     late: LateOffsets = lambda after, moments: {}
 
     def firsts(self, topics: Sequence[str], moments: Sequence[int]) -> Sequence[Mapping[TopicPartition, int]]:
-        """Returns a mapping for each time in ``moments``. The mapping contains the first offset of each topic-partition
-        at that time: see ``Source.offsets_at``.
+        """Returns one mapping for each time in ``moments``: from each topic-partition to its first offset at or after
+        the time.
+
+        For example, the mapping ``{("orders", 0): 120}`` means that offset 120 is the first one. See
+        ``Source.offsets_at``.
         """
         if self.offsets_at_each is not None:
             return self.offsets_at_each(topics, moments)

@@ -87,8 +87,11 @@ _SYNTAX = "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in b
 
 @dataclass
 class ColumnParser:
-    """A parser that reads the tokens of a column list. After a problem, the parser continues, so that it finds all
-    problems."""
+    """A parser for a column list, such as ``id BIGINT NOT NULL, name STRING``. It holds the list's tokens and a
+    position.
+
+    The parser collects syntax errors in ``problems`` and continues with the next column, so that it finds all errors.
+    """
 
     text: str
     tokens: list[Token]
@@ -144,7 +147,9 @@ class ColumnParser:
         return self.spelling(token)
 
     def type(self) -> Schema:
-        """Parses a type. ``ARRAY`` or ``MULTISET`` may follow the type, as in standard SQL."""
+        """Parses a type, and the words ``ARRAY`` or ``MULTISET`` after it. In standard SQL, ``INT ARRAY`` is an array
+        of ``INT``.
+        """
         schema = self.one_type()
         while (token := self.now) is not None and token.token_type is not TokenType.IDENTIFIER:
             word = self.spelling(token).upper()
@@ -297,8 +302,11 @@ class ColumnParser:
             self.fail("a comma, NOT NULL or COMMENT is expected")
 
     def skip(self, start: int, until: TokenType | None) -> None:
-        """Skips tokens up to the comma or bracket that ends the column. The column begins at ``start``, and ``until``
-        is the bracket that ends the list.
+        """Skips the rest of an unreadable column, up to the comma or bracket that ends it.
+
+        Args:
+            start: The position of the column's first token.
+            until: The bracket that ends the whole list. None if the end of the text ends the list.
         """
         end, depth, self.at = self.at, 0, start
         while (token := self.now) is not None:

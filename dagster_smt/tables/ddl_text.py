@@ -18,7 +18,7 @@ _WIDTH = 100
 _WORDS = frozenset(
     "CONSTRAINT PRIMARY UNIQUE CHECK WATERMARK KEY METADATA HEADER HEADERS VIRTUAL NOT NULL COMMENT AS".split()
 )
-"""Names that need backticks, because a statement would read them as keywords."""
+"""Column names that must be in backticks in a statement, because the parser would take them for keywords."""
 
 
 def quoted_name(name: str) -> str:

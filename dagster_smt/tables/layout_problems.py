@@ -57,8 +57,9 @@ _RECORDS = StructType(
         StructField("source_topic", StringType()),
     ]
 )
-"""The columns of a table of records. They equal ``spark.outcome_columns.RECORD_COLUMNS``, but are not parsed from a DDL
-string: Spark's parser needs a session, and definitions load without a session.
+"""The columns of a table of records (a table with Kafka's columns), as in ``spark.outcome_columns.RECORD_COLUMNS``.
+
+They are not parsed from a DDL string, because Spark's parser needs a session. Dagster loads definitions without one.
 """
 _MOST_CLUSTERED = 4
 """The largest number of columns that Delta permits in ``CLUSTER BY``."""
@@ -102,8 +103,8 @@ def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
 
 
 def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
-    """Returns the columns that the sink's table has for rows of ``plan``. Returns None if the columns depend on the
-    records.
+    """Returns the columns of the sink's table, for rows of ``plan``. Returns None if only the records can show the
+    columns.
     """
     if sink.kind == "columns" and plan.after is None:
         return None
@@ -124,8 +125,9 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
-    """Returns the key columns of a table, and the columns that its mode adds, by name. If the value also has such a
-    column, ``planned_columns`` uses the column of the value.
+    """Returns the key columns of a table and the columns that its mode adds, as a dict from name to field.
+
+    The types of most of these columns are not known yet.
     """
     fields = {}
     for name in (*keyed.keys, *keyed.added_columns):

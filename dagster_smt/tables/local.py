@@ -40,8 +40,8 @@ def local_folder(path: Path) -> Path:
 
 
 def spark_path(path: Path) -> str:
-    """Returns ``path`` in the form that Spark's readers need: with a scheme, and with escapes for pattern
-    characters.
+    """Returns ``path`` as a ``file://`` URI for Spark's readers, with a backslash before characters that are special in
+    patterns, such as ``*``.
     """
     return "file://" + _GLOB.sub(r"\\\1", str(path))
 
@@ -56,8 +56,9 @@ def make_folder(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Writes the file ``path`` to the disk, so that its content survives a power failure. For a folder, writes its
-    entries.
+    """Writes the file ``path`` from the cache to the disk (``fsync``), so that its content survives a power failure.
+
+    If ``path`` is a folder, its list of files survives.
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -77,8 +78,12 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def publish(temporary: Path, path: Path, *, exclusive: bool) -> None:
-    """Gives the finished, synced file ``temporary`` the name ``path`` in one step. If ``exclusive`` is true and the
-    file ``path`` exists, this is an error.
+    """Renames the finished, synced file ``temporary`` to ``path`` in one step.
+
+    Args:
+        temporary: The finished file.
+        path: The new name.
+        exclusive: True to raise ``FileExistsError`` if the file ``path`` exists, False to replace it.
     """
     if exclusive:
         try:
@@ -173,8 +178,9 @@ def locked(
 
 
 def _holder_in(path: Path) -> str:
-    """Returns the name of the holder in the lock file ``path``. The name is empty if another process has just removed
-    the file.
+    """Returns the content of the lock file ``path``: the name of the process that holds the lock.
+
+    The result is an empty string if the file cannot be read, for example because it has just been removed.
     """
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()

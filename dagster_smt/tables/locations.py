@@ -20,11 +20,11 @@ _OF_SPARK = "spark_catalog"
 
 @dataclass(frozen=True)
 class Location:
-    """A folder.
+    """A folder, such as ``s3a://bucket/orders``, as a pair of a store and a path.
 
     Attributes:
-        store: Scheme and authority, such as ``s3a://bucket``; empty for the file system of this machine.
-        path: The absolute path, without ``.`` and ``..``, with symbolic links resolved if possible.
+        store: Scheme and authority, such as ``s3a://bucket``. An empty string for the file system of this machine.
+        path: The absolute path without ``.`` and ``..``. Symbolic links are resolved if possible.
     """
 
     store: str
@@ -59,10 +59,10 @@ def location_of(path: str | Path, default_store: str = "") -> Location:
 
 
 def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> frozenset[Location]:
-    """Returns the locations of ``place``, which is a sink or a source. The set is empty if the session does not know
-    the locations.
+    """Returns the folders of ``place``, which is a sink or a source. The set is empty if the session cannot determine
+    them.
 
-    A table that does not exist yet has the location at which its catalog would create it.
+    If a table does not exist yet, its folder is the one in which the catalog would create it.
     """
     default = _default_store(session)
     if isinstance(place, FileTopics):
@@ -113,9 +113,10 @@ def _path_of_uri(text: str) -> str:
 
 
 def _same_folder_above(folder: str, inside: str) -> bool:
-    """Returns True if ``inside`` is ``folder`` or is under it, even if the two paths spell a folder differently.
+    """Returns True if ``inside`` is the folder ``folder`` or is somewhere inside it.
 
-    Some file systems ignore case, and a folder may be mounted twice. So the function compares inodes, not names.
+    The function compares inodes, not names. Two paths can name one folder differently: some file systems ignore case,
+    and a folder may be mounted twice.
     """
     try:
         target = os.stat(folder)
@@ -142,8 +143,9 @@ def _default_store(session: SparkSession) -> str:
 
 
 def _texts(texts: Iterable[str]) -> Iterator[str]:
-    """Yields each location in ``texts`` twice: as the catalog returned it, and decoded. Some catalogs escape characters
-    that a URI cannot contain.
+    """Yields each location in ``texts`` twice: first unchanged, then with escapes such as ``%20`` decoded.
+
+    Some catalogs escape characters that a URI cannot contain, and some do not.
     """
     for text in texts:
         yield text
@@ -195,8 +197,9 @@ def _of_name(session: SparkSession, parts: list[str]) -> list[str]:
 
 
 def _described(session: SparkSession, statement: str) -> list[str]:
-    """Returns a list with the location that ``statement``, which describes a table or a namespace, outputs. The list is
-    empty if there is no location.
+    """Runs ``statement``, such as ``DESCRIBE TABLE EXTENDED orders``. Returns a list with the location in its output.
+
+    The list is empty if the output contains no location, or if the statement fails.
     """
     try:
         rows = session.sql(statement).collect()

@@ -17,14 +17,15 @@ from dagster_smt.tables.written_formats import check_names, written_formats
 
 
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
-    """Returns the plan of ``chain`` on the topic table ``table``. If the table declares a schema for the values, the
-    plan has a schema.
+    """Returns the plan of ``chain`` on the topic table ``table``: the schema before and after each stage.
+
+    If the schema of the values depends on the records, the plan contains no schemas.
 
     Args:
         chain: The chain.
         table: The topic table, which declares the formats.
         topics: The topics to read; by default the topics that the table names.
-        kind: The kind of the sink.
+        kind: The kind of the sink: ``columns`` (one column per field) or ``records`` (Kafka's columns).
 
     Raises:
         PlanError: No record of the table can pass through the chain.
@@ -35,9 +36,13 @@ def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *,
 def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ...] = ()) -> Plan:
     """Plans ``chain`` as ``plan_table`` does, and checks that ``sink`` can store the result.
 
+    Args:
+        chain, table, topics: See ``plan_table``.
+        sink: The table or the topics to which the run writes.
+
     Raises:
-        PlanError: No record of the table can pass through the chain or be written; or a mask, drop or rename cannot
-            touch any record. The last check needs all topics, so it runs only if ``topics`` is empty.
+        PlanError: No record of the table can pass through the chain or be written. If ``topics`` is empty, also: a
+            mask, drop or rename cannot touch any record.
         UnsupportedError: SMT905, the records cannot be written in their format.
     """
     written = written_formats(table, sink)
@@ -54,10 +59,10 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
 
 
 def _check_layout(plan: Plan, sink: TableSink) -> None:
-    """Raises an error if the layout of ``sink`` does not suit the table format or the planned columns.
+    """Raises an error if the sink's partitioning or clustering does not fit the table format or the planned columns.
 
     Raises:
-        PlanError: SMT559, SMT569.
+        PlanError: SMT559, a column is missing; SMT569, the format or a column's type does not permit an option.
     """
     from dagster_smt.tables.layout_problems import layout_problems, planned_columns  # loads pyspark
 
@@ -67,8 +72,9 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
 
 
 def declared_values(table: TopicTable) -> Schema | None:
-    """Returns the declared schema of the values of ``table``, before the first stage of a chain. Returns None if the
-    schema depends on the records.
+    """Returns the schema of the values of ``table``, as the topic table declares it, before any stage of a chain.
+
+    Returns None if the topic table declares no schema, so that each record brings its own.
     """
     if table.row and table.row.physical:
         return Schema(Type.STRUCT, fields=tuple((column.name, column.schema) for column in table.row.physical))
@@ -76,14 +82,15 @@ def declared_values(table: TopicTable) -> Schema | None:
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Returns ``chain`` with settings for the parts of a record that ``sink`` needs in addition to the value.
+    """Returns ``chain`` with ``keeps_key`` and ``keeps_topic`` set as ``sink`` requires. A chain otherwise keeps only
+    the value.
 
     If the table has keys, and the format of the keys has a schema, the chain keeps the record's key. If each output
     topic has its own table, the chain keeps the output topic.
 
     Raises:
-        PlanError: SMT701, ``keys='record_key'`` is set, but the format of the keys has no schema; SMT706, the
-            elements of arrays become rows, and such rows have no keys of their own.
+        PlanError: SMT701, the sink names no key columns, and the format of the keys has no schema; SMT706, the elements
+            of arrays become rows, and such rows have no keys of their own.
     """
     if isinstance(sink, TableSink) and sink.per_topic:
         chain = replace(chain, keeps_topic=True)
@@ -100,8 +107,8 @@ def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
 
 
 def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Problem]:
-    """Yields a problem for each stage or column that sets a property of a record, if ``sink`` cannot store this
-    property.
+    """Yields a warning for each stage or column that sets the record's timestamp or partition, if ``sink`` cannot store
+    it.
     """
     if sink.kind != "records":
         return
@@ -116,8 +123,12 @@ def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Proble
 
 
 def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partition"]) -> Iterator[tuple[str, str]]:
-    """Yields the location and the remedy for each column or stage that sets the timestamp or the partition (``what``)
-    of a record.
+    """Yields a pair ``(location, remedy)`` for each column or stage that sets the timestamp or the partition of a
+    record.
+
+    Args:
+        chain, table: The stages and the columns.
+        what: ``timestamp`` or ``partition``.
     """
     for column in table.row.others:
         if column.origin == what and not column.virtual:

@@ -1,10 +1,10 @@
-"""Finds records that a run need not read, because the first stages drop them by topic, partition or time (decision 16).
+"""Finds records that a run need not read, because the first stages would drop them by topic, partition, offset or time.
 
-The effects of a stage show which records the stage keeps (``effects.passing``). Before a run reads a record, it knows
-the record's topic, partition and offset. It knows little about timestamps: brokers return the first offset at or after
-a time, and every earlier record that has a timestamp is older than the time. Every other part of a condition is
-unknown. The functions of this module compute the offsets at which a condition may be true. The result can contain too
-many offsets, but never too few.
+For example, a first stage keeps only records from offset 100 on. The run then does not read the offsets before 100.
+
+Before it reads a record, a run knows the record's topic, partition and offset. It knows little about timestamps: a
+broker returns the first offset at or after a time, and all records before this offset are older. Other parts of a
+condition are unknown, so the run assumes that they may be true. It may read too many records, but never too few.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,12 +42,11 @@ _KNOWN = ("topic", "partition", "offset", "timestamp")
 
 @dataclass(frozen=True)
 class Narrowed:
-    """The part of a window that a run reads.
+    """The part of a window (the range of offsets of a run) that the run must read.
 
     Attributes:
         window: The offsets to read: at most one range for each range of the whole window.
-        unread: The offsets that the run leaves out, by topic and stage. The records at these offsets have not been
-            counted yet.
+        unread: The offsets that the run leaves out, by topic and stage. Their records have not been counted yet.
     """
 
     window: Window
@@ -57,16 +56,18 @@ class Narrowed:
 def narrowed(
     window: Window, chain: Chain, table: TopicTable, offsets_at: OffsetsAt | None, *, found_schemas: bool = False
 ) -> Narrowed:
-    """Returns the part of ``window`` that a run must read. The chain would drop all records outside of this part.
+    """Returns the part of ``window`` that a run must read. The first stages would drop all records outside of this
+    part.
 
     Only the beginning and the end of a range are left out. The run reads all records between two records that it needs.
 
     Args:
-        window: The window.
+        window: The offsets of the run.
         chain: The chain, with the stage that reads columns.
         table: The topic table.
-        offsets_at: See ``Source.offsets_at``. None if the source would have to read records to answer.
-        found_schemas: True if the columns of the sink depend on the records, even on those that a stage drops. The run
+        offsets_at: Finds the first offset at or after a time; see ``Source.offsets_at``. None if the source cannot
+            answer without reading records.
+        found_schemas: True if the sink gets its columns from the records, even from records that a stage drops. The run
             then reads the whole window.
     """
     if table.push_down != "off" and not found_schemas:
@@ -90,10 +91,10 @@ def narrowed(
 
 
 def deciding(chain: Chain) -> list[tuple[int, Condition]]:
-    """Returns the first stages of ``chain`` that have no effect except dropping records.
+    """Returns the first stages of ``chain`` that do nothing except drop records.
 
     Each item is a pair: the number of the stage, and the condition of the records that the stage keeps. The list ends
-    before the first stage with a different effect. The run must read every record that reaches such a stage.
+    at the first stage that does something else, because the run must read every record that reaches this stage.
     """
     conditions = []
     for index, stage in enumerate(chain.stages):
@@ -107,10 +108,10 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
-    """Returns lines of text about the first stages of ``chain`` that only drop records, and that test a record's
-    metadata.
+    """Returns lines of text for users, one for each first stage that drops records by topic, partition, offset or
+    timestamp.
 
-    The line of a stage names the metadata that the stage tests, and the offsets to which the stage limits the records.
+    An example is ``stage 'recent' keeps records by offset: only offsets from 100``.
     """
     lines = []
     columns = _metadata(table)
@@ -144,8 +145,9 @@ def _offsets(offsets: Intervals) -> str:
 
 
 def _metadata(table: TopicTable) -> dict[str, Column]:
-    """Returns the columns of ``table`` that contain a record's topic, partition, offset or timestamp unchanged, by
-    column name.
+    """Returns the columns of ``table`` that contain a record's topic, partition, offset or timestamp, by column name.
+
+    A column with a default value is left out. A timestamp column with a date-time type is left out as well.
     """
     columns = {}
     for c in table.row.others:
@@ -166,12 +168,16 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
 def _split(
     place: "RecordPlace", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
-    """Splits the offsets of ``place`` into two parts. Returns the offsets that the run must read, and all other
-    offsets, grouped by the stage that would drop their records.
+    """Splits the offsets of ``place`` into the offsets that the run must read, and the offsets whose records are
+    dropped.
 
-    An offset belongs to a stage only if it is certain that the record reaches this stage and is dropped there.
-    ``nulls`` lists the kinds of record values for which this must be certain: True stands for null, False for all other
-    values.
+    The dropped offsets are grouped by stage. An offset belongs to a stage only if the record certainly reaches this
+    stage and is certainly dropped there.
+
+    Args:
+        place: The offsets of one topic-partition.
+        stages: The number of each stage, with the condition of the records that the stage keeps.
+        nulls: The kinds of records that must be dropped: True for tombstones, False for records with a value.
     """
     drops: list[list[Intervals]] = []
     for null in nulls:
@@ -200,8 +206,8 @@ def _unread(chain: Chain, left: Sequence[tuple[int, Range]]) -> Iterator[Unread]
 
 @dataclass
 class _Times:
-    """A cache of offsets by time. For each time, the offsets of all topics are requested once, and only if a stage
-    needs them.
+    """A cache from a time to the first offsets at or after this time. Each time is requested once, and only if a stage
+    needs it.
     """
 
     topics: Sequence[str]
@@ -209,8 +215,10 @@ class _Times:
     offsets: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
 
     def first(self, place: TopicPartition, millis: int) -> int:
-        """Returns the first offset of ``place`` at or after the time ``millis``. Every earlier record that has a
-        timestamp is older. Returns 0 if the offset is unknown.
+        """Returns the first offset of the topic-partition ``place`` whose record has the timestamp ``millis`` or a
+        later one.
+
+        Returns 0 if the offset is unknown.
         """
         if self.offsets_at is None or millis <= 0:  # to brokers, negative times have a special meaning
             return 0
@@ -221,14 +229,14 @@ class _Times:
 
 @dataclass(frozen=True)
 class RecordPlace:
-    """The offsets of one topic-partition, with the facts that are known about their records before a run reads them.
+    """The offsets of one topic-partition, with the facts that a run knows before it reads their records.
 
     Attributes:
         whole: The offsets.
         of: The topic and the partition. None stands for any partition.
-        columns: The metadata columns by name.
+        columns: The columns that contain metadata, such as the offset, by name.
         times: Finds the first offset at or after a time.
-        null: True if the values of the records are null; False if they are not.
+        null: True if the values of the records are assumed to be null (tombstones); False if not.
     """
 
     whole: Intervals
@@ -238,8 +246,9 @@ class RecordPlace:
     null: bool = False
 
     def possible(self, condition: Condition, outcome: bool = True) -> Intervals:
-        """Returns the offsets at which ``condition`` can have the result ``outcome``. Offsets at which the result is
-        unknown are included.
+        """Returns the offsets at which ``condition`` can be true (or false, if ``outcome`` is False).
+
+        The result includes the offsets for which the run cannot know it.
         """
         if isinstance(condition, NotCondition):
             return self.possible(condition.condition, not outcome)
@@ -288,16 +297,17 @@ class RecordPlace:
 
 
 def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
-    """Returns the results that ``test`` can have for ``value``, in records with a schema and in records without a
-    schema.
+    """Applies ``test`` to ``value`` twice: as in a record with a schema, and as in a record without one. Returns both
+    results.
     """
     return _answer(test.test, column.schema, value) | _answer(test.test, None, value)
 
 
 def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
-    """Returns the result of ``test`` as a set. If the test raises an error, the set contains both True and False.
+    """Applies ``test`` to the arguments ``of``, and returns the result as a set with one element.
 
-    A test with both results leaves no record unread. The stage itself then reports the error.
+    If the test raises an error, the set contains both True and False. So the run reads the record, and the stage
+    reports the error.
     """
     try:
         return {test(*of)}
@@ -307,7 +317,10 @@ def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
 
 
 def _spans(test: FieldTest, column: Column, outcome: bool) -> Iterator[tuple[int, int]]:
-    """Yields the ranges of integers for which ``test`` can have the result ``outcome``."""
+    """Yields the ranges ``(start, end)`` of integers for which ``test`` can have the result ``outcome``.
+
+    For example, the test "at least 100" is true for one range, which starts at 100.
+    """
     assert test.cuts is not None
     neighbours = []
     for cut in test.cuts:

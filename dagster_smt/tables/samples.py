@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
 
 def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: int | None = None) -> list[Sample]:
-    """Returns up to ``limit`` records of ``topic``. These are the last records of the topic's partitions, or, if
-    ``start`` is given, the records from this offset onwards.
+    """Returns up to ``limit`` records of ``topic``, in the order of their timestamps.
+
+    Args:
+        topics: The folder or the cluster.
+        topic: The topic.
+        limit: The number of records.
+        start: The first offset to read in each partition. By default, the last records of the partitions are read.
 
     Raises:
         TableError: SMT501 or SMT515, the topic does not exist; SMT538, the offsets do not exist.
@@ -75,9 +80,11 @@ def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) 
 
     Args:
         topics: The cluster.
-        ranges: The ranges.
-        until: The time at which reading stops. If None, the function reads all records, unless the brokers stop
-            sending.
+        ranges: The ranges, all of one topic.
+        until: The time (by ``time.monotonic``) at which reading stops. If None, the function reads all records.
+
+    Raises:
+        TableError: SMT759, if ``until`` is None and the brokers stopped sending before the end.
     """
     with needs_extras():
         from confluent_kafka import KafkaError, TopicPartition

@@ -12,8 +12,12 @@ _FILES = {"schema": ".avsc", "descriptor": ".desc"}
 
 
 def with_files(form: Format, folder: Path) -> Format:
-    """Returns ``form`` with the content of its schema file: an ``.avsc`` file, or a ``.desc`` file from ``protoc``. The
-    file's path is relative to ``folder``.
+    """Returns ``form`` with the content of the schema file that its options name: an Avro ``.avsc`` file, or a
+    ``.desc`` file from ``protoc``.
+
+    Args:
+        form: The format.
+        folder: The folder of relative file paths.
 
     Raises:
         ConfigError: SMT273, a file cannot be read.
@@ -32,8 +36,9 @@ def with_files(form: Format, folder: Path) -> Format:
 
 
 def with_schema(form: Format) -> Format:
-    """Returns ``form`` with the schema to which its options refer, if it is an ``avro`` or ``protobuf`` format. Other
-    formats, and formats without such options, are returned unchanged.
+    """Returns ``form`` with the schema that its options contain or name, for ``avro`` and ``protobuf``.
+
+    Formats without such options are returned unchanged.
 
     Raises:
         ConfigError: SMT273, the file does not exist, or it is not a schema.

@@ -1,5 +1,6 @@
-"""Determines the columns that a table has after a run: new columns are added, and types are widened. If a change is not
-permitted, the run fails before it writes rows.
+"""Determines the columns of a table after a run. A run may add columns and widen types, such as ``int`` to ``bigint``.
+
+If the sink does not permit a change, the run fails before it writes rows.
 """
 
 from collections.abc import Iterator
@@ -37,7 +38,9 @@ _OF_OLD_DELTA = ("smallint", "int")
 
 @dataclass
 class _Merge:
-    """A comparison of two schemas. It collects the problems, and determines the common schema."""
+    """Merges the columns that a run writes into the columns of the table. It collects the changes that are not
+    permitted.
+    """
 
     evolution: SchemaEvolution
     old_delta: bool = False
@@ -83,8 +86,9 @@ class _Merge:
 
 
 def _holds(old: DataType, new: DataType) -> bool:
-    """Returns True if a column of the type ``old`` can hold decimals of the type ``new``, so that the type need not
-    change.
+    """Returns True if a column of the type ``old`` can hold decimals of the type ``new``.
+
+    For example, ``decimal(10, 2)`` can hold ``decimal(4, 2)``.
     """
     if not (isinstance(old, DecimalType) and isinstance(new, DecimalType)):
         return False
@@ -92,7 +96,10 @@ def _holds(old: DataType, new: DataType) -> bool:
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:
-    """Returns whichever of the types ``one`` and ``other`` can hold the values of both. Returns None if neither can."""
+    """Returns the wider type of ``one`` and ``other``: for ``int`` and ``bigint``, this is ``bigint``.
+
+    Returns None if neither type can hold all values of the other type.
+    """
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
         if one.scale == other.scale:
             return max(one, other, key=lambda d: d.precision)
@@ -142,8 +149,9 @@ def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
-    """Returns the columns of ``schema`` as expressions on ``frame``, matched by name. Narrower columns are widened, and
-    missing columns are null.
+    """Returns one expression on ``frame`` for each column of ``schema``. Columns are matched by name.
+
+    A column with a narrower type is cast to the type in ``schema``. A missing column becomes null.
     """
     have = types_by_name(frame.schema)
     columns = []
@@ -190,8 +198,9 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
 
 
 def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
-    """Yields a pair for any two fields of the same struct in ``schema`` whose names differ only in case. The pair
-    contains the paths of both fields.
+    """Yields the paths of two fields whose names differ only in case, such as ``("customer.id", "customer.ID")``.
+
+    It compares only fields of the same struct.
     """
     for path, struct in all_structs(schema):
         seen: dict[str, str] = {}
@@ -241,8 +250,9 @@ def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructTyp
 
 
 def changed_types(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
-    """Yields the columns and the parts of columns whose types differ between ``old`` and ``new``. Each item contains
-    the path for ``ALTER TABLE`` and the new type.
+    """Yields ``(path, new type)`` for each column or nested field whose type differs between ``old`` and ``new``.
+
+    The path has the syntax of ``ALTER TABLE``, such as ``tags.element`` for the items of the array ``tags``.
     """
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = {f.name: f.dataType for f in old.fields}

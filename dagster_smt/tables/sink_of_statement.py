@@ -9,13 +9,12 @@ from dagster_smt.tables.topic_table import TopicTable
 
 
 def sink_of_statement(sink: Sink, table: TopicTable) -> Sink:
-    """Returns ``sink`` with the options that the statement of ``table`` sets: ``keys`` and ``partition_by``.
+    """Returns ``sink`` with the key columns and the partitioning that the statement of ``table`` contains.
 
-    These options of a statement are never ignored: if the sink cannot use them, this is an error.
+    They come from ``PRIMARY KEY (…)`` and ``PARTITIONED BY (…)``, and become the options ``keys`` and ``partition_by``.
 
     Raises:
-        ConfigError: SMT267, the sink cannot have keys or partitions, or names keys or partitions that differ from those
-            in the statement.
+        ConfigError: SMT267, the sink cannot have keys or partitions, or its own options contradict the statement.
     """
     problems = []
     if table.primary_key:

@@ -28,8 +28,10 @@ from dagster_smt.tables.topic_table import FileTopics
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """The names of the columns that contain the coordinates of each row's record. A replay uses these columns to find
-    the rows that it replaces.
+    """The names of three columns in a table: the topic, the partition and the offset of the record that produced the
+    row.
+
+    A replay (a run that reads offsets again) uses these columns to find the rows that it must replace.
     """
 
     topic: str = "_source_topic"
@@ -42,7 +44,9 @@ class SourceColumns:
 
 
 RECORD_COORDINATES = SourceColumns("source_topic", "partition", "offset")
-"""The source columns of a table of records. The partition and the offset are Kafka's own columns."""
+"""The names of these columns in a table of records (a table with Kafka's columns). Two of them are Kafka's
+own columns.
+"""
 
 MOST_TOPICS = 500
 """The largest permitted number of target topics. A run holds a lock file for each file topic, and most systems permit a
@@ -101,8 +105,9 @@ class Sink:
 
     @property
     def coordinates(self) -> SourceColumns | None:
-        """The columns with the coordinates of each row's record. None if the sink has no such columns, so that rows
-        cannot be replaced.
+        """The columns with the topic, partition and offset of each row's record. None if the sink lacks them.
+
+        Without these columns, a run cannot replace rows.
         """
         return None
 
@@ -215,13 +220,15 @@ class TableSink(Sink):
 
     @property
     def progress(self) -> "TableSink":
-        """The table that stores the progress of runs, for a sink that writes many tables."""
+        """The table that stores the progress (the offsets that runs have reached), for a sink that writes
+        many tables.
+        """
         plain = replace(self, kind="records", mode="append", keys=RECORD_KEY, deletes="apply", sequence_by="", track=())
         return replace(plain, schema_evolution="add", **NO_LAYOUT).of_topic(PROGRESS)
 
     @property
     def layout(self) -> Layout:
-        """The layout that a new table gets."""
+        """The layout that a new table gets: its partitioning, clustering, properties and file size."""
         return self._read_layout()[0]
 
     def _read_layout(self) -> tuple[Layout, list[Problem]]:
@@ -266,8 +273,8 @@ NO_LAYOUT: Mapping[str, Any] = {
     "comment": "",
     "target_file_size": "",
 }
-"""The layout options of a table without its own layout, such as a table that this package adds next to another
-table.
+"""Values of the layout options that give a table no layout. They suit a table that this package adds next to another
+one.
 """
 
 
@@ -374,11 +381,12 @@ class IcebergSink(TableSink):
 
 @dataclass(frozen=True)
 class FileTopicSink(Sink):
-    """File topics as a sink. The routers of the chain choose the topic of each record.
+    """Topics in a folder, as a sink. The routers of the chain, such as ``RegexRouter``, choose the topic of each
+    record.
 
     Attributes:
         path: The folder of the topics. A relative path begins where Dagster runs.
-        group: The consumer group whose progress is kept next to the topics.
+        group: The name under which the progress is stored next to the topics, like a consumer group.
         key, value: The formats in which keys and values are written. If None, the formats of the topic table.
         max_topics: The largest number of topics that one run may write to. The limit protects against a router that
             takes the topic from an arbitrary field.
@@ -400,15 +408,15 @@ class FileTopicSink(Sink):
 
 @dataclass(frozen=True)
 class KafkaSink(Sink):
-    """Topics of a Kafka cluster as a sink. Each record is written at least once, to the topic that the routers of the
-    chain choose.
+    """Topics of a Kafka cluster, as a sink. Each record is written at least once.
 
-    The headers of each written record name its source record, so a consumer can recognize a second copy.
+    The routers of the chain, such as ``RegexRouter``, choose the topic of each record. The headers of a written record
+    contain its source topic, partition and offset. So a consumer can recognize a second copy.
 
     Attributes:
         topics: The cluster.
-        group: The consumer group whose committed offsets store the progress, on the cluster of the source. If empty,
-            the name of the asset or op.
+        group: The consumer group that stores the progress: on the source's cluster, its committed offsets are the
+            offsets that runs have reached. If empty, the name of the asset or op.
         key, value: The formats in which keys and values are written. If None, the formats of the topic table.
         max_topics: The largest number of topics that one run may write to. The limit protects against a router that
             takes the topic from an arbitrary field.
@@ -427,8 +435,10 @@ class KafkaSink(Sink):
         return self.topics.place
 
     def of(self, name: str) -> "KafkaSink":
-        """Returns the sink with the consumer group ``name``, unless the sink already has a consumer group. ``name`` is
-        the name of an asset or op.
+        """Returns this sink with ``name`` as its consumer group. A sink with a group of its own is returned unchanged.
+
+        Args:
+            name: The name of an asset or op.
         """
         if self.group:
             return self
@@ -436,4 +446,6 @@ class KafkaSink(Sink):
 
 
 LetterPlace = FileTopics | KafkaTopics | TableSink
-"""The types of destinations to which dead letters can be written."""
+"""The types of destinations for dead letters (copies of records that failed): topics in a folder or a cluster, or a
+table.
+"""

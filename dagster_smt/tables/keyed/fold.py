@@ -1,16 +1,17 @@
-"""Combines the events of a window into one change for each key. The change contains the row of the key after all events
-in the window.
+"""Combines all events of a key in a window into one change. The change contains the row of the key after these events.
+
+An event is a record that changes or deletes the row of its key. A window is the range of offsets that a run reads.
 
 | column | type | meaning |
 |---|---|---|
 | ``key``, ``row``, ``op``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``order`` | | as of the last event |
-| ``unchanged`` | array<string> | columns that no event of the window has, so the table's values stay |
-| ``incomplete`` | array<string> | columns without a known value: the row is new, and no event has them |
+| ``unchanged`` | array<string> | columns that no event contains; the row in the table keeps its values there |
+| ``incomplete`` | array<string> | columns without a known value: no event after a deletion contains them |
 | ``crosses`` | boolean | true if the events are from several partitions |
 | ``events`` | bigint | the number of events |
 | ``deletions`` | array<struct> | with ``sequence_by``: the ``order`` of every deletion in the window |
 
-The row of a soft deletion keeps the values from before the deletion.
+A soft deletion marks a row as deleted. The row keeps the values from before the deletion.
 """
 
 from collections.abc import Sequence
@@ -26,11 +27,11 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 
 
 def last_events(events: DataFrame) -> DataFrame:
-    """Returns the last event of each key as the change to the row of the key.
+    """Returns one row per key, with the last event of the key. This event is the change to the key's row in the table.
 
-    The last event is sufficient in tables without soft deletions if it contains all columns. The column ``unchanged``
-    names the columns that the last event lacks. If there are any, ``folded_events`` has to search the earlier events
-    for the values of these columns.
+    The function suits tables without soft deletions. The last event may lack columns, because an update did not change
+    them. The column ``unchanged`` lists these columns. If the list is not empty, the caller needs ``folded_events``,
+    which takes the missing values from earlier events.
     """
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
     record = []
@@ -49,10 +50,10 @@ def last_events(events: DataFrame) -> DataFrame:
 
 
 def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the row of each key after all of its events have been applied in order.
+    """Applies the events of each key in order. Returns one row per key, with the key's row after the last event.
 
     Args:
-        events: See ``tables.keyed.key_events``.
+        events: The events, with the columns that ``tables.keyed.key_events`` describes.
         keyed: The table.
     """
     row = events.schema["row"].dataType
@@ -78,7 +79,9 @@ def _fields(events: DataFrame) -> Sequence[str]:
 
 
 def _facts(events: DataFrame) -> Sequence[Column]:
-    """Returns aggregates over all events of a key."""
+    """Returns the aggregates ``crosses``, ``events`` and, with ``sequence_by``, ``deletions``. They cover all events of
+    a key.
+    """
     facts = [_crosses(), _number()]
     if _has_sequence(events):
         facts.append(_deletions())
@@ -116,11 +119,14 @@ def _by_order(left: Column, right: Column) -> Column:
 
 
 def _soft_row(row: StructType, keyed: Keyed) -> Column:
-    """Returns a column with the row of a key after its last event, for a table with soft deletions. ``row`` is the type
-    of this row.
+    """Returns a column with the row of a key after its last event, for a table that only marks rows as deleted.
 
-    After a deletion, the row has the values from before the deletion, the flag, and the coordinates of the deletion's
-    record.
+    If the last event is a deletion, the row keeps its earlier values. Only the flag, the time of the deletion, the key,
+    the coordinates (topic, partition and offset) and the sequence come from the deletion.
+
+    Args:
+        row: The type of the row.
+        keyed: The table.
     """
     deleted, at = keyed.rows.soft.names
     of_event = {*keyed.columns.names, *keyed.coordinates.names}
@@ -141,12 +147,15 @@ def _soft_row(row: StructType, keyed: Keyed) -> Column:
 
 
 class _EventFold:
-    """The row of a key while the events of the key are applied in order. The state is a struct of ``row``,
-    ``unchanged`` and ``incomplete``.
+    """Computes the row of one key: it applies the key's events one after the other.
 
-    ``unchanged`` names the columns that still have the table's values: before the first event, all columns.
-    ``incomplete`` names the columns with unknown values: after a deletion, all columns. A soft deletion does not change
-    these names.
+    The state after each event is a struct with three fields:
+
+    - ``row``: the row so far;
+    - ``unchanged``: the columns that still have the value in the table. Before the first event, these are all columns;
+    - ``incomplete``: the columns without a known value. After a deletion, these are all columns.
+
+    A soft deletion changes none of the three fields.
     """
 
     def __init__(self, row: StructType, *, soft: bool):
@@ -155,7 +164,7 @@ class _EventFold:
         self.no_names = no_names()
 
     def result(self) -> Column:
-        """Returns the state of the row after all events in the column ``in_order``."""
+        """Returns the state after the last event. The events are in the array column ``in_order``, sorted."""
         start = self._state(F.lit(None).cast(self.row), self.all_names, self.no_names)
         return F.aggregate("in_order", start, self._after)
 

@@ -20,7 +20,7 @@ from dagster_smt.tables.keyed.unavailable import can_be_unchanged
 from dagster_smt.tables.schemas import conformed_columns
 
 Starts = Mapping[tuple[str, int], int]
-"""Maps a topic and partition to the first offset that a window reads."""
+"""Maps a topic-partition to the first offset that a window reads there, such as ``{("orders", 0): 100}``."""
 _EVENT = ("key", "row", "op", "unchanged", "topic", "partition", "offset", "timestamp")
 
 
@@ -59,10 +59,13 @@ class _Versions:
         self.tracked = list(keyed.rows.track) or [name for name in schema.names if name not in self.own]
 
     def touched(self, table: DataFrame, events: DataFrame, starts: Starts) -> DataFrame:
-        """Returns the versions of ``table`` that the events may change. For each key of the window, these are the
-        version that was open when the window began, and all versions that began in the window or later.
+        """Returns the versions in ``table`` that the events of a window may change. It returns two kinds of versions
+        for each key:
 
-        The result has the columns of an event, and ``stale``: true if the version began in the window or later.
+        - the version that was open when the window began. An open version has no end yet;
+        - all versions that began in the window or later.
+
+        The result has the columns of an event and the column ``stale``. It is true for versions of the second kind.
         """
         row = F.struct(*conformed_columns(table, self.schema)).alias("row")
         rows = table.select(key_of_rows(self.keyed), row).join(events.select("key").distinct(), "key", "left_semi")
@@ -83,8 +86,10 @@ class _Versions:
         )
 
     def _begins(self, starts: Starts) -> Column:
-        """Returns a column with the first offset that the window reads in the partition of a version, according to
-        ``starts``. For a partition that the window does not read, the value is greater than any offset.
+        """Returns a column for rows of the table. It contains the first offset that the window reads in the row's
+        partition.
+
+        For a partition that the window does not read, the value is ``2**63 - 1``, which is greater than any offset.
         """
         topic, partition = F.col("row").getField(self.topic), F.col("row").getField(self.partition)
         begins = F.lit(2**63 - 1)
@@ -93,9 +98,14 @@ class _Versions:
         return begins
 
     def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the changes to the versions of all keys in ``events``. If the events of a key are in several
-        partitions, nothing orders them, and the result contains a conflict for this key. ``there`` is the result of
-        ``touched``; None if there is no table.
+        """Returns the changes to the versions of all keys in ``events``.
+
+        A key's events may come from several partitions. Offsets then do not show their order, so the result contains a
+        conflict for this key instead of changes.
+
+        Args:
+            events: The events.
+            there: The result of ``touched``: the versions in the table. None if the table does not exist yet.
         """
         conflicts = self._conflicts(events, there)
         ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
@@ -132,9 +142,15 @@ class _Versions:
         return shown.unionByName(refused)
 
     def _conflicts(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the keys whose events and versions are in more than one partition. ``there`` contains the versions in
-        the table, as in ``of_events``. If the table has a version of the key, the result also contains the partition of
-        this version.
+        """Returns the keys whose events and versions come from more than one partition. Offsets cannot order these
+        events.
+
+        The columns are ``key``, ``now_topic`` and ``now_partition``. The last two contain the partition of the key's
+        version in the table. They are null if the table has no version.
+
+        Args:
+            events: The events.
+            there: The result of ``touched``: the versions in the table. None if the table does not exist yet.
         """
         place = F.struct("topic", "partition")
         places = events.groupBy("key").agg(F.min(place).alias("first"), F.max(place).alias("last"))
@@ -186,8 +202,10 @@ class _Versions:
         )
 
     def _filled(self, events: DataFrame, in_order: WindowSpec) -> DataFrame:
-        """Returns ``events`` with values for the columns that updates left unchanged: the last known value since the
-        preceding deletion of the key. The new column ``incomplete`` names the columns for which no such value is known.
+        """Returns ``events``, with values for columns that an update left out because it did not change them.
+
+        The value comes from the last earlier event of the key that contains the column. The search ends at a deletion
+        of the key. If there is no such event, the new column ``incomplete`` lists the name of the column.
         """
         deletions = F.sum((F.col("op") == DELETE).cast("int")).over(in_order)
         events = events.withColumn("deletions", deletions)
@@ -207,8 +225,11 @@ class _Versions:
         return events.select(*names, F.struct(*columns).alias("row"), incomplete.alias("incomplete"))
 
     def _version(self) -> Column:
-        """Returns a column with the row of a version. The tracked columns come from the first event of the version, and
-        the other columns from its last event. The row also contains the time at which the version ends.
+        """Returns a column with the row of a version. A version covers one or several events with equal tracked
+        columns.
+
+        The tracked columns come from the first event of the version, and all other columns come from its last event.
+        The row also contains the time at which the version ends, which is null for the current version.
         """
         columns = []
         for field in self.schema.fields:
@@ -228,8 +249,11 @@ class _Versions:
         return F.struct(*columns)
 
     def _beside(self, versions: DataFrame, there: DataFrame) -> DataFrame:
-        """Compares the versions that the events create (``versions``) with the versions in the table (``there``).
-        Returns the changes that the table needs.
+        """Compares two sets of versions, and returns the changes that turn the second set into the first.
+
+        Args:
+            versions: The versions that the events create.
+            there: The versions in the table.
         """
         now = there.select(
             F.col("key").alias("now_key"),

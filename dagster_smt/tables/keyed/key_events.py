@@ -1,13 +1,15 @@
-"""The events of a window. An event is a record that changes or deletes the row of its key.
+"""Computes the events of a window (the range of offsets that a run reads).
+
+An event is a record that changes or deletes the row of its key. Each event has these columns:
 
 | column | type | meaning |
 |---|---|---|
 | ``key`` | struct | the key columns |
-| ``row`` | struct | the table's columns in the table's types; a deletion uses only the key and the coordinates |
+| ``row`` | struct | the row, in the table's types; for a deletion, only the key and the coordinates are used |
 | ``op`` | string | ``upsert`` or ``delete`` |
-| ``unchanged`` | array<string> | columns that the event lacks, because its update left them unchanged |
-| ``topic``, ``partition``, ``offset``, ``timestamp`` | | the record |
-| ``order`` | struct | orders the events of one key |
+| ``unchanged`` | array<string> | columns that are missing in the event, because the update did not change them |
+| ``topic``, ``partition``, ``offset``, ``timestamp`` | | as in the record |
+| ``order`` | struct | sorts the events of one key |
 """
 
 from collections.abc import Sequence
@@ -31,10 +33,10 @@ UPSERT, DELETE = "upsert", "delete"
 
 @dataclass(frozen=True)
 class Keyed:
-    """A table with keys during a run.
+    """A table with one row per key (or one row per version of a key), as a run sees it.
 
     Attributes:
-        rows: The rules that state how events change the rows of the table.
+        rows: The options of the table's mode, such as ``deletes`` and ``sequence_by``.
         columns: The key columns.
         coordinates: The names of the columns with the topic, partition and offset of each row's record.
     """
@@ -45,7 +47,7 @@ class Keyed:
 
 
 def key_of_rows(keyed: Keyed) -> Column:
-    """Returns a column with the key of a row of the table ``keyed``, as the struct ``key``."""
+    """Returns a struct column ``key``, which contains the values of the key columns in a row of the table."""
     key_columns = []
     for name in keyed.columns.names:
         key_columns.append(F.col(quoted(name)).alias(name))
@@ -58,8 +60,10 @@ def no_names() -> Column:
 
 
 def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Problem]]:
-    """Returns pairs of a condition and a problem. If a record of ``evaluated`` meets the condition, the record fails
-    with the problem, because the table ``keyed`` cannot have a row for it. For example, a key column is null.
+    """Returns the reasons for which a record cannot have a row in the table, each as a pair ``(condition, problem)``.
+
+    If the condition is true for a record in ``evaluated``, the record fails with the problem. For example, one
+    condition is true if a key column is null.
     """
     deleted = _is_deleted(evaluated, keyed)
     values = []
@@ -176,11 +180,10 @@ def _is_deleted(evaluated: DataFrame, keyed: Keyed) -> Column:
 
 
 def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
-    """Returns the key column ``name``. The column comes from the record's key, or from the value if the key lacks the
-    column.
+    """Returns the key column ``name``. Its value comes from the record's key or from the record's value.
 
-    A key that is not a struct has no field of this name. The column then comes from the value. Only if the value lacks
-    it, as in a tombstone, does the column come from the whole key.
+    If the record's key is a struct, its field has priority over the field of the value. Otherwise, the value's field
+    has priority. The whole key is used only if the value has no such field, as in a tombstone.
     """
     from_key = []
     if name in keyed.columns.from_key and KEY in evaluated.columns:

@@ -16,13 +16,13 @@ _ORDERED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FL
 
 @dataclass(frozen=True)
 class KeyColumns:
-    """The key columns of a table.
+    """The key columns of a table, and their location in a record.
 
     Attributes:
         names: The names, in order.
-        from_key: Maps a column's name to the field of the record's key that holds it.
-        in_value: The key columns that the value also holds.
-        is_whole: True if the record's key is not a struct, and is the only key column.
+        from_key: Maps a key column to a field of the record's key, such as ``{"id": "id"}``.
+        in_value: The key columns that are also fields of the record's value.
+        is_whole: True if the record's key is a single value, not a struct, and this value is the only key column.
     """
 
     names: tuple[str, ...]

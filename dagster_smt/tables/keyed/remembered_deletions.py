@@ -1,13 +1,15 @@
-"""Stores, in a second table, the deletions that a table with ``sequence_by`` must remember.
+"""Remembers deletions in a second table, for a table with ``sequence_by``.
 
-After a deletion, an event with a smaller sequence may still arrive, from another shard or in a replay. The table then
-has no row with a sequence to compare. So the second table remembers the key of the deleted row as JSON, and the
-sequence of the deletion. A deletion is written before the commit that removes the row. If that commit fails, the next
-run reads the deletion again and writes the same line once more, which changes nothing.
+The option ``sequence_by`` names a column that orders the events of a key. After a deletion, an event with a smaller
+sequence may still arrive, from another shard or in a replay. The table no longer has a row whose sequence could be
+compared. So the second table stores the key of each deleted row as JSON, with the sequence of the deletion.
 
-A deletion is remembered even if a later event of the window creates the row again. Debezium writes a tombstone after
-each deletion, and this tombstone may be in the next window. A tombstone has no sequence, so only the remembered
-deletion shows that the tombstone is older than the row.
+A run stores the deletions before the commit that removes the rows. If this commit fails, the next run stores the same
+deletions again, which changes nothing.
+
+A deletion is stored even if a later event of the window creates the row again. The reason is Debezium's tombstone after
+each deletion, which may be in the next window. A tombstone has no sequence. Only the stored deletion shows that the
+tombstone is older than the row.
 """
 
 from dataclasses import replace
@@ -29,18 +31,18 @@ _PLACE = SourceColumns("topic", "partition", "offset")
 
 
 def remembers_deletions(keyed: Keyed) -> bool:
-    """Returns True if the table must remember deletions: it has ``sequence_by`` in mode ``upsert``, and deletions
-    remove rows.
+    """Returns True if a table must remember deletions. This is true if three conditions are met: the table has
+    ``sequence_by``, its mode is ``upsert``, and a deletion removes the row.
 
-    Without ``sequence_by``, offsets order the events, and there is nothing to remember: a run that reads older records
-    again also reads all later records again (``run.keyed``).
+    Without ``sequence_by``, offsets order the events. A run that reads old records again then also reads all later
+    records again, so it needs no remembered deletions.
     """
     return keyed.rows.deletes == "apply" and bool(keyed.rows.sequence_by) and keyed.rows.mode == "upsert"
 
 
 def deletions_table(session: SparkSession, sink: TableSink) -> Table:
-    """Returns the table that remembers the deletions of ``sink``. The path or name of this table is that of ``sink``
-    with ``__deleted`` at the end.
+    """Returns the table that remembers the deletions of ``sink``. The path or name is that of ``sink`` with
+    ``__deleted`` at the end, such as ``lake.orders__deleted``.
     """
     plain = replace(sink, mode="append", keys="record_key", sequence_by="", schema_evolution="widen", **NO_LAYOUT)
     if sink.table:
@@ -50,16 +52,21 @@ def deletions_table(session: SparkSession, sink: TableSink) -> Table:
 
 
 def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> DataFrame | None:
-    """Returns the remembered deletions of each key. Returns None if the table of deletions does not exist.
+    """Returns the remembered deletions, one row per key. Returns None if the table of deletions does not exist.
 
-    The columns are ``deleted_key``, ``deletion`` (the sequence, topic, partition and offset of the last deletion), and
-    ``deleted_in`` (all partitions that contain a deletion of the key). If the window reads a deleting record again,
-    and the record no longer deletes a row because the chain has changed, the remembered deletion is ignored.
+    The columns are:
+
+    - ``deleted_key``: the key, as JSON;
+    - ``deletion``: the sequence, topic, partition and offset of the key's last deletion;
+    - ``deleted_in``: all partitions that contain a deletion of the key.
+
+    A window may read a deleting record again, and a changed chain may no longer make it a deletion. The function then
+    ignores the remembered deletion.
 
     Args:
         table: The table of deletions.
         events_again: The events of the window.
-        window: The offsets of the window.
+        window: The offsets of the window (the offsets that the run reads).
     """
     if table.schema() is None:
         return None
@@ -76,7 +83,12 @@ def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> Data
 
 
 def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame:
-    """Returns ``changes`` with the columns ``deletion`` and ``deleted_in`` of the key (see ``remembered``)."""
+    """Adds the remembered deletion of each key to ``changes``, in the columns ``deletion`` and ``deleted_in``.
+
+    Args:
+        changes: One change per key.
+        deletions: The result of ``remembered``. If None, both columns are null.
+    """
     if deletions is None:
         nothing = F.lit(None).cast("array<struct<topic: string, partition: int>>")
         order = changes.schema["order"].dataType
@@ -86,7 +98,10 @@ def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame
 
 
 def remember(changes: DataFrame, table: Table) -> None:
-    """Writes deletions of ``changes`` to ``table``: for each key and partition, the last deletion with a sequence."""
+    """Appends the deletions in ``changes`` to the table of deletions. A deletion without a sequence is left out.
+
+    If a key has several deletions in one partition, only the last one is appended.
+    """
     # A tombstone that deletes the row of the table has the sequence of the row, and no event of the window has it.
     last = F.when((F.col("op") == DELETE) & F.col("order.sequence").isNotNull(), F.array("order"))
     deletions = F.concat("deletions", F.coalesce(last, F.array()))

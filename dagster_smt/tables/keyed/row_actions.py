@@ -1,13 +1,13 @@
-"""Determines how each change of a window affects the row of its key, and counts these actions.
+"""Determines the action of each change of a window on the row of its key, and counts these actions.
 
-| action | the row |
+| action | effect |
 |---|---|
-| ``insert`` | is new |
-| ``update`` | is replaced |
-| ``delete`` | is removed |
-| ``superseded`` | stays, because it comes from a later event |
-| ``nothing`` | does not exist, so the deletion has no effect |
-| ``conflict`` | stays, because it comes from another partition and nothing orders the two events |
+| ``insert`` | adds a row |
+| ``update`` | replaces the row |
+| ``delete`` | removes the row |
+| ``superseded`` | none, because a later event of the key has already written or deleted the row |
+| ``nothing`` | none, because the change deletes a row that does not exist |
+| ``conflict`` | none, because the events of the key come from several partitions and have no order |
 """
 
 from collections import Counter
@@ -29,9 +29,9 @@ WRITTEN = (INSERT, UPDATE, REMOVE)
 
 
 def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the key of each row in ``table``, with the coordinates of the record that produced the row.
+    """Returns one row for each row of ``table``: its key, and the record that produced the row.
 
-    The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset``, ``now_exists`` (true) and, with
+    The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset``, ``now_exists`` (always true) and, with
     ``sequence_by``, ``now_sequence``.
     """
     record = zip(keyed.coordinates.names, ("now_topic", "now_partition", "now_offset"), strict=True)
@@ -46,12 +46,14 @@ def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
 
 
 def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) -> DataFrame:
-    """Returns ``changes`` with the column ``action``. For a key with a row in the table, the result also contains the
-    coordinates of the record that produced the row.
+    """Returns ``changes`` with the column ``action``, such as ``insert`` or ``delete``: the effect of each change on
+    the table.
+
+    For a key with a row in the table, the result also contains the columns of ``current_rows``.
 
     Args:
-        changes: See ``tables.keyed.fold``.
-        current: See ``current_rows``. None if there is no table yet, or if the run replaces all of its rows.
+        changes: One change per key; see ``tables.keyed.fold``.
+        current: The result of ``current_rows``. None if there is no table yet, or if the run replaces all of its rows.
         keyed: The table.
     """
     if current is None:
@@ -85,8 +87,10 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
 def vanished_rows(
     table: DataFrame, events: DataFrame, topics: Iterable[str], keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns an action that deletes the row, for each row of the table that came from ``topics``, unless the window
-    has an event with the same key.
+    """Returns the rows that a rebuild must delete, because their keys no longer occur in the topics.
+
+    A rebuild reads topics again from the beginning. A row must be deleted if it came from one of these topics, and if
+    no event of the window has its key.
 
     Args:
         table: The rows of the table.
@@ -95,7 +99,8 @@ def vanished_rows(
         keyed, schema: The table and its columns.
 
     Returns:
-        The columns ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete`` and ``now_topic``.
+        One row for each deletion, with the columns ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``,
+        ``incomplete`` and ``now_topic``.
     """
     row = F.struct(*conformed_columns(table, schema)).alias("row")
     topic = F.col(quoted(keyed.coordinates.topic))
@@ -117,12 +122,13 @@ def _same_partition() -> Column:
 
 
 def _order_after_row(kind: DataType) -> Column:
-    """Returns a column with the ``order`` of an event, which sorts the events of one key. ``kind`` is the type of this
-    column.
+    """Returns a column with the ``order`` of an event: a struct of sequence, topic, partition and offset.
 
-    A tombstone has no sequence of its own. If it is in the same partition as the event that produced the current row,
-    and follows this event, its ``order`` gets the sequence of the row. The deletion is remembered with this sequence,
-    so that no older event can create the row again.
+    A tombstone has no sequence. If it follows the event of the current row in the same partition, it gets the sequence
+    of this row. The run remembers the deletion with this sequence. So no older event can create the row again.
+
+    Args:
+        kind: The type of the column.
     """
     follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
     place = F.struct(F.col("now_sequence").alias("sequence"), "topic", "partition", "offset").cast(kind)
@@ -130,10 +136,10 @@ def _order_after_row(kind: DataType) -> Column:
 
 
 def _row_with_sequence(keyed: Keyed) -> Column:
-    """Returns a column with the row of a change in a table with soft deletions.
+    """Returns a column with the row of a change, for a table that only marks rows as deleted.
 
-    A tombstone has no sequence, so the row that it marks as deleted keeps its earlier sequence. Without a sequence, the
-    row would count as older than any late event, and the event would overwrite it.
+    A tombstone has no sequence. The row that it marks as deleted therefore keeps its earlier sequence. Without a
+    sequence, every late event would overwrite the row.
     """
     sequence = F.coalesce(F.col("row").getField(keyed.rows.sequence_by), F.col("order.sequence"))
     with_sequence = F.col("row").withField(quoted(keyed.rows.sequence_by), sequence)
@@ -141,11 +147,10 @@ def _row_with_sequence(keyed: Keyed) -> Column:
 
 
 def _is_older(keyed: Keyed) -> Column:
-    """Returns a condition that compares two events: a new event, and the event that produced the current row in the
-    table ``keyed``. The condition is true if the new event is older.
+    """Returns a condition that is true if an event is older than the current row of its key.
 
-    Without ``sequence_by``, the condition is never true: a run that reads older offsets again also reads all later
-    offsets up to the table's progress.
+    The condition compares the event with the event that produced the row. Without ``sequence_by``, it is always false:
+    a run that reads old offsets again also reads all later offsets again.
     """
     if not keyed.rows.sequence_by:
         return F.lit(False)
@@ -163,8 +168,9 @@ def _is_older(keyed: Keyed) -> Column:
 
 
 def _conflicts(keyed: Keyed, changes: DataFrame) -> Column:
-    """Returns a condition that compares the same two events as ``_is_older``. The condition is true if nothing in
-    ``keyed`` determines their order.
+    """Returns a condition that is true if an event and the current row of its key have no order.
+
+    This is the case if they come from different partitions, and if no sequence orders them.
     """
     if not keyed.rows.sequence_by:
         return ~_same_partition()
@@ -178,13 +184,13 @@ def _conflicts(keyed: Keyed, changes: DataFrame) -> Column:
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of a window's changes on a table.
+    """The effects of a run's changes on a table with keys.
 
     Attributes:
-        counts: The counts of rows and of superseded events, by the topic of the events.
-        rows: The change in the number of the table's rows, by topic.
-        conflicts: The number of keys whose events are in several partitions and have no order.
-        actions: Those of the actions ``insert``, ``update`` and ``delete`` that occur.
+        counts: Maps a topic to the numbers of inserted, updated and deleted rows, and of superseded events.
+        rows: Maps a topic to the change in the number of the table's rows, such as ``{"orders": -2}``.
+        conflicts: The number of keys whose events come from several partitions and have no order.
+        actions: The actions that occur, out of ``insert``, ``update`` and ``delete``.
         keeps_columns: True if some events lack columns, so that their rows keep the values of these columns.
     """
 
@@ -196,11 +202,12 @@ class Effects:
 
 
 def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
-    """Counts the effects of ``changes`` on the rows of a table.
+    """Counts the rows that ``changes`` insert, update or delete, and the events without effect.
 
     Args:
-        changes: See ``with_actions``.
-        events: The number of events of each topic. If None, the column ``events`` of the changes holds these numbers.
+        changes: The result of ``with_actions``.
+        events: Maps a topic to the number of its events. If None, the column ``events`` of the changes contains the
+            numbers.
     """
     lacks = F.size("incomplete") > 0
     keeps = F.size("unchanged") > 0

@@ -21,11 +21,12 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegralType, Map
 
 
 def unchanged_columns(rows: StructType, placeholder: str) -> Column:
-    """Returns an array column with the names of those columns of a row that contain the placeholder.
+    """Returns an array column. It lists the names of the columns that contain Debezium's placeholder for an unchanged
+    value.
 
     Args:
-        rows: The type of ``__out``, the evaluator's column with the output row.
-        placeholder: The string. If empty, there is no placeholder.
+        rows: The type of ``__out``, the column with the output row.
+        placeholder: The placeholder. If it is an empty string, no column contains a placeholder.
     """
     names = []
     for field in rows.fields:

@@ -1,9 +1,12 @@
-"""Maintenance of Delta tables: ``OPTIMIZE`` and ``VACUUM``.
+"""Maintains Delta tables with ``OPTIMIZE`` and ``VACUUM``.
 
-``VACUUM`` removes two kinds of files: files that only older versions need, and files that no version references. A
-running job may be about to commit files of the second kind. These files therefore stay for ``SAFE_HOURS``, except in an
-erasure while no run is writing. A shorter retention applies only to the first kind, which ``VACUUM … LITE`` finds in
-the log.
+``VACUUM`` removes two kinds of files:
+
+- Files that only old versions of the table need. They stay as long as the option ``retention_hours`` says.
+- Files that no version references. A running job may be about to commit them, so they stay for at least ``SAFE_HOURS``.
+
+Two exceptions exist. A shorter retention applies only to files of the first kind, which ``VACUUM … LITE`` finds in the
+log. In an erasure while no run is writing, files of both kinds are removed at once.
 """
 
 import re
@@ -32,7 +35,7 @@ _NO_LITE = re.compile(r"DELTA_CANNOT_VACUUM_LITE")
 _LONGER = re.compile(r"low retention period|retentionDurationCheck")
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _UNCHECKED: dict[int, tuple[int, str | None]] = {}
-"""Two facts for each session, by the session's id: the number of running steps without Delta's retention check, and the
+"""Maps the id of a session to a pair: the number of steps that currently run without Delta's retention check, and the
 value of the setting before these steps.
 """
 _LOCK = threading.Lock()
@@ -130,8 +133,13 @@ class DeltaMaintenance:
         return int(self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version)
 
     def _removed(self, before: int) -> StepResult:
-        """Returns the number and size of the files that ``VACUUM`` removed after the version ``before``, according to
-        the log. On some file systems, Delta does not write these numbers to the log.
+        """Returns the number and size of the files that ``VACUUM`` removed, according to the table's log.
+
+        Args:
+            before: The version of the table before ``VACUUM``. Only later entries of the log are read.
+
+        Returns:
+            The number and size. Without a number if the log does not contain it, as on some file systems.
         """
         history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
         files, size = 0, 0
@@ -174,7 +182,8 @@ def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) ->
 def _unchecked(session: SparkSession) -> Iterator[None]:
     """Switches off Delta's retention check in ``session`` while the block runs.
 
-    The threads of a session share its settings, so only the step that ends last restores the setting.
+    All threads of a session share its settings. If several such blocks run at the same time, the last one to end
+    restores the setting.
     """
     key = id(session)
     with _LOCK:

@@ -1,11 +1,12 @@
-"""Maintenance of Iceberg tables with the procedures of Iceberg's catalog.
+"""Maintains Iceberg tables with the procedures of Iceberg's catalog.
 
-Each run writes a marker of its progress into the summary of its snapshot. If the snapshot expired, the progress would
-be lost. So before snapshots expire, ``anchor`` stores the current marker in a table property.
+Each run writes its progress (the offsets that it has reached) into the summary of its snapshot. If the snapshot
+expired, the progress would be lost. So ``anchor`` copies the progress into a table property before snapshots expire.
 
-A running job writes to a branch of its own, which must stay connected to ``main``. Iceberg removes only branches with
-an age limit, and this branch has none. In each branch, at least the last five snapshots stay (``retain_last``). This is
-enough, because a job adds at most three snapshots to its branch.
+A running job writes to a branch of its own. This branch must keep its connection to ``main``:
+
+- Iceberg removes only branches with an age limit, and the job's branch has none.
+- At least the last five snapshots of each branch stay (``retain_last``). A job adds at most three.
 """
 
 import re
@@ -126,8 +127,9 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
 
 
 def _before(hours: float) -> str:
-    """Returns the procedure argument that selects all snapshots and files older than ``hours``. The time is exact to a
-    microsecond, because whole seconds would leave out snapshots of the current second.
+    """Returns the procedure argument ``older_than``, which selects all snapshots and files older than ``hours``.
+
+    The time contains microseconds. In whole seconds, it would leave out the snapshots of the current second.
     """
     moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
     return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}+00:00'"

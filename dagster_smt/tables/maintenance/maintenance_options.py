@@ -56,8 +56,9 @@ class SmtMaintenance:
             raise ConfigError(problems)
 
     def steps_of(self, sink: Sink) -> tuple[str, ...]:
-        """Returns the steps for ``sink`` in their order. A step must be switched on, and the table format must support
-        it.
+        """Returns the steps that are switched on and that the sink's table format supports, in order.
+
+        For example, a Delta table has the steps ``("compact", "clean_up")``.
         """
         steps = []
         for step in STEPS_OF[sink.storage]:

@@ -1,4 +1,6 @@
-"""Contains the parts that the maintenance of all table formats shares: results of steps, file sizes and conflicts."""
+"""Shared by the maintenance of all table formats: the protocol of the steps, file sizes, and errors about other
+writers.
+"""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +19,7 @@ CONFLICT = "SMT805"
 
 
 class Maintained(Protocol):
-    """The maintenance of a table, with its steps and the sizes of its files."""
+    """An object that maintains one table. It has one method for each maintenance step."""
 
     @property
     def table(self) -> Table:
@@ -67,10 +69,10 @@ def sizes_of(files: DataFrame, small_below: int) -> FileSizes:
 
 @contextmanager
 def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
-    """Converts errors of a table format about a concurrent writer into errors of this package, while the block runs.
+    """Converts an error about a concurrent writer into SMT805, if the block raises such an error.
 
     Args:
-        pattern: A regular expression that matches the message of such an error.
+        pattern: A regular expression. It matches the table format's message about a concurrent writer.
         place: The table.
 
     Raises:

@@ -14,12 +14,11 @@ _SPECIAL = re.compile(r"([\\{}\[\]*?])")
 
 
 def tables_inside(session: SparkSession, location: str) -> list[str]:
-    """Returns the folders of other tables inside a table's folder, down to four levels. On Spark Connect, the list is
-    empty.
+    """Returns the folders below ``location`` that contain a Delta or Iceberg table, down to four levels.
 
     Args:
-        session: The Spark session. Only a classic session can list folders.
-        location: The folder of the table, as a URI.
+        session: The Spark session. On Spark Connect, which cannot list folders, the result is empty.
+        location: The folder of the outer table, as a URI.
     """
     try:
         path = session._jvm.org.apache.hadoop.fs.Path  # type: ignore[union-attr]

@@ -1,5 +1,7 @@
-"""Proposes columns for records that go through a chain. If the chain changes a field that holds strings, the proposed
-column is a string, even if the strings look like times or decimals.
+"""Proposes columns for records that go through a chain.
+
+Strings may look like times or decimals, such as ``"2026-01-31"``. Their column still gets the type string if the chain
+changes the field.
 """
 
 import re
@@ -19,11 +21,10 @@ _WORD = re.compile(r"\w+")
 
 
 def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -> Proposal:
-    """Proposes a table as ``propose`` does, for records that go through ``chain``. If the chain changes a field, the
-    proposed column keeps the field's JSON type.
+    """Proposes a table as ``propose`` does, for records that go through ``chain``.
 
-    For example, a field that contains times as strings stays a string if a stage parses it as a time. The same is true
-    of a field in which a mask writes an empty string.
+    A field of strings normally becomes a time column if the strings look like times. It stays a string column if the
+    chain changes the field, because the stage expects strings. For example, a stage may parse the string or mask it.
 
     Args:
         chain: The chain.

@@ -30,7 +30,7 @@ _PREFIX = "key_"
 
 @dataclass
 class Proposal:
-    """A topic table that is proposed for sampled records.
+    """A topic table that fits sampled records, with remarks for the user.
 
     Attributes:
         topics: The topics whose records were sampled.
@@ -40,7 +40,7 @@ class Proposal:
         options: The options for ``WITH``, except topics and servers.
         notes: Remarks about ambiguous fields, and about fields that differ between records.
         remarks: Remarks about the whole table.
-        rows: True if an array at the top of a value becomes rows.
+        rows: True if values are arrays such as ``[{"id": 7}, {"id": 8}]``, and each element becomes a row.
     """
 
     topics: tuple[str, ...]
@@ -55,7 +55,7 @@ class Proposal:
 
     @property
     def origin(self) -> str:
-        """A phrase that states the basis of the proposal: the number of records and the topics."""
+        """The origin of the proposal, such as ``the last 100 records of orders``."""
         return f"the last {self.records} records of {', '.join(self.topics)}"
 
     def statement(self, name: str, place: Mapping[str, str]) -> str:
@@ -112,9 +112,14 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
 
 def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
-    """Adds columns for the JSON in ``values`` to the proposal. If most values are objects, or most are arrays of
-    objects, the columns are the fields of these objects. Otherwise, or if the field names differ from object to object,
-    adds a single string column for the whole value.
+    """Adds the columns of JSON values to ``proposal``:
+
+    - For objects, such as ``{"id": 7}``, the columns are the fields.
+    - For arrays of objects, each object becomes a row, and the columns are the fields of the objects.
+    - For all other values, there is one string column for the whole value. The same is true of objects whose field
+      names differ from record to record.
+
+    If the values differ, most of them determine the case.
     """
     observation = observed(values)
     proposal.options["value.format"] = "json"
@@ -152,13 +157,14 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
 
 
 def _part(observation: Observation, kind: str) -> Observation:
-    """Returns the part of ``observation`` that concerns values of the JSON type ``kind``."""
+    """Returns the counts and fields in ``observation`` for values of one JSON type, ``kind``, such as ``object``."""
     return Observation(kinds=type(observation.kinds)({kind: observation.kinds[kind]}), fields=observation.fields)
 
 
 def _note_misfits(proposal: Proposal, observation: Values) -> None:
-    """Adds remarks to ``proposal`` about the values in ``observation`` that cannot become rows, because they are not
-    objects. A JSON null is treated as a null value.
+    """Adds remarks to ``proposal`` about the values that cannot become rows, because they are not objects.
+
+    An example is ``3 of 100 values are numbers``. A JSON null is treated as a null value, so it gets no remark.
     """
     fitting = {"objects", "arrays"} if proposal.rows else {"objects"}
     odd = []
@@ -172,8 +178,9 @@ def _note_misfits(proposal: Proposal, observation: Values) -> None:
 
 
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
-    """Adds columns for the key of ``samples`` to ``proposal``. If a field of the value always equals the key, no column
-    is added.
+    """Adds the columns of the key to ``proposal``. The records in ``samples`` contain the keys.
+
+    No column is added if a field of the value always equals the key, or if the key's format needs a schema registry.
     """
     kind = proposal.key.kind
     if kind is None:
@@ -227,8 +234,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _field_with_key(samples: Sequence[Sample]) -> str:
-    """Returns the name of a field of the value that repeats the record's key. The field must equal the key in all
-    ``samples`` with a key and a value. If there is no such field, returns an empty string.
+    """Returns the name of a field of the value that always equals the record's key. Returns an empty string if there is
+    none.
+
+    The field must equal the key in every sample with a key and a JSON object. Field names that look like personal data
+    are skipped.
     """
     candidates: set[str] | None = None
     for sample in samples:

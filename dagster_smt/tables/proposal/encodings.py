@@ -17,13 +17,13 @@ _NUMBERS: dict[int, FormatKind] = {4: "integer", 8: "long"}
 
 @dataclass(frozen=True)
 class Encoding:
-    """The encoding of the sampled keys, or of the sampled values.
+    """The encoding that was guessed for keys, or for values.
 
     Attributes:
-        kind: The format. None if no sampled record has a key (or a value).
-        records: The number of sampled records that have a key (or a value).
-        fitting: The number of these records whose key (or value) has the format.
-        ids: The ids of the registry's schemas that the records name.
+        kind: The format, such as ``json``. None if all keys (or all values) are null.
+        records: The number of keys (or values) that are not null.
+        fitting: The number of keys (or values) that have this format.
+        ids: The schema ids in the bytes, if the schemas are in a registry.
         note: A remark if the guess is ambiguous.
     """
 
@@ -35,7 +35,7 @@ class Encoding:
 
     @property
     def text(self) -> str:
-        """A phrase that describes the encoding."""
+        """A phrase that describes the encoding, such as ``json in 98 of 100``."""
         if self.kind is None:
             return "empty in all of them"
         if self.fitting < self.records:
@@ -48,9 +48,9 @@ class Encoding:
 def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     """Guesses the encoding of ``sides``, which are the keys or the values of sampled records.
 
-    Bytes that start with a zero byte and a number of four bytes name a schema in a registry: the number is the schema's
-    id. For other bytes, the function tries Connect's envelopes, other JSON, strings, numbers of 4 or 8 bytes, and
-    finally plain bytes.
+    The function tries the formats in this order: schemas in a registry, Connect's envelopes, other JSON, strings,
+    numbers of 4 or 8 bytes, and plain bytes. Data with a registry begin with a zero byte, and the next four bytes are
+    the schema's id.
     """
     present = [side for side in sides if side is not None]
     if not present:

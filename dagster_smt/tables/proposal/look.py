@@ -1,6 +1,4 @@
-"""Reads the last records of topics within a short time. After a request without a response, the broker gets no further
-request.
-"""
+"""Reads the last records of topics within a short time. A broker that does not respond once gets no further request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,11 +11,9 @@ from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.tables.windows import matching
 
 _MOST_TOPICS = 20
-"""The largest number of topics that are sampled for a topic pattern. More topics would add no information about the
-columns.
-"""
+"""The largest number of topics that are sampled for a topic pattern, even if the pattern matches more topics."""
 _SECONDS = 4.0
-"""The time limit of a request in seconds. Two requests are needed to find out whether a broker responds."""
+"""The time limit of one request to a broker, in seconds. A check whether the broker responds takes two requests."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +31,12 @@ class TopicSamples:
 
 @dataclass
 class Look:
-    """A reader of the last records of topics.
+    """A reader of the last records of topics. It stops sending requests after a broker has not responded.
 
     Attributes:
         place: The broker or folder of the topics.
-        records: The number of records of each topic.
-        silent: The reason why the reader sends no further request to the broker. Empty if it may send requests.
+        records: The number of records to read from each topic.
+        silent: The error of the broker that did not respond. Empty if the reader may send requests.
     """
 
     place: FileTopics | KafkaTopics

@@ -11,12 +11,14 @@ from dagster_smt.model.schema import Schema, Type, date, decimal, optional, time
 from dagster_smt.privacy.patterns import is_personal
 
 EVERYTHING = ""
-"""A value for ``plain`` that stands for all paths. No field is then interpreted as a date, a timestamp or a decimal."""
+"""The path that stands for all fields in the parameter ``plain``. No string then becomes a date, timestamp or decimal.
+"""
 _TEXT = Schema(Type.STRING, optional=True)
 _MOST_SCALE = 38
 _MANY_NAMES = 20
-"""The number of field names above which objects may become a map. The field names become keys of the map if each name
-occurs in few of the objects.
+"""If objects have more field names than this, they may become a map, whose keys are the field names.
+
+This happens only if each name occurs in few of the objects, as in ``{"user-1": 5}`` and ``{"user-2": 7}``.
 """
 _MOST_NAMES = 500
 
@@ -26,9 +28,9 @@ class Note:
     """A remark about a proposed column.
 
     Attributes:
-        path: The field, as a path of the value.
+        path: The path of the field, such as ``customer.age``.
         text: A description of the ambiguity, or of the differences between records.
-        misfits: The number of sampled values that the type cannot read.
+        misfits: The number of sampled values that do not fit the proposed type.
     """
 
     path: str
@@ -38,11 +40,11 @@ class Note:
 
 @dataclass
 class TypeProposal:
-    """A proposal of types for a value, field by field.
+    """Proposes a type for a value, field by field, and collects notes about guesses.
 
     Attributes:
-        plain: Paths of fields whose strings stay strings, even if they look like times or decimals, because a chain
-            expects strings. The path ``EVERYTHING`` stands for all fields.
+        plain: The paths of fields whose strings stay strings, even if they look like times or decimals. The path
+            ``EVERYTHING`` stands for all fields.
         notes: The notes about guesses.
     """
 
@@ -50,8 +52,10 @@ class TypeProposal:
     notes: list[Note] = field(default_factory=list)
 
     def schema(self, observation: Observation, path: str = "") -> Schema | None:
-        """Returns the type that can read most of the values of ``observation``. For objects without any field, returns
-        None, because no column can hold them.
+        """Returns a type that can read most of the values that ``observation`` counts. It also notes the values that do
+        not fit.
+
+        Returns None if the values are objects without fields, because no column can hold them.
         """
         groups = observation.groups
         if not groups:
@@ -125,8 +129,9 @@ class TypeProposal:
         return optional(decimal(places))
 
     def _texts_beside_numbers(self, observation: Observation, path: str) -> Schema:
-        """Returns a decimal type for the field ``path``, whose numbers some records write as strings. A decimal column
-        reads both numbers and strings.
+        """Returns a decimal type for the field ``path``. Some records write its numbers as strings, such as ``"4.50"``.
+
+        A decimal column reads both numbers and strings.
         """
         texts = observation.groups["texts"]
         digits: list[int] = []
@@ -174,9 +179,9 @@ class TypeProposal:
         return Schema(Type.STRUCT, optional=True, fields=tuple(fields))
 
     def _map(self, observation: Observation, path: str) -> Schema:
-        """Returns a map type for the objects of ``observation``, whose field names differ from record to record.
+        """Returns a map type for objects whose field names differ from record to record, such as ``{"user-1": 5}``.
 
-        The field names become keys of the map, so the proposal shows none of them.
+        The field names become keys of the map. So the proposal does not show these names, which may be personal data.
         """
         whole = Observation()
         for inside in observation.fields.values():
@@ -196,8 +201,12 @@ def _decimal(places: int) -> str:
 
 
 def _one_number(observation: Observation, groups: Counter[str]) -> bool:
-    """Returns True if all values of ``observation`` are numbers, some of which are written as strings. ``groups``
-    counts the values by group.
+    """Returns True if all values are numbers, and only some of them are written as strings, such as ``4.5`` and
+    ``"4.5"``.
+
+    Args:
+        observation: The counts of the values, by kind.
+        groups: The counts of the values, by JSON type.
     """
     numeric = sum(observation.kinds[kind] for kind in ("decimal", "number", "integer", "large", "fraction"))
     return numeric == groups.total() and len(groups) == 2

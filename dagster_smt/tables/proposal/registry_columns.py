@@ -15,11 +15,12 @@ _KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent", "json-
 
 
 def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: str) -> Proposal:
-    """Returns ``proposal`` with the columns of a registered schema. The last record of ``samples`` names this schema.
+    """Returns ``proposal`` with new columns. They are the fields of the schema that the last record of ``samples``
+    uses.
 
     Args:
         proposal: The proposal for these records.
-        samples: The records in order.
+        samples: The records in order. Their values begin with the id of a schema in the registry.
         url: The registry's address.
 
     Raises:
@@ -38,8 +39,10 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
 
 def _format_and_schema(value: bytes, url: str) -> tuple[Format, SchemaWithId]:
-    """Returns the format and the schema of ``value``. A schema id does not show the type of the schema. So the function
-    asks the registry for an Avro schema first, and then for a Protobuf schema.
+    """Returns the format (Avro or Protobuf) and the schema of ``value``, whose bytes begin with a schema id.
+
+    The id does not show the format. So the function first asks the registry for an Avro schema, then for a Protobuf
+    schema.
     """
     problem: DataError | None = None
     for kind in _KINDS:

@@ -1,5 +1,7 @@
-"""Value rules for metadata columns and header columns. All rules can run in Python. Some can also run in Spark's
-Catalyst, if Catalyst has the necessary functions.
+"""Value rules for metadata columns and header columns. A value rule is a function of values, such as "offset as
+STRING".
+
+All rules can run in Python. Some can also run in Spark's Catalyst, if Catalyst has the necessary functions.
 """
 
 from collections.abc import Callable
@@ -91,7 +93,11 @@ class HeaderList(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderMap(ValueRule):
-    """A rule that returns all headers by name, in the order in which the names first appear."""
+    """A rule that returns all headers as a map from name to value. The names have the order of their first occurrence.
+
+    If several headers have the same name, ``duplicates`` determines the value: ``first``, ``last``, or ``all`` as an
+    array. With ``error``, the record fails.
+    """
 
     duplicates: Duplicates
 
@@ -135,8 +141,10 @@ class HeaderMap(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderNamed(ValueRule):
-    """A rule that returns the bytes of the header with a certain name. If there are several such headers, ``match``
-    determines whether the rule returns one of them or all of them as an array.
+    """A rule that returns the bytes of the header ``key``.
+
+    If a record has several such headers, ``match`` determines the result: the first, the last or the n-th header, or
+    ``all`` headers as an array. With ``error``, the record fails.
     """
 
     key: str
@@ -170,8 +178,8 @@ class HeaderNamed(ValueRule):
 
     @property
     def _place(self) -> int | None:
-        """The position of the header among the headers with the same name, starting at 0. None stands for the last
-        header.
+        """The position of the requested header among the headers with its name: 0 is the first one, None is the last
+        one.
         """
         if isinstance(self.match, int):
             return self.match - 1
@@ -205,10 +213,9 @@ def several(what: str) -> Any:
 class Decoded(ValueRule):
     """A rule that decodes a header's bytes into a value.
 
-    If the bytes cannot be decoded, the result depends on the column: the record fails if the column is strict,
-    otherwise the value is null.
+    If the bytes cannot be decoded, a strict column makes the record fail. Any other column becomes null.
 
-    With ``many``, the argument is an array with the bytes of several headers, and the result is also an array.
+    With ``many``, the argument is an array with the bytes of several headers, and the result is an array of values.
     """
 
     decoder: Decoder
@@ -271,10 +278,10 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """A rule for a column that is in both the key and the value of a record. The rule returns the column. If the key
-    and the value differ in this column, the record fails.
+    """A rule that compares a column in the key with the same column in the value. It returns the value's column.
 
-    The argument ``there`` is null if the record has no value. In that case, nothing is compared.
+    For example, if the key is ``{"id": 7}`` and the value is ``{"id": 8}``, the record fails. If the record has no
+    value, the argument ``there`` is null, and the rule compares nothing.
     """
 
     name: str
@@ -307,8 +314,10 @@ def _function(decoder: Decoder, schema: Schema) -> Decode:
 
 @dataclass(frozen=True, slots=True)
 class Mismatched(ValueRule):
-    """A rule for a column that is in both the key and the value of a record, as in ``Same``. The rule returns True if
-    they differ in this column, else null. The run counts the records with the result True.
+    """A rule that compares a column in the key with the same column in the value. It returns True if they differ, else
+    null.
+
+    For example, it returns True for the key ``{"id": 7}`` and the value ``{"id": 8}``. The run counts these records.
     """
 
     def python(self, value: Any, other: Any, there: Any) -> bool | None:

@@ -32,10 +32,10 @@ _TABLE_CLAUSES = {
     "UNIQUE": ("(", _APPENDED),
     "CHECK": ("(", "leave it out"),
 }
-"""Maps clauses among the columns of a statement to two strings: the token after the clause's name, and the advice for
-the user.
+"""Maps a clause that may be among the columns of a statement to two strings. Users must not write these clauses.
 
-The token distinguishes the clause from a column with the same name.
+The first string is the token that follows the clause's name, such as ``(`` after ``CHECK``. By this token, the parser
+distinguishes the clause from a column with the same name. The second string is the advice for the user.
 """
 _COLUMN_CLAUSES = {
     "PRIMARY KEY": _APPENDED,
@@ -46,7 +46,7 @@ _COLUMN_CLAUSES = {
     "REFERENCES": "leave it out",
     "CHECK": "leave it out",
 }
-"""Maps each unsupported clause of a column to the advice for the user."""
+"""Maps each clause of a column that is not supported, such as ``DEFAULT``, to the advice for the user."""
 
 
 class _Sql(Dialect):
@@ -74,7 +74,9 @@ def sql_tokens(text: str, place: str) -> list[Token]:
 
 @dataclass
 class RowParser(ColumnParser):
-    """A parser of a topic table's columns. ``keys`` lists the columns that ksqlDB's ``KEY`` puts into the key."""
+    """A parser of a topic table's columns. ``keys`` lists the columns that the statement marks with ksqlDB's word
+    ``KEY``.
+    """
 
     keys: list[str] = field(default_factory=list)
     syntax: ClassVar[str] = _SYNTAX
@@ -144,7 +146,9 @@ class RowParser(ColumnParser):
         raise Skip
 
     def primary_key_of(self, column: Column) -> Column:
-        """Parses the text after ``PRIMARY KEY`` in a column. Only statements can have a primary key."""
+        """Rejects the clause ``PRIMARY KEY`` in a column: it notes a problem. The parser of whole statements accepts
+        the clause.
+        """
         self.at -= 1
         self.refuse("PRIMARY KEY", _COLUMN_CLAUSES["PRIMARY KEY"])
 
@@ -185,8 +189,10 @@ class RowParser(ColumnParser):
 
 
 def _in_small_letters(schema: Schema) -> Schema:
-    """Returns ``schema``, the schema of a ksqlDB header list, with the field names of this package. ksqlDB's own names
-    are ``KEY`` and ``VALUE``.
+    """Renames the fields ``KEY`` and ``VALUE`` of a ksqlDB header list to ``key`` and ``value``, the names in this
+    package.
+
+    Any other ``schema`` is returned unchanged.
     """
     item = schema.values
     if item is None or schema.type is not Type.ARRAY or set(item.by_name) != {"KEY", "VALUE"}:
@@ -199,7 +205,7 @@ Declaration = str | Mapping[str, Any] | Sequence[Any]
 
 
 def parse_columns(declaration: Declaration, place: str = "columns") -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Parses ``declaration``. Returns the columns, and the names of those columns that ``KEY`` puts into the key.
+    """Parses ``declaration``. Returns the columns, and the names of the columns that are marked with ``KEY``.
 
     Args:
         declaration: A column list; a mapping of names to strings or options; or ``Column`` objects.
@@ -258,7 +264,15 @@ def _from_options(name: str, declaration: Any, place: str, keys: list[str], prob
 
 
 def _with_source(column: Column, options: Mapping[str, Any], place: str, problems: list[Problem]) -> Column:
-    """Returns ``column`` with the source of its values, which some of the ``options`` describe."""
+    """Returns ``column`` with a source from ``options``. For example, ``{"header": "trace-id"}`` reads the column from
+    a header.
+
+    Args:
+        column: The column.
+        options: The options of the column.
+        place: The name of the column in messages.
+        problems: The list to which the function adds problems.
+    """
     sources = []
     for option in ("metadata", "headers", "header"):
         if options.get(option) not in (None, False):

@@ -21,7 +21,7 @@ _BY_TYPE: dict[Type, Any] = {kind: name for name, kind in WHOLE.items()}
 def declared_row(
     columns: Declaration, key_fields: tuple[str, ...], prefix: str, include: FieldsInclude, verify: Integrity
 ) -> Row:
-    """Returns the row that the columns of a topic table declare.
+    """Parses the columns of a topic table, and returns them together with the options of the key columns.
 
     Args:
         columns: The declaration; see ``parse_columns``. Columns marked ``KEY`` are only in the key, as in ksqlDB.
@@ -79,8 +79,10 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
 
 
 def _key_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema of the key of ``row``, which is a struct of the key columns. If ``form`` holds a single key
-    column without a struct, as in ksqlDB, returns the schema of this column.
+    """Returns the schema of the record's key, as the key columns of ``row`` declare it.
+
+    Usually, this is a struct of the key columns. If ``form`` writes a single column without a struct around it, it is
+    the schema of this column.
     """
     if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
         return optional(row.key_column.schema)
@@ -88,8 +90,10 @@ def _key_schema(row: Row, form: Format) -> Schema | None:
 
 
 def _value_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema of the value of ``row``, which is a struct of the value columns. If ``form`` holds a single
-    column without a struct, returns the schema of this column.
+    """Returns the schema of the record's value, as the value columns of ``row`` declare it.
+
+    Usually, this is a struct of the value columns. If ``form`` writes a single column without a struct around it, it is
+    the schema of this column.
     """
     schema = row.value_schema()
     if schema is None or not form.is_column or len(schema.fields) != 1:
@@ -107,7 +111,7 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
 
 
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
-    """Yields a problem if the schema of ``form`` is unknown. Without a schema, every record would fail."""
+    """Yields a problem if the Avro or Protobuf format ``form`` has no schema. Without one, no record could be read."""
     if form.kind in DESCRIBED and form.schema is None:
         if form.kind == "avro":
             options = "avro.schema"
@@ -118,10 +122,10 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
 
 
 def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
-    """Yields a problem for each timestamp column of ``row`` whose unit in Avro could be either milliseconds or
-    microseconds.
+    """Yields a problem for each column of ``row`` that is a timestamp in Avro with an unknown unit.
 
-    Only the declaration can state the unit.
+    Avro stores such a timestamp as a number, which may count milliseconds or microseconds. The declaration must state
+    the unit, for example ``TIMESTAMP(3)``.
     """
     for side, form in (("key", key), ("value", value)):
         if form.kind != "avro" or form.described:
@@ -156,7 +160,15 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
 
 
 def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
-    """Returns the change data format ``form``, restricted to the fields and metadata that ``row`` reads."""
+    """Returns the change data format ``form`` with a schema: the row's columns, and the metadata that ``row`` reads.
+
+    A change data format, such as ``debezium-json``, contains a row and facts about its change.
+
+    Args:
+        row: The columns of the topic table.
+        form: The format.
+        problems: The list to which the function adds problems.
+    """
     inside = row.value_schema()
     if inside is None or (form.schema is not None and ROW not in form.schema.by_name):
         hint = "declare the columns of the rows; leave the format's schema out"
@@ -174,11 +186,10 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 
 
 def _texts(form: Format) -> Format:
-    """Returns ``form`` with the spelling of dates, times and decimals that declared columns expect.
+    """Returns ``form`` with the option that determines how dates, times and decimals are written.
 
-    By default, dates and times are strings, in the form that people and Flink write. Debezium's messages come from
-    Connect's converter, which writes dates and times as numbers, and decimals in base64. Options of the format take
-    precedence.
+    The default is SQL's form: strings such as ``2026-01-31 10:00:00``. For ``debezium-json``, the default is the form
+    of Connect's converter: dates and times are numbers, and decimals are base64. An option that the user has set stays.
     """
     usual = "CONNECT" if form.kind == "debezium-json" else "SQL"
     return replace(form, options={MOMENTS: usual, **form.settings})
@@ -221,8 +232,9 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
 
 
 def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
-    """Returns the problem of ``form``, a format for single values, if there are several columns or if the type of the
-    only column is unsuitable.
+    """Returns the problem that ``form``, a format for single values, cannot hold the columns of ``schema``.
+
+    This happens if there are several columns, or if the only column has an unsuitable type.
     """
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
     names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)

@@ -1,9 +1,8 @@
-"""Reads records with their own schemas into declared columns. A column gets the field of the same name, converted into
-the declared type.
+"""Converts records that have their own schemas, such as Avro, into declared columns. Fields are matched by name.
 
-The rules are those of Avro for two schemas, the writer's and the reader's: fields are matched by name, numbers may
-become wider, and missing fields become null. Only integers of 32 bits may become narrower, with 8 or 16 bits, because
-Flink writes such integers as 32 bits.
+The rules are Avro's rules for a writer's and a reader's schema. Numbers may become wider, such as ``INT`` to
+``BIGINT``, and missing fields become null. There is one exception: a 32-bit integer may become narrower, with 8 or 16
+bits. Flink writes ``TINYINT`` and ``SMALLINT`` as 32 bits.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ _HINT = "declare the column as the records have it, or send them to another tabl
 
 @dataclass(frozen=True, slots=True)
 class Widened(ValueRule):
-    """A rule that converts a number into a wider type, which represents the number exactly."""
+    """A rule that converts a number into a wider type without a loss, such as INT into BIGINT, or FLOAT into DOUBLE."""
 
     schema: Schema
 
@@ -83,8 +82,10 @@ class NarrowedNumber(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Digits(ValueRule):
-    """A rule that fits a decimal into a column with fewer digits. If the decimal has more digits than the column
-    permits, this is an error.
+    """A rule that fits a decimal into a column with fewer digits. A number that is too large for the column is an
+    error.
+
+    For example, a column ``DECIMAL(4, 2)`` accepts numbers below 100.
     """
 
     schema: Schema
@@ -130,7 +131,8 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
         node: The field. None if the records do not have the field.
         schema: The declared type.
         name: The name of the column in messages.
-        parent: An expression that is null if the struct around the field is null. None if that struct is never null.
+        parent: An expression that is null in records in which the struct that contains the field is null. None if this
+            struct is never null.
 
     Raises:
         PlanError: SMT443, the field has an unsuitable type, or is missing although the column is not nullable.
@@ -163,7 +165,10 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
 
 
 def _loses_digits(one: Schema, other: Schema) -> bool:
-    """Returns True if a decimal with the schema ``one`` may have more digits than the schema ``other`` permits."""
+    """Returns True if decimals of the schema ``one`` can have more digits than the schema ``other`` permits.
+
+    For example, it returns True for ``DECIMAL(10, 2)`` and ``DECIMAL(4, 2)``.
+    """
     if other.logical != "Decimal" or other.precision in (None, MAX_DIGITS):
         return False
     return one.precision is None or one.precision > other.precision

@@ -15,11 +15,10 @@ from dagster_smt.values.value_rule import PythonRule
 
 @dataclass(frozen=True, slots=True)
 class PutHeader(PythonRule):
-    """A rule that writes a column into the header ``key``, if a stage has changed the column. The result is the list of
-    the record's headers.
+    """A rule that writes a column into the header ``key``. It returns all headers of the record.
 
-    The new value replaces the last header with this name. All other headers with this name are removed, because they
-    would still contain the old value.
+    If no stage has changed the column, the headers stay as they are. Otherwise, the new value replaces the last header
+    with this name. All other headers with this name are removed, because they still contain the old value.
     """
 
     key: str

@@ -42,7 +42,7 @@ _PARTS: dict[str, Part] = {
     "timestamp-type": "timestamp_type",
     "leader-epoch": "leader_epoch",
 }
-"""Maps the origin of a column to the part of the record from which the column is read."""
+"""Maps the origin of a column, such as ``offset``, to the part of a record that contains it, such as ``metadata``."""
 _CELLS = {"timestamp-type": "timestamp_type", "leader-epoch": "leader_epoch"}
 _CASTS: dict[tuple[str, Any], Rule] = {
     ("partition", Type.INT64): AsLong(),
@@ -75,8 +75,10 @@ class ReadRow(RowTransform):
 
     @property
     def _compared(self) -> tuple[Column, ...]:
-        """The columns that are in both the key and the value. The stage compares their values, and the run counts the
-        records in which they differ. Empty unless ``fields_verify_integrity`` is ``check``.
+        """The columns that are in both the key and the value, if ``fields_verify_integrity`` is ``check``; otherwise no
+        columns.
+
+        The stage compares the key with the value, and the run counts the records in which they differ.
         """
         if self.row.verify_integrity == "check":
             return self.row.in_both
@@ -144,9 +146,11 @@ class ReadRow(RowTransform):
         return node
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
-        """Returns two expressions for comparing ``column`` in the key with ``column`` in the value. The first is the
-        column in the key, or null if the key is null. The second is null if the record's value is null, because there
-        is then nothing to compare.
+        """Returns two expressions for comparing ``column`` in the record's key with ``column`` in the record's value.
+
+        Returns:
+            The column in the key, which is null if the key is null; and an expression that is null if the record has no
+            value. Nothing is compared in such a record.
         """
         node = self._in_key(column, record)
         if isinstance(node, Cell):
@@ -156,7 +160,13 @@ class ReadRow(RowTransform):
         return said, Const(True, BOOLEAN) if group.present is None else group.present
 
     def _inside(self, column: Column, record: PlanRecord, group: Group) -> Node:
-        """Returns the value of the physical column ``column``."""
+        """Returns the field of the record's value for ``column``, converted into the column's type.
+
+        Args:
+            column: A column that is read from the value, not from metadata or headers.
+            record: The record in the plan.
+            group: The record's value as a struct.
+        """
         if self.form.is_column:
             return fitted(record.value, column.schema, below("", column.name), group.present)
         if is_change(self.form):
@@ -224,8 +234,9 @@ def _exists(name: str) -> Any:
 
 
 def _opened(node: Node) -> Group:
-    """Returns ``node``, the record's value, as a struct. For a value that is not a struct, returns a struct without
-    fields, which is null if the value is null.
+    """Returns ``node``, the record's value, as a struct.
+
+    A value that is not a struct becomes a struct without fields. This struct is null if the value is null.
     """
     if node.schema.type is Type.STRUCT:
         return open_struct(node)
@@ -234,8 +245,10 @@ def _opened(node: Node) -> Group:
 
 
 def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> dict[str, Node]:
-    """Returns copies of all fields of ``node``, a record's value. Raises an error if ``declared`` has a column with the
-    name of a field.
+    """Returns the fields of ``node``, a record's value, for a topic table that does not declare the fields of the
+    value.
+
+    Raises an error if ``declared`` already has a column with the name of a field, or if the value is not a struct.
     """
     if node.schema.type is not Type.STRUCT:
         raise refuse(
@@ -264,7 +277,9 @@ def _of_headers(column: Column) -> bool:
 
 
 def _cell_of(column: Column, record: PlanRecord) -> Cell:
-    """Returns the cell of ``column``, which is a metadata column or a header column."""
+    """Returns the plan's description of ``column``, a metadata column or a header column: its schema and an
+    expression.
+    """
     source, schema = column.source, column.schema
     sources = frozenset({column.origin})
     if isinstance(source, HeaderValue):

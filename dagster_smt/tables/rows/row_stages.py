@@ -15,7 +15,7 @@ from dagster_smt.tables.topic_table import TopicTable
 
 @dataclass(frozen=True)
 class RowStage(Stage):
-    """A stage that a topic table adds to a chain. The stage is not part of the user's own chain."""
+    """A stage that a topic table adds to the user's chain: it reads the columns of a row, or writes them."""
 
     @property
     def label(self) -> str:
@@ -36,14 +36,14 @@ class RowStage(Stage):
 
 
 def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | None = None) -> Chain:
-    """Returns ``chain`` with the stages that the columns of its topic table need. For a table without columns, returns
-    ``chain`` unchanged.
+    """Adds the stages that read and write the columns of a topic table to ``chain``. Without columns, the chain is
+    unchanged.
 
     Args:
         chain: The chain, with or without these stages.
         table: The topic table.
-        kind: The kind of the sink. With ``columns``, the rows are written. With ``records``, the rows become records
-            again.
+        kind: The kind of the sink. For ``columns``, the stage that reads the columns is enough. For ``records``, a last
+            stage converts the rows into records again.
         written: The format of written values. If None, the format of the topic table.
     """
     row = table.row

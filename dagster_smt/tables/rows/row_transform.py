@@ -1,4 +1,6 @@
-"""Contains the base class of the two stages that a topic table with columns adds to a chain."""
+"""The base class of two stages: one reads the columns of a topic table from a record, and one writes them to
+a record.
+"""
 
 from typing import Any
 

@@ -87,8 +87,8 @@ class _Parser(RowParser):
         return Statement(name, tuple(columns), tuple(self.keys), options, keys, partitions)
 
     def row_column(self) -> Column:
-        """Parses a column as ``RowParser`` does. In a stream, a column must not have the name of a ksqlDB pseudo
-        column.
+        """Parses a column as ``RowParser`` does. In ``CREATE STREAM``, a column named ``ROWTIME``, for example, is an
+        error.
         """
         token, word = self.now, self.word()
         if self.primary_key_clause():
@@ -147,8 +147,8 @@ class _Parser(RowParser):
                 self.note("SMT267", f"PRIMARY KEY ({name}): there is no such column", "name a column of the statement")
 
     def partitions(self) -> list[str]:
-        """Parses the columns and transforms of ``PARTITIONED BY``, and returns them in the spelling of the sink's
-        option ``partition_by``.
+        """Parses the list after ``PARTITIONED BY``. For ``(country, day(at))``, it returns ``["country",
+        "day(at)"]``.
         """
         entries, depth = [], 0
         if not self.take(TokenType.L_PAREN):

@@ -44,11 +44,10 @@ _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "properties.enable.auto.commit": ("false",),
     "scan.topic-partition-discovery.interval": (),
 }
-"""Maps each option to the values that change nothing, because they describe what runs always do. An empty tuple accepts
-any value.
+"""Maps an option to the values that are accepted and ignored, because runs behave in this way in any case.
 
-The case of the values is ignored. For example, the interval for the discovery of new partitions changes nothing,
-because each run finds new partitions.
+For example, ``sink.delivery-guarantee`` may be ``at-least-once``. An empty tuple accepts any value. The case of values
+is ignored.
 """
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 """Maps the words that ksqlDB uses for delimiters to the delimiters."""
@@ -67,16 +66,18 @@ _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 
 @dataclass
 class _Options:
-    """The options of a statement while they are converted into arguments of a topic table. If an option is left at the
-    end, this is an error.
+    """The options of a statement, while they are converted into arguments of ``TopicTable``.
+
+    Each conversion removes its options. If any option remains at the end, it is not supported, which is an error.
     """
 
     left: dict[str, str]
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, *names: str) -> str | None:
-        """Removes the option with the first of ``names`` that the statement has, and returns its value. Returns None if
-        the statement has none of them. For names of ksqlDB, the case is ignored.
+        """Removes one option and returns its value: the first of ``names`` that the statement has.
+
+        Returns None if the statement has none of ``names``. The case of ksqlDB's names is ignored.
         """
         for name in names:
             keys = []
@@ -88,8 +89,10 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Removes the options whose values change nothing. ``known`` maps the names of such options to these values. An
-        empty tuple stands for any value. The prefixes ``key.`` and ``value.`` are ignored.
+        """Removes the options that change nothing. ``known`` maps the name of an option to the values that change
+        nothing.
+
+        An empty tuple stands for any value. A name matches with or without the prefix ``key.`` or ``value.``.
         """
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")
@@ -110,8 +113,9 @@ class _Options:
         self.problems.append(Problem("SMT270", f"WITH '{option}'", statement, hint))
 
     def chosen(self, option: str, value: str | None, known: Mapping[str, Any]) -> Any:
-        """Returns the entry of ``known`` for ``value``, the value of ``option``. Returns None if the option is absent,
-        or if its value is wrong.
+        """Looks up ``value``, the value of ``option``, in ``known``, and returns the result.
+
+        Returns None if ``value`` is None. If ``known`` does not contain the value, notes a problem and returns None.
         """
         if value is None:
             return None
@@ -122,9 +126,9 @@ class _Options:
 
 
 def table_arguments(statement: Statement) -> dict[str, Any]:
-    """Returns the arguments of ``TopicTable`` that correspond to ``statement``.
+    """Converts the columns and options of ``statement`` into arguments of ``TopicTable``, by argument name.
 
-    The arguments include ``servers`` and ``properties`` of a cluster.
+    The dict also contains ``servers`` and ``properties``, the settings of the Kafka cluster.
 
     Raises:
         ConfigError: SMT270, for each unsupported option; SMT268, for options of columns that do not exist.
@@ -156,7 +160,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
 
 
 def _columns(statement: Statement, options: _Options) -> tuple[Column, ...]:
-    """Returns the columns of ``statement``, with the settings from ``header.<column>.decode`` and similar options."""
+    """Returns the columns of ``statement``. Options such as ``header.<column>.decode`` add settings to the columns."""
     settings: dict[str, dict[str, str]] = {}
     for key, value in {**options.below("header."), **options.below("headers.")}.items():
         name, _, word = key.rpartition(".")
@@ -203,11 +207,16 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
-    """Removes Flink's option ``timestamp_mapping.legacy`` from ``options`` if it is ``false``. In that case, notes a
-    problem if a column is a ``TIMESTAMP`` without a time zone.
+    """Removes Flink's option ``timestamp_mapping.legacy`` from ``options`` if its value is ``false``.
 
     With ``false``, Flink writes ``TIMESTAMP_LTZ`` columns in the same way as this package. But it writes ``TIMESTAMP``
-    columns as ``local-timestamp-millis``, which Connect's converter reads as a plain number.
+    columns as ``local-timestamp-millis``, which Connect's converter reads as a plain number. So a ``TIMESTAMP`` column
+    is then a problem.
+
+    Args:
+        options: The options of the statement.
+        prefixes: The prefixes that the option may have, such as ``value.avro.``.
+        columns: The columns of the statement.
     """
     for name in (f"{prefix}timestamp_mapping.legacy" for prefix in prefixes):
         if (options.left.get(name) or "").lower() != "false":
@@ -234,9 +243,10 @@ def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
 
 
 def _wrapping(options: _Options, kind: str) -> dict[str, str]:
-    """Returns the format option that corresponds to ksqlDB's ``WRAP_SINGLE_VALUE`` in ``options``.
+    """Converts ksqlDB's option ``WRAP_SINGLE_VALUE`` into an option of the format ``kind``.
 
-    The format option determines whether a single column is a field of the value, or the whole value.
+    With ``false``, the only column is the whole value, such as ``7``. Otherwise, it is a field, such as ``{"id": 7}``,
+    and the result is empty.
     """
     word = (options.take("WRAP_SINGLE_VALUE") or "").lower()
     if word not in ("", "true", "false"):
@@ -301,8 +311,11 @@ def _push_down(options: _Options) -> str:
 
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
-    """Removes the client option ``auto.offset.reset`` from ``properties``, because ``scan.startup.mode`` determines the
-    start. The option stays if the table starts at the committed offsets of a group.
+    """Removes the client option ``auto.offset.reset`` from ``properties``, because ``scan.startup.mode`` states the
+    start.
+
+    The option stays if ``scan.startup.mode`` is ``group-offsets``. It then applies to partitions without a committed
+    offset.
     """
     if options.left.get("scan.startup.mode") == "group-offsets":
         return

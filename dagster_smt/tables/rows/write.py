@@ -25,20 +25,20 @@ _RULES: dict[str, dict[str, Rule]] = {
     "timestamp": {"Timestamp": RecordTime("Timestamp", "Timestamp"), "int64": RecordTime("unix", "Timestamp")},
     "partition": {"int32": ChosenPartition()},
 }
-"""Maps a part of the record and the type of a column to the rule that writes the column. Headers have rules of their
-own.
+"""Maps the origin and the type of a column to the rule that writes it, such as ``timestamp`` and ``int64``.
+
+Headers have rules of their own.
 """
 
 
 class WriteRow(RowTransform):
-    """Writes the columns of a row to the parts of the record that the topic table declares: key, value, headers,
-    timestamp and partition.
+    """Writes the columns of a row to the parts of a record: key, value, headers, timestamp and partition.
 
     A record without a key still has no key afterwards.
 
-    - Headers: a column that no stage has changed is not written. The header then keeps its bytes, unless a stage
-      changed the header itself. If the chain drops the column of a header, the header is removed. Columns that hold all
-      headers are written first, so a column for a single header takes precedence.
+    - Headers: only a column that a stage has changed is written, so other headers keep their bytes. If the chain drops
+      the column of a header, the header is removed. A column that holds all headers is written first, so a column for a
+      single header takes precedence.
     - Timestamp: if the chain drops the column, the timestamp is null.
     - Partition: if the column is null, or the chain drops it, the producer chooses the partition.
     """
@@ -60,8 +60,8 @@ class WriteRow(RowTransform):
 
     @property
     def _persisted(self) -> tuple[Column, ...]:
-        """The columns that are written to parts other than key and value. Columns that contain all headers come
-        first.
+        """The columns that are written to headers, timestamp or partition. Columns that contain all headers
+        come first.
         """
         columns = [c for c in self.row.others if not c.virtual]
         return tuple(sorted(columns, key=lambda c: c.origin != "headers"))
@@ -164,8 +164,8 @@ class WriteRow(RowTransform):
 
 
 def _is_partition(column: Column) -> bool:
-    """Returns True if ``column`` is the partition of the record and has Kafka's type for partitions. A column with a
-    different type is only read, never written.
+    """Returns True if ``column`` is the record's partition as ``INT``. With a different type, the partition is only
+    read.
     """
     return column.origin == "partition" and column.schema.type is Type.INT32
 
@@ -179,8 +179,12 @@ def _metadata(column: Column, cell: Cell) -> Expr:
 
 
 def _number(origin: str, name: str, value: Any) -> int | None:
-    """Converts ``value``, from the column ``name``, into the timestamp or the partition (``origin``) of a record. The
-    record has no schema.
+    """Converts ``value``, from a row without a schema, into the timestamp or the partition of a record.
+
+    Args:
+        origin: ``timestamp`` or ``partition``.
+        name: The name of the column, for the error if the value is not an integer.
+        value: The value. None stays None.
     """
     if value is None:
         return None
@@ -195,8 +199,9 @@ def _other(origin: str, name: str, kind: str) -> tuple[str, str, str]:
 
 
 def _header_rule(column: Column, *, there: bool) -> Any:
-    """Returns the rule that writes ``column`` to the headers. If the row no longer has the column (``there`` is false),
-    the rule removes the column's headers.
+    """Returns the rule that writes ``column`` to the headers, or None if the column is not about headers.
+
+    If ``there`` is False, the chain has dropped the column. The rule then removes the column's headers.
     """
     source = column.source
     if isinstance(source, HeaderValue):

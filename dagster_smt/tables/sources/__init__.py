@@ -22,41 +22,45 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """An opened source, which combines a source specification with a Spark session.
+    """Topics that a run can read, opened with a Spark session.
 
-    After reading, a run calls ``verify``. If ``verify`` finds a problem, the run commits nothing. If a source finds a
-    wrong record while Spark reads, it leaves the record out. The number of records is then too small, and ``verify``
-    reports this.
+    After reading, a run calls ``verify``. If ``verify`` returns a problem, the run commits nothing. Spark leaves out a
+    record that it cannot read, such as an invalid line of a file. The number of records is then too small, and
+    ``verify`` reports this.
     """
 
     knows_times: bool
     """True if ``offsets_at`` can answer without reading records."""
 
     lacks_offsets: bool
-    """True if offsets inside a range may be missing now and appear later, as in a table that is being filled."""
+    """True if an offset inside a range may have no record now, and get one later, as in a table that is still being
+    filled.
+    """
 
     def topics(self) -> list[str]:
         """Returns the names of all topics, sorted."""
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic in ``topics``. The identity is an empty string if the source does not know
-        it.
+        """Returns the identity of each topic, such as Kafka's topic id. It is an empty string if the source does not
+        know it.
 
-        A topic that is created again has a different identity.
+        If a topic is deleted and created again, its identity changes.
 
         Raises:
             TableError: A topic does not exist.
         """
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the earliest offset and the end of each topic-partition of ``topics``, sorted.
+        """Returns the earliest offset and the end of each topic-partition of ``topics``, sorted, such as ``orders-0
+        [10, 20)``.
 
         Raises:
             TableError: A topic does not exist or cannot be read.
         """
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
-        """Returns the ranges of ``topics``, with their leader epochs and the records that open transactions hold back.
+        """Returns the offsets that ``topics`` hold, the leader epochs, and the records that open transactions hide from
+        consumers.
 
         Raises:
             TableError: See ``ranges``.
@@ -66,23 +70,31 @@ class Source(Protocol):
         """Returns True if the identities ``before`` and ``now`` belong to the same topic."""
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Finds partitions that have lost records after a run read them. ``positions`` contains the offset that runs
-        have reached in each partition. Returns the first lost offset of each partition with a loss.
+        """Finds partitions that have lost records after a run read them, for example when a broker failed.
+
+        Args:
+            positions: For each topic-partition, the offset that runs have reached, and the leader epoch at that time.
+
+        Returns:
+            The first lost offset of each partition with a loss.
         """
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns those ``offsets`` for which the source has a record."""
+        """Returns the subset of ``offsets`` for which the source has a record."""
 
     def ahead(self) -> list[Problem]:
-        """Returns a problem for each record with a future timestamp that ``offsets_at`` has found.
+        """Returns a problem for each record with a future timestamp that ``offsets_at`` has met.
 
-        A time window that ends by now stops before such a record, even if later records have earlier timestamps. The
-        list is empty if the source does not check timestamps.
+        Such a record hides all later records in its partition from a time window, even if their timestamps are earlier.
+        The list is empty if the source does not check timestamps.
         """
 
     def changed(self, window: Window) -> list[Problem]:
-        """Returns the changes to the topics of ``window`` since the window was fixed. The result contains only changes
-        that explain why reading has failed.
+        """Returns the changes of topics that explain why a run could not read ``window``. For example, a topic was
+        deleted.
+
+        Args:
+            window: The offsets that the run reads.
         """
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
@@ -110,8 +122,12 @@ class Source(Protocol):
         """
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
-        """Sets the committed offsets of the consumer group ``group`` to ``ends``. These are the end offsets of a
-        table's progress, which other tools can then show.
+        """Sets the committed offsets of a consumer group to the offsets that a table has reached, so that other tools
+        can show them.
+
+        Args:
+            group: The consumer group.
+            ends: Maps a topic-partition to the offset after the last record in the table.
 
         Raises:
             UnsupportedError: SMT585, the source has no such groups.
@@ -133,10 +149,9 @@ class Source(Protocol):
         """
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """Reads as ``read`` does, and adds the column ``leaderEpoch``. It contains the epoch of the partition's leader
-        at the time when the record was written.
+        """Reads as ``read`` does, and adds the column ``leaderEpoch``: the epoch of the leader that wrote the record.
 
-        The epoch is null if the source has no leaders. A source may need a slower reading method for this column.
+        The epoch is null if the source has no leaders. A source may read more slowly if it adds this column.
         """
 
     def count(self, window: Window) -> dict[str, int] | None:
@@ -145,20 +160,20 @@ class Source(Protocol):
         """
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """Returns problems if the numbers in ``read`` show that the run has not read all records of ``window``.
+        """Returns problems if the run has not read all records of ``window``.
 
         Args:
-            window: The window.
-            read: The number of records that the run has read, by topic. A topic without records may be missing.
+            window: The offsets that the run reads.
+            read: Maps a topic to the number of records that the run has read. A topic without records may be missing.
             beat: Is called from time to time; see ``read``.
         """
 
 
 def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Source:
-    """Opens the source that ``spec`` describes.
+    """Opens a source, such as the topics of a cluster, so that its records can be read.
 
     Args:
-        spec: The source.
+        spec: The description of the source.
         session: The Spark session. File topics and Kafka can list, identify and measure topics without a session.
     """
     if isinstance(spec, FileTopics):
@@ -177,11 +192,12 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
 
 def measured_topics(source: Source, topics: Sequence[str]) -> tuple[TopicEnds, dict[str, list[Problem]]]:
-    """Measures those of ``topics`` that the source can measure. Returns the ends of these topics, and the problems of
-    all other topics.
+    """Returns the offsets that ``topics`` hold, and the problems of topics that the source cannot read, by topic.
+
+    If one topic has a problem, the offsets of the other topics are still returned.
 
     Raises:
-        TableError: The source can measure none of the topics.
+        TableError: The source can read none of the topics.
     """
     try:
         return source.measure(topics), {}

@@ -17,7 +17,7 @@ SCHEMA = pa.schema(list(zip(KAFKA_COLUMNS, _TYPES, strict=True)))
 def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any]:
     """Returns the Arrow columns ``timestamp`` and ``timestampType`` for the times in ``counts``.
 
-    If Spark cannot hold a timestamp, the timestamp becomes null, and gets a special timestamp type.
+    A time that Spark cannot hold becomes null, and its type becomes ``UNREADABLE_TIMESTAMP``.
 
     Args:
         counts: Times since 1970, as 64-bit integers.
@@ -37,8 +37,11 @@ def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any
 
 
 def headers(lengths: Any, keys: Any, values: Any) -> Any:
-    """Returns the Arrow column ``headers``. ``lengths`` holds the number of headers of each record, and ``keys`` and
-    ``values`` list all headers.
+    """Returns the Arrow column ``headers``: for each record, a list of pairs of key and value.
+
+    Args:
+        lengths: The number of headers of each record.
+        keys, values: The keys and values of all headers of all records, one after the other.
     """
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     pairs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))

@@ -1,5 +1,6 @@
-"""Contains the base class of sources. Its defaults suit topics without leaders and transactions, in which no missing
-offset inside a range can appear later (see ``Source.lacks_offsets``).
+"""The base class of sources. It has default methods for topics without leader epochs and without transactions.
+
+The defaults also assume that an offset without a record never gets one later (see ``Source.lacks_offsets``).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,17 +26,15 @@ class BaseSource:
         raise NotImplementedError
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
-        """Returns the ranges of ``topics``, as ``Source`` describes. The result contains only ranges."""
+        """Returns the offsets that ``topics`` hold. The result contains no leader epochs and no open transactions."""
         return TopicEnds(self.ranges(topics))
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Returns True if the identities ``before`` and ``now`` are those of one topic, as ``Source`` describes."""
+        """Returns True if ``before`` and ``now`` are equal. They are identities of a topic; see ``Source``."""
         return before == now
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Returns an empty mapping for any ``positions``, because no partition of this source loses records. See
-        ``Source``.
-        """
+        """Returns an empty mapping: no partition of this source loses records that a run has read. See ``Source``."""
         return {}
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
@@ -47,13 +46,13 @@ class BaseSource:
         return []
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[TopicPartition, int]:
-        """Returns the first offsets of ``topics`` at the time ``millis``, as ``Source`` describes."""
+        """Returns the first offset of each topic-partition of ``topics`` at or after the time ``millis``. See
+        ``Source``.
+        """
         raise NotImplementedError
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[TopicPartition, int]]:
-        """Returns the result of ``offsets_at`` for each of ``moments``, as ``Source`` describes. Calls ``offsets_at``
-        once for each of them.
-        """
+        """Returns one mapping for each time in ``moments``: it calls ``offsets_at`` once per time. See ``Source``."""
         topics = list(topics)
         return [self.offsets_at(topics, millis) for millis in moments]
 
@@ -70,5 +69,7 @@ class BaseSource:
         return self.read(window, beat).withColumn(LEADER_EPOCH, F.lit(None).cast("int"))
 
     def changed(self, window: Window) -> list[Problem]:
-        """Returns an empty list for any ``window``, because the topics of this source do not change. See ``Source``."""
+        """Returns an empty list: the topics of this source cannot change while a run reads ``window``. See
+        ``Source``.
+        """
         return []

@@ -1,9 +1,11 @@
-"""Reads records of a cluster with Kafka's Python client. Runs use this client if Spark's own reader would fail, or if
-they need leader epochs.
+"""Reads records of a cluster with Kafka's Python client, in the tasks of Spark's executors.
 
-The client runs on Spark's executors, and reads the same range of offsets as Spark's reader. Spark's reader fails at a
-timestamp that Spark cannot hold. So this client reads the rest of the window from the first such record of a partition
-onwards. Spark's reader also lacks leader epochs, so this client reads all records of topic tables that declare them.
+Runs use this client instead of Spark's Kafka source in two cases:
+
+- A record has a timestamp that Spark cannot hold. Spark's source would fail. The client reads the rest of the
+  partition, beginning with this record.
+- A topic table declares leader epochs, which Spark's source does not have. The client then reads all records.
+
 The client needs several times as long for a record, because each record becomes a Python object.
 """
 
@@ -20,16 +22,17 @@ from dagster_smt.tables.sources import arrow_rows
 
 _BATCH = 1_000
 _SECONDS = 0.1
-"""The time in seconds for which the client waits until a batch is full. The last batch of each range is not full, so it
-always waits for this time.
+"""The longest time in seconds for which the client waits until a batch is full. The last batch of a range is never
+full.
 """
 _RECORDS_OF_A_TASK = 250_000
 
 
 @dataclass(frozen=True)
 class ReadByClient:
-    """A picklable function for ``DataFrame.mapInArrow``. It receives positions in the list ``ranges``, and returns the
-    records of the ranges at these positions.
+    """A function for ``DataFrame.mapInArrow`` that reads ranges of offsets. Spark sends the object to its executors.
+
+    Each input row is a number, such as 2. The function returns the records of ``ranges[2]``.
 
     Attributes:
         ranges: The ranges.
@@ -84,9 +87,7 @@ _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
 
 
 def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
-    """Returns a pair: the ``messages`` before the offset ``end``, and True if no more messages before ``end`` can
-    follow.
-    """
+    """Returns the messages before the offset ``end``, and True if all of them have now arrived."""
     from confluent_kafka import KafkaError, KafkaException
 
     records = list[Any]()

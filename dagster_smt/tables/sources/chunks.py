@@ -1,8 +1,8 @@
-"""Decodes parts of segments on Spark's executors into Kafka's columns.
+"""Decodes chunks of segment files on Spark's executors into rows with Kafka's columns.
 
-A chunk states the offsets that it must contain. Rows are returned only as long as each row is the record with the
-expected offset. At the first row that is not the expected record, the chunk ends. The frame then has fewer rows than
-the window, and the run asks the source for an explanation.
+A segment is a file with records of one topic-partition. A chunk is a part of a segment, with the offsets that it must
+contain. If a row is not the record with the next expected offset, the chunk ends before this row. The data frame then
+has too few rows, and the run asks the source for the reason.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,8 +36,10 @@ FOUND_SCHEMA = "`topic` STRING, `partition` INT, `moment` INT, `offset` BIGINT"
 
 @dataclass(frozen=True)
 class ReadChunks:
-    """A picklable function for ``DataFrame.mapInArrow``. It receives positions in the list ``chunks``, and returns the
-    records of the chunks at these positions.
+    """A function for ``DataFrame.mapInArrow`` that reads chunks (parts of files). Spark sends the object to its
+    executors.
+
+    Each input row is a number, such as 2. The function returns the records of ``chunks[2]``.
     """
 
     chunks: Sequence[Chunk]
@@ -49,8 +51,10 @@ class ReadChunks:
 
 @dataclass(frozen=True)
 class FirstAt:
-    """A picklable function for ``DataFrame.mapInArrow``. For each chunk and each time, the function returns the offset
-    of the first record at or after the time.
+    """A function for ``DataFrame.mapInArrow``. For each chunk and each time, it returns the first offset at or after
+    the time.
+
+    Each input row is the position of a chunk in ``chunks``. A chunk without such a record gets no row.
 
     Attributes:
         chunks: The chunks.
