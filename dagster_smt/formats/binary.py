@@ -8,15 +8,16 @@ LETTERS = {"short": "h", "integer": "i", "long": "q", "float": "f", "double": "d
 
 
 def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
-    """Returns two functions: one reads and one writes numbers of the type ``kind``.
+    """Returns a reader and a writer for numbers of the type ``kind``.
 
     Args:
         kind: ``short``, ``integer``, ``long``, ``float`` or ``double``.
         little: True if the lowest byte comes first. Kafka's serializers write the highest byte first.
 
     Returns:
-        Two functions. The first raises ``ValueError`` if the bytes do not have the length of the type, and the second
-        if the number does not fit the type.
+        Two functions. The reader converts bytes to a number; it raises ``ValueError`` if the type has a different
+            number of bytes. The writer converts a number to bytes; it raises ``ValueError`` if the number does not fit
+            the type.
     """
     layout = struct.Struct(("<" if little else ">") + LETTERS[kind])
 

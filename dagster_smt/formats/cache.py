@@ -15,10 +15,11 @@ MOST_NODES = 1_000_000
 
 
 class Cache(dict[K, V]):
-    """A dictionary that is emptied before it exceeds ``LIMIT`` entries.
+    """A dictionary with at most ``LIMIT`` entries. If a new entry would exceed the limit, the dictionary is emptied
+    first.
 
-    The ``id`` of a schema object may be a key if the value of the entry refers to this schema. The schema then stays in
-    memory as long as the entry, so that no other object can get the same id.
+    A key may be ``id(schema)`` if the value of the entry contains the same schema. As long as the entry exists, the
+    schema then stays in memory, and no other object gets its id.
     """
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -43,11 +44,11 @@ class TextCache(Cache[bytes, V]):
 
 
 class BySchema(Generic[V]):
-    """A cache of objects that are built once per schema.
+    """A cache with one object per schema. ``cache[schema]`` calls ``make(schema)`` at the first lookup, and later
+    returns the same object.
 
-    The key of an entry is the ``id`` of the schema object, because it would take too long to hash or compare a large
-    schema at each lookup. The entry refers to the schema, so that the id stays valid. The cache is emptied before its
-    schemas have more than ``MOST_NODES`` fields together, because large schemas take up more memory.
+    A schema is recognized by its ``id``, because it takes too long to hash a large schema. The cache is emptied before
+    its schemas together have more than ``MOST_NODES`` fields.
 
     Args:
         make: Builds the object of a schema. If it raises an error, nothing is cached.

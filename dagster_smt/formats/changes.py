@@ -17,7 +17,9 @@ Message = Mapping[str, Any]
 Take = Callable[[Message], Any]
 _SOURCE = {"source.timestamp": "ts_ms", "source.database": "db", "source.schema": "schema"}
 _NEEDED = {"c": "after", "r": "after", "u": "after", "d": "before"}
-"""Maps ``op`` in a Debezium message to the row that the message must have."""
+"""Maps the operation ``op`` of a Debezium message to the row that the message must contain. An update (``u``) must
+contain the row ``after``.
+"""
 _SKIP = "let the connector skip such messages (Debezium: skipped.operations), or check the dead letter"
 _IDENTITY = "let the database send the row: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL"
 _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es", "ingestion-timestamp": "ts"}
@@ -41,8 +43,8 @@ def change_reader(form: Format) -> Convert:
 
 
 def _debezium(data: Any) -> Message:
-    """Returns the payload of ``data``, a Debezium message. The result also contains the JSON of the message's own
-    schema, under the name ``(schema)``.
+    """Returns the payload of ``data``, a Debezium message. If the message contains a schema, the payload gets an
+    additional entry ``(schema)``: the schema as a JSON string.
     """
     if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
         schema = data["schema"]
@@ -186,10 +188,8 @@ def _text(data: Any) -> str:
 
 
 def _lenient(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns a function that converts values to the declared type ``schema``. The values are strings, because Canal
-    writes all values as strings.
-
-    Each string is read as the column's type.
+    """Returns a function that converts strings to the declared type ``schema``, because Canal writes all values as
+    strings. For INT32, ``"12"`` becomes 12. For a struct, the function converts each field.
     """
     if schema.type is Type.STRUCT:
         children = [(name, child, _lenient(child, form, name)) for name, child in schema.fields]

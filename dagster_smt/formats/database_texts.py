@@ -19,8 +19,9 @@ _INFINITE = ("Infinity", "+Infinity", "-Infinity")
 
 
 def parsed_text(text: str, schema: Schema, where: str) -> Any:
-    """Converts ``text`` to the JSON value that ``formats.json.reader`` expects for ``schema``. A decimal becomes a
-    number, as with the ``decimal_format`` ``NUMERIC``.
+    """Converts ``text`` to the JSON value that ``formats.json.reader`` expects for ``schema``. For a date,
+    ``"1970-01-31"`` becomes 30, the number of days. A decimal becomes a number, as with the ``decimal_format``
+    ``NUMERIC``.
 
     Numbers have Java's syntax: ``1_000`` is rejected.
 
@@ -61,8 +62,8 @@ def parsed_float(text: str, schema: Schema) -> float | None:
 
 
 def text_reader(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns a function that reads each string as a value of the type ``schema``. Like ``formats.json.reader``, the
-    function returns Python values.
+    """Returns a function that converts a string to a Python value of the type ``schema``: ``"12"`` to 12, or
+    ``"1970-01-31"`` to a ``JavaDate``. A value that is not a string is read as JSON.
     """
     exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
     if schema.type in FLOATS:

@@ -23,8 +23,8 @@ Write = Callable[[Any], bytes]
 
 
 def described(form: Format) -> Avro | Protobuf | None:
-    """Returns the prepared schema of ``form``. The schema is in the option ``schema`` or ``descriptor``; without such
-    an option, it is derived from the columns. Returns None if the format has neither.
+    """Returns the Avro or Protobuf schema of ``form``, with a reader. The schema comes from the option ``schema`` or
+    ``descriptor``. Without these options, it comes from the declared columns. Without declared columns, returns None.
 
     Raises:
         ConfigError: SMT273 if the option is not a schema of the format; SMT274 if the format rejects column names.
@@ -70,8 +70,8 @@ class DescribedCodec:
         self.writers = BySchema(self._writer)
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """Returns the schema and the value of ``data``, the bytes of a record. A missing value is a null without a
-        schema.
+        """Returns the schema and the value of ``data``, the bytes of a record. If ``data`` is None, returns ``(None,
+        None)``.
         """
         if data is None:
             return None, None

@@ -47,8 +47,8 @@ _EXAMPLES = {
     "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
     "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
 }
-"""Maps each logical type to two descriptions of its values, for hints: as strings, and in the form that Connect's
-converter uses.
+"""Maps each logical type to two examples of its values for messages: as a string, and as Connect's converter writes it.
+A ``Date`` is ``2020-01-31``, or a number of days.
 """
 _WITH_TEXTS = ("json_schema", "debezium-json", "canal-json")
 _MILLISECONDS = "; with more digits than milliseconds declare the column STRING"
@@ -163,8 +163,8 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
 
 
 class Inexact(Exception):
-    """Raised if a number was parsed as a double, and the double alone does not determine the result. The JSON must then
-    be parsed again with exact numbers.
+    """Raised if a number was parsed as a double, but its result also depends on digits that a double cannot hold. The
+    JSON must then be parsed again with exact numbers.
     """
 
 
@@ -172,9 +172,9 @@ def rounded(value: float, single: bool) -> float:
     """Returns ``value``, a double from JSON. If ``single`` is true, the double is rounded to 32 bits.
 
     Raises:
-        Inexact: The double is -0.0, which Connect returns for ``-1e-400``, but not for ``-0.0`` (it returns 0.0). Or
-            the double is exactly halfway between two 32-bit numbers, and the number in the JSON may be closer to one of
-            them.
+        Inexact: The digits in the JSON are needed, in one of two cases. The double is -0.0: Connect returns -0.0 for
+            ``-1e-400``, but 0.0 for ``-0.0``. Or ``single`` is true, and the double is exactly halfway between two
+            32-bit numbers.
     """
     if not value and math.copysign(1, value) < 0:
         raise Inexact
@@ -216,8 +216,9 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
-    """Returns a function that converts date or time strings of ``schema`` into Connect's numbers. Returns None if the
-    format does not use strings.
+    """Returns a function that converts a date or time string to Connect's number. For a ``Date``, ``"1970-01-31"``
+    becomes 30, the number of days. Returns None if the format does not write dates as strings, or ``schema`` is not a
+    date or time.
     """
     parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
     if form.text_standard:
@@ -446,8 +447,8 @@ def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
 
 
 def resolve_defaults(schema: Schema, form: Format) -> Schema:
-    """Returns ``schema`` with decoded defaults. In the result of ``schema_from_json``, defaults are still in their JSON
-    form.
+    """Returns ``schema`` with its defaults as Python values instead of JSON. For a field of bytes, the default
+    ``"YQ=="`` becomes ``b"a"``. ``schema_from_json`` returns schemas with JSON defaults.
     """
     inner = schema.with_(
         fields=tuple((n, resolve_defaults(c, form)) for n, c in schema.fields),

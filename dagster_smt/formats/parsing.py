@@ -35,11 +35,12 @@ def _parsed(data: bytes, decode: Callable[[bytes], Any]) -> Any:
 
 
 def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
-    """Parses the JSON ``data``, and returns the result of ``convert``. If ``convert`` needs exact fractions, parses the
-    JSON a second time.
+    """Parses the JSON ``data``, and returns the result of ``convert``.
 
-    The JSON is also parsed a second time if one of its numbers is too large for a double. Such a number is no error if
-    it is in a field that the schema does not have.
+    In two cases, the JSON is parsed a second time, with exact numbers:
+
+    - ``convert`` raises ``Inexact``, because a double is not exact enough.
+    - A number is too large for a double. If the schema does not have its field, this is no error.
     """
     room.reset()
     try:

@@ -45,16 +45,16 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 
 class Read(Protocol):
-    """A function that decodes the bytes of a key or value, and returns the schema and the value. The function needs the
-    topic of the record, because the version of a schema in a registry depends on the topic.
+    """A function that decodes the bytes of a key or value, and returns its schema and value. The function also gets the
+    topic of the record, because the same schema may have different versions in the subjects of two topics.
     """
 
     def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
 
 
 class Write(Protocol):
-    """A function that encodes a key or value, and returns the bytes. The function needs the target topic, because the
-    subject of a schema in a registry depends on it.
+    """A function that encodes a key or value, and returns the bytes. The function also gets the target topic, because
+    the subject of a schema is called after the topic, for example ``orders-value``.
     """
 
     def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...
@@ -62,11 +62,11 @@ class Write(Protocol):
 
 @dataclass(frozen=True)
 class SideCodec:
-    """The functions that read and write a record's key or value (a side).
+    """The two functions that read and write a record's key or value.
 
-    ``fills_nulls`` is true if both functions replace a null with the default of its field. A key or value with such a
-    field is encoded again even if no stage has changed it. Otherwise, one topic would contain nulls in some records and
-    defaults in others.
+    If ``fills_nulls`` is true, both functions replace a null with the default of its field. A record whose schema has
+    defaults is then always encoded again, even if no stage has changed it. Otherwise, one topic would contain nulls in
+    some records and defaults in others.
     """
 
     read: Read
@@ -119,8 +119,8 @@ def has_defaults(schema: Schema) -> bool:
 
 
 class SelfDescribed(Protocol):
-    """A reader of records that contain their schema, or that contain its id in a registry (see ``EnvelopeReader`` and
-    ``RegistryReader``).
+    """A reader of records that say which schema they have. A record contains either the schema itself
+    (``EnvelopeReader``), or the id of the schema in a registry (``RegistryReader``).
     """
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
@@ -130,7 +130,9 @@ class SelfDescribed(Protocol):
 
 
 def self_described(form: Format, side: Literal["key", "value"] = "value") -> SelfDescribed:
-    """Returns the reader for ``form``, one of the formats in ``SELF_DESCRIBED``."""
+    """Returns the reader for ``form``. The format must be one of ``SELF_DESCRIBED``, whose records contain their schema
+    or its id.
+    """
     if form.kind in REGISTERED:
         from dagster_smt.formats.registry.wire import RegistryReader  # loads fastavro
 
@@ -139,8 +141,8 @@ def self_described(form: Format, side: Literal["key", "value"] = "value") -> Sel
 
 
 def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
-    """Returns a function that maps keys or values to the bytes that identify their schemas: the header with the schema
-    id, or the JSON of the schema in an envelope. For data without such bytes, the function returns None.
+    """Returns a function that maps a list of keys or values to the bytes that identify their schemas: the header with
+    the schema id, or the JSON of the schema in an envelope. An item without such bytes becomes None.
     """
     text = self_described(form).schema_text
 
@@ -211,7 +213,9 @@ class _DeclaredReader:
 
 
 class EnvelopeReader:
-    """A reader of envelopes. It caches one reader for each schema, by the JSON of the schema."""
+    """A reader of envelopes, which are records such as ``{"schema": …, "payload": …}``. It caches a reader for each
+    schema.
+    """
 
     def __init__(self, form: Format):
         self.form = form
@@ -219,9 +223,9 @@ class EnvelopeReader:
         self.by_text: TextCache[Schema] = TextCache()
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """Returns the schema and the value of ``data``, an envelope.
+        """Returns the schema and the value of ``data``, an envelope. If ``data`` is None, returns ``(None, None)``.
 
-        A missing value is null without a schema; an empty value is not an envelope.
+        Empty bytes are not an envelope, and are an error.
         """
         if data is None:
             return None, None
@@ -352,7 +356,9 @@ class _SideWriter:
         return encoder.encode({"schema": text, "payload": convert(value)})
 
     def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns the bytes of a message that inserts the row ``value``, in the form that Flink's formats write."""
+        """Returns the bytes of a message that inserts the row ``value``, in the form that Flink writes: ``{"before":
+        null, "after": …, "op": "c"}`` for Debezium, ``{"data": […], "type": "INSERT"}`` for Canal.
+        """
         if value is None:
             return None
         if schema is None:
@@ -364,8 +370,8 @@ class _SideWriter:
         return encoder.encode({"data": [row], "type": "INSERT"})
 
     def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns ``value`` as UTF-8 if it is a string. A stage may have produced a value of a different type; returns
-        such a value as JSON (see decision 0002).
+        """Returns ``value`` as UTF-8 if it is a string. A stage may have replaced the string with a value of a
+        different type. Such a value is returned as JSON (see decision 0002).
         """
         if value is None or isinstance(value, str):
             if value is None:

@@ -38,7 +38,8 @@ CASTABLE = (*INTEGER_KINDS, *FLOAT_KINDS, "boolean", "string", "bytes", "Decimal
 
 @dataclass(frozen=True, slots=True)
 class CastTo(ValueRule):
-    """A rule that converts values of one kind (see ``model.runtime.kind_of``) into a Connect type.
+    """A rule that casts values of one kind to a Connect type. The kind is the name of a type or logical type, such as
+    ``string``, ``int32`` or ``Date``.
 
     A date with a schema is first converted into its number of days or milliseconds. A date without a schema cannot be
     cast. ``field`` is the name of the value in problems: the configured path, or empty for the whole key or value.
@@ -219,9 +220,10 @@ def _double(number: Any) -> float:
 
 
 def date_text(milliseconds: int) -> str:
-    """Returns a date, given in milliseconds, as a string.
+    """Returns a date or time as a string: ``1970-02-01`` for a whole day, ``1970-02-01T12:00:00.000Z`` for other
+    instants. An instant before 1970-01-02 has no date: ``12:00:00.000Z``.
 
-    As in ``Values.dateFormatFor``, the format depends on the instant instead of the logical type.
+    As in ``Values.dateFormatFor``, the logical type does not matter.
     """
     if milliseconds < DAY:
         pattern = "HH:mm:ss.SSS'Z'"

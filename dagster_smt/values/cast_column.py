@@ -29,8 +29,8 @@ _DIGITS = "".join(chr(ord(zero) + n) for zero in _ZEROS for n in range(10))
 
 
 def cast_column(F: Any, value: Any, kind: str, target: Type) -> Any:
-    """Returns a column that casts ``value`` from the kind ``kind`` (``model.runtime.kind_of``) to the Connect type
-    ``target``.
+    """Returns a Spark column that casts ``value`` to the Connect type ``target``. ``kind`` is the type or logical type
+    of the value, such as ``string`` or ``Date``.
     """
     if target is Type.STRING:
         return _text(F, value, kind)
@@ -73,8 +73,8 @@ def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
 
 
 def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
-    """Returns the low ``bits`` bits of ``value``, an integer of ``have`` bits, as a signed number. Shifting the bits to
-    the left and back extends the sign.
+    """Returns a column with the low ``bits`` bits of ``value`` as a signed number: for 8 bits, 300 becomes 44. Shifting
+    the bits to the left and back extends the sign.
     """
     wide = value.cast("bigint")
     if bits >= 32:
@@ -122,7 +122,7 @@ def _text(F: Any, value: Any, kind: str) -> Any:
 
 def _date_text(F: Any, value: Any, kind: str) -> Any:
     """Returns a column with the date ``value`` as a string. As in ``Values.dateFormatFor``, the format depends on the
-    instant.
+    instant: an instant before 1970-01-02 has no date, a whole day has no time.
 
     The string is composed from numbers without Spark's date formats. Spark's formats raise errors for days outside the
     range of Spark's timestamps, write ``+10000`` for a year of five digits, and depend on the session's time zone.

@@ -26,8 +26,8 @@ class MapValue(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ItemAt(ValueRule):
-    """A rule that returns an element of an array. A negative number counts from the end. If the array is shorter, the
-    result is null.
+    """A rule that returns an element of an array. A negative number counts from the end. If the array is too short for
+    the number, the result is null.
     """
 
     number: int
@@ -43,8 +43,8 @@ class ItemAt(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructField(ValueRule):
-    """A rule that returns a field of a struct. It is for structs that are not part of the stage's input, such as a
-    struct in an array.
+    """A rule that returns a field of a struct that the chain has computed, or that is an element of an array. For a
+    struct of the input, the chain needs no rule.
     """
 
     name: str
@@ -61,8 +61,9 @@ class StructField(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A new name for a field or key: either a fixed name, or a change to the old name. In the second case, ``text``
-    replaces the first match of a pattern in the old name, and may contain references to groups, such as ``$1``.
+    """A new name for a field or key, computed from the old name. Without ``pattern``, ``text`` is the new name. With
+    ``pattern``, ``text`` replaces the first match of the pattern in the old name, and may refer to groups, such as
+    ``$1``.
     """
 
     text: str
@@ -79,8 +80,8 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys(ValueRule):
-    """A rule that removes keys from a map. Two kinds of keys remain: listed names, and names in which one of the
-    patterns has a match.
+    """A rule that removes keys from a map. A key remains if it is one of the listed names, or if one of the listed
+    patterns has a match in it.
     """
 
     which: tuple[Any, ...]

@@ -20,7 +20,7 @@ from dagster_smt.model.schema import Type
 from dagster_smt.values.json.lazy import MAX_DEPTH, Raw, decode, with_room
 
 NAME = f"{CONNECT_AVRO}Anything"
-"""The full name of the record ``Anything``."""
+"""The full name of the Avro record ``Anything``, which contains one value without a schema."""
 _SINGLE = ("boolean", "bytes", "double", "float", "int", "long", "string")
 _FIELDS = (*_SINGLE, "array", "map")
 _SPACE, _, _SHORT = NAME.rpartition(".")
@@ -37,11 +37,12 @@ _SCHEMA = {
     "fields": [{"name": name, "type": ["null", _TYPES[name]], "default": None} for name in _FIELDS],
 }
 TEXT = json.dumps(_SCHEMA, separators=(",", ":"))
-"""The schema as Avro prints it."""
+"""The Avro schema of the record ``Anything`` as JSON, in Avro's own spelling."""
 _DOUBLE, _FLOAT = Struct("<d"), Struct("<f")
 _ABSENT, _PRESENT = b"\0", b"\2"
 _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
-"""Maps each field of ``Anything`` that contains whole numbers to its Avro type."""
+"""Maps a Connect integer type to the field of ``Anything`` that stores its values: an ``int16`` is stored in ``int``.
+"""
 
 
 def is_anything(text: str) -> bool:
@@ -93,7 +94,9 @@ def _read(raw: bytes) -> Any:
 
 
 class _AnythingReader:
-    """A reader of Avro's binary encoding. ``at`` is the position of the next byte."""
+    """A reader of ``data``, the bytes of a record ``Anything`` in Avro's binary encoding. ``at`` is the position of the
+    next byte.
+    """
 
     def __init__(self, data: bytes):
         self.data, self.at = data, 0

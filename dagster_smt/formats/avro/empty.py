@@ -1,6 +1,7 @@
-"""Recognizes Avro types whose values take up no bytes.
+"""Recognizes Avro types whose values take up no bytes, such as null.
 
-Without this check, a few bytes of a record could describe an unlimited number of such values.
+Without this check, a few bytes of a record could describe billions of values: an array of nulls takes up only the bytes
+of its length.
 """
 
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _MOST = 16
-"""The largest permitted number of values without bytes in one item of an array or map.
+"""The largest permitted number of values without bytes, such as nulls, in one item of an array or map.
 
 A reader therefore creates at most this many values per byte of a record.
 """
@@ -16,30 +17,33 @@ A reader therefore creates at most this many values per byte of a record.
 
 @dataclass
 class Empty:
-    """A counter of the values that take up no bytes, such as nulls and empty records, inside a value of an Avro type.
-    The method ``of`` calls itself for the inner types. The recursion ends, because a type with a Connect schema never
-    contains itself.
+    """A counter of values that take up no bytes in Avro, such as nulls and empty records.
+
+    The method ``of`` calls itself for the inner types of a type. The recursion ends, because a type with a Connect
+    schema never contains itself.
 
     Attributes:
         names: The named types.
-        known: Maps the name of a type to the result of ``of``.
+        known: Caches the results of ``of`` by the name of the type.
     """
 
     names: Mapping[str, Any]
     known: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def endless(self, items: Any, *, keyed: bool = False) -> bool:
-        """Returns True if an array or map with items of the type ``items`` must be rejected, because a few bytes could
-        describe too many values.
+        """Returns True if an array or map with items of the type ``items`` must be rejected. A few bytes could describe
+        too many of its items, for example a billion nulls.
 
-        ``keyed`` is true for a map: each of its items has a key, which takes up at least one byte.
+        ``keyed`` is true for a map. Each item of a map has a key, which takes up at least one byte.
         """
         count, whole = self.of(items)
         return (whole and not keyed) or count > _MOST
 
     def of(self, avro: Any) -> tuple[int, bool]:
-        """Returns a pair. The first item is the largest number of values without bytes that a value of the type
-        ``avro`` can contain, counting the value itself. The second item is True if the whole value takes up no bytes.
+        """Returns a pair for the type ``avro``: the largest number of values without bytes in one value of the type,
+        and True if the whole value takes up no bytes.
+
+        The value itself is counted. A record with two null fields gives ``(3, True)``: two nulls, and the record.
         """
         if isinstance(avro, list):  # a union takes up at least one byte, for the number of its member
             return max((self.of(member)[0] for member in avro), default=0), False

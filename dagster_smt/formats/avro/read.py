@@ -62,13 +62,13 @@ _SAME = (("int", "long"), ("float", "double"))
 
 @dataclass(frozen=True)
 class Avro:
-    """A prepared Avro schema, with the Connect schema and a reader.
+    """An Avro schema, with its Connect schema and a reader.
 
     Attributes:
         schema: The Connect schema.
         read: A function from bytes to the value; raises ``DataError`` SMT416.
-        source: The Avro schema to which ``schema`` corresponds.
-        names: The named types that the schema uses.
+        source: The Avro schema from which ``schema`` was built, as parsed JSON. A named type may appear as its name.
+        names: Maps the names of the types in the schema to their definitions.
     """
 
     schema: Schema
@@ -78,7 +78,9 @@ class Avro:
 
     @property
     def top(self) -> Any:
-        """The Avro schema in full. It is a list for a union, else a dict."""
+        """The Avro schema as parsed JSON: a list for a union, else a dict. A bare name such as ``"int"`` is replaced by
+        a dict.
+        """
         if isinstance(self.source, str):
             return self.names.get(self.source, {"type": self.source})
         return self.source
@@ -93,11 +95,11 @@ class Avro:
 
 
 def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, declared: bool = False) -> Avro:
-    """Prepares the Avro schema ``text`` for reading.
+    """Returns the Avro schema ``text`` with its Connect schema and a reader.
 
     Args:
         text: The schema as JSON.
-        references: The schemas to which ``text`` refers. Each schema comes after the schemas to which it refers itself.
+        references: The schemas whose types ``text`` uses. If one of them uses a type of another, the other comes first.
         place: The schema's name in messages.
         declared: True if the schema comes from declared columns. Decimals are then limited to their precision, which
             Connect does not check.
@@ -141,8 +143,10 @@ def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
 
 
 def stamped(schema: Schema, version: int) -> Schema | None:
-    """Returns ``schema`` with ``version`` (``AvroData.toConnectSchema``). If the schema already has a different
-    version, returns None.
+    """Returns ``schema`` with the version number ``version`` (``AvroData.toConnectSchema``). A negative version changes
+    nothing.
+
+    Returns None if the schema already has a different version.
     """
     if version < 0 or schema.version == version:
         return schema
@@ -152,11 +156,13 @@ def stamped(schema: Schema, version: int) -> Schema | None:
 
 
 def with_version(avro: Avro, version: int) -> Schema | None:
-    """Returns the Connect schema of ``avro`` with ``version``, its version in a registry. Returns None for a logical
-    type, whose own version is always 1, if ``version`` is a different number.
+    """Returns the Connect schema of ``avro`` with ``version``, the version that a registry gives to the schema.
 
-    The version in ``connect.version`` takes precedence. If the schema is a union of null and one type, or of only one
-    type, this type does not get the version.
+    In three cases, the result has a different version:
+
+    - If the schema contains ``connect.version``, the schema keeps that version.
+    - If the schema is a union of null and one type, or of only one type, this type gets no version.
+    - The version of a logical type is always 1. If ``version`` is a different number, the result is None.
     """
     top = avro.top
     if isinstance(top, list):
@@ -179,11 +185,12 @@ def too_long() -> DataError:
 
 
 def _take(items: int, width: int) -> None:
-    """Counts the items of an array or map as values of the record, which may have only a limited number of values. Each
-    of the ``items`` items consists of ``width`` values.
+    """Subtracts ``items * width`` from the number of values that the record may still have.
+
+    ``items`` is the length of an array or map. Each item consists of ``width`` values.
 
     Raises:
-        DataError: SMT459 if there are too many items.
+        DataError: SMT459 if the array or map has too many items, or the record has too many values.
     """
     if items > MAX_ITEMS:
         statement = f"an array or a map has more than {MAX_ITEMS} items"
@@ -199,15 +206,15 @@ def bare(data: Any) -> Any:
 
 
 def _marked(data: Any) -> Any:
-    """Returns the schema ``data`` with each logical type under a key of this package instead of ``logicalType``.
-    fastavro rejects some of Connect's types under the usual key.
+    """Returns the Avro schema ``data``, in which a key of this package replaces each key ``logicalType``. With the
+    usual key, fastavro would reject some of Connect's types.
     """
     return _keyed(data, _LOGICAL)
 
 
 def _keyed(data: Any, logical: str | None) -> Any:
-    """Returns the schema ``data`` with each logical type under the key ``logical`` instead of ``logicalType``. If
-    ``logical`` is None, removes the logical types.
+    """Returns the Avro schema ``data``, in which the key ``logical`` replaces each key ``logicalType``. If ``logical``
+    is None, the keys ``logicalType`` are removed.
     """
     if isinstance(data, list):
         return [_keyed(item, logical) for item in data]
@@ -261,8 +268,10 @@ class _ConnectBuilder:
         return (optional(schema) if nullable else schema), _nullable(convert)
 
     def shared(self, kind: str, avro: dict[str, Any], default: Any) -> tuple[Schema, Convert]:
-        """Returns the schema and the converter of a type, before ``build`` makes the schema optional or sets its
-        default. Named types are built only once.
+        """Returns the Connect schema of the Avro type ``avro``, and a function that converts its values. A record or
+        another named type is built only once.
+
+        The result is not yet optional and has no default, which ``build`` adds.
         """
         name = avro.get("name")
         if name is not None:
@@ -555,6 +564,8 @@ def _nullable(convert: Convert) -> Convert:
 def entry_of(array: dict[str, Any], names: Mapping[str, Any]) -> dict[str, Any] | None:
     """Returns the record type of the items if ``array`` represents a map whose keys are not strings. Otherwise returns
     None.
+
+    In Avro, such a map is an array of records: ``[{"key": 1, "value": "a"}]``.
     """
     items = array["items"]
     record = names.get(items) if isinstance(items, str) else items
@@ -573,8 +584,8 @@ def _kind(member: Any) -> str:
 
 
 def _member(member: Any) -> str:
-    """Returns the name that Connect gives to ``member``, a member of a union: the name of the type without its
-    namespace, or the type.
+    """Returns the name that Connect gives to ``member``, one type of a union: ``Address`` for the record
+    ``shop.Address``, ``int`` for the type ``int``.
     """
     if isinstance(member, dict):
         name = member.get("name")
@@ -588,8 +599,8 @@ def _member(member: Any) -> str:
 
 
 def _test(member: Any) -> Callable[[Any], bool]:
-    """Returns a function that is true for values of ``member``, a member of a union. It uses the names of types that
-    fastavro returns together with values.
+    """Returns a function that returns True for values of ``member``, one type of a union. For a record or an enum,
+    fastavro returns a pair of the type's name and the value, and the function compares the name.
     """
     kinds = _TYPES.get(_kind(member))
     if kinds is not None:

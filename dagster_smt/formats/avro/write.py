@@ -57,10 +57,10 @@ class AvroOut:
 
 
 def avro_out(schema: Schema) -> AvroOut:
-    """Prepares ``schema``, a Connect schema, for writing as Avro.
+    """Returns the Avro schema for ``schema``, with a writer.
 
     Raises:
-        ConfigError: SMT274, for all names that Avro rejects.
+        ConfigError: SMT274, with a problem for each name in ``schema`` that Avro rejects.
     """
     builder = _AvroBuilder()
     avro = builder.build(schema)
@@ -270,8 +270,10 @@ def _default(schema: Schema, value: Any) -> Any:
 
 
 def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
-    """Returns the schema ``avro`` as Avro prints it: a named type is printed in full where it is first used, and by its
-    name after that.
+    """Returns the Avro schema ``avro`` as Avro prints it. At its first use, a named type is printed in full; after
+    that, only its name is printed.
+
+    ``space`` is the surrounding namespace. ``seen`` contains the types that have been printed in full, by name.
     """
     if isinstance(avro, list):
         return [_printed(member, space, seen) for member in avro]
@@ -337,7 +339,8 @@ def _logical(schema: Schema) -> Convert:
 
 
 def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
-    """Returns the unscaled value of ``value`` in two's complement, as ``BigInteger.toByteArray`` does.
+    """Returns the digits of ``value`` as an integer in two's complement (``BigInteger.toByteArray``): for 1.23 with the
+    scale 2, the bytes of 123.
 
     If the Avro type is fixed, ``size`` is its size in bytes.
     """
@@ -370,8 +373,8 @@ def _of_struct(schema: Schema) -> Convert | None:
 
 
 def _of_union(schema: Schema) -> Convert:
-    """Returns a function that converts the struct of a union into the pair (type name, value) for the member that is
-    set. With the name, fastavro does not need to guess the type.
+    """Returns a function that prepares the struct of a union for fastavro. The struct ``{"int": None, "string": "a"}``
+    becomes the pair ``("string", "a")``. Without the name, fastavro would have to guess the type.
     """
     parts = []
     for name, child in schema.fields:
@@ -388,7 +391,9 @@ def _of_union(schema: Schema) -> Convert:
 
 
 def _avro_name(schema: Schema) -> str:
-    """Returns the name that Avro gives to ``schema`` as a member of a union."""
+    """Returns the name of the Avro type of ``schema``, by which fastavro selects the type in a union: ``string``, or
+    the full name of a record.
+    """
     if schema.type is Type.STRUCT or (schema.type is Type.BYTES and _SIZE in dict(schema.parameters)):
         return schema.name or f"{CONNECT_AVRO}ConnectDefault"
     texts = schema.keys is None or (schema.keys.type is Type.STRING and not schema.keys.optional)

@@ -20,8 +20,8 @@ from dagster_smt.model.schema_size import MAX_LEVELS, excess
 from dagster_smt.model.topics.format import Format
 
 ONE_OF = "io.confluent.connect.json.OneOf"
-"""The name of the struct that represents a union. The names of the struct's fields begin with it
-(``JsonSchemaData``).
+"""The name of the struct that represents a union (``JsonSchemaData``). The fields of the struct are called ``<this
+name>.field.0``, ``<this name>.field.1`` and so on.
 """
 _NUMBERS = ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")
 _PLAIN = {"boolean": "boolean", "string": "string", "integer": "int64", "number": "double"}
@@ -38,7 +38,9 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 }
 Prepare = Callable[[Any], Any]
 Node = tuple[dict[str, Any], Prepare | None]
-"""A pair for a node of a document: Connect's schema JSON, and the function that prepares the values of the node."""
+"""The result for one node (subschema) of a JSON Schema: Connect's schema JSON, and a function that prepares the values
+of the node for the JSON reader. None means that the values need no preparation.
+"""
 
 
 @dataclass(frozen=True)
@@ -90,16 +92,20 @@ def _problem(place: str, statement: str) -> Problem:
 
 
 class _NodeReader:
-    """A reader that converts the nodes of a document into Connect's schema JSON. For each node, it also returns a
-    function that prepares the values of the node.
+    """A reader that converts the nodes (subschemas) of a JSON Schema into Connect's schema JSON. For each node, it also
+    returns a function that prepares the values of the node for the JSON reader.
     """
 
     def __init__(self, documents: Mapping[str, Any], optional: bool, place: str):
         self.documents, self.optional, self.place = documents, optional, place
 
     def read(self, node: Any, document: str, around: tuple[str, ...]) -> Node:
-        """Returns the schema JSON of ``node``, and the function that prepares its values. To find cycles, ``around``
-        has an entry for each level above the node: the reference that led to this level, or an empty string.
+        """Returns Connect's schema JSON for ``node``, and a function that prepares the values of the node.
+
+        Args:
+            node: A subschema.
+            document: The name of the document that contains the node.
+            around: One string per level above the node, to find cycles: the ``$ref`` that led to the level, or "".
         """
         if len(around) > MAX_LEVELS:
             raise ConfigError(_problem(self.place, f"it has more than {MAX_LEVELS} levels"))
@@ -210,7 +216,7 @@ class _NodeReader:
 
 
 def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
-    """Returns the types of ``node`` if it is a union, else None. A list of types is also a union."""
+    """Returns the types of ``node`` if it is a union, else None. ``{"type": ["null", "string"]}`` is also a union."""
     for word in ("oneOf", "anyOf"):
         if isinstance(node.get(word), list):
             return list(node[word])
@@ -228,8 +234,8 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _implied(node: Mapping[str, Any]) -> str | None:
-    """Returns the type of ``node`` if the node does not name it but implies it: an enumeration of strings, or an object
-    with properties.
+    """Returns the type of ``node``, which does not name its type: ``string`` if the node lists strings as its values,
+    ``object`` if it has properties. Otherwise returns None.
     """
     values = node.get("enum")
     if values is None and "const" in node:
@@ -303,8 +309,10 @@ def _of_fields(prepares: Mapping[str, Prepare]) -> Prepare | None:
 
 
 def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare | None]]) -> Any:
-    """Returns ``data`` as the struct of a union. The struct has one field: the first of ``choices`` whose type fits the
-    value. If no type fits, returns ``data`` unchanged.
+    """Returns ``data``, a value of a union, as the struct of the union. The struct has one field: the first of
+    ``choices`` that fits the value. If none fits, returns ``data`` unchanged.
+
+    Each item of ``choices`` consists of a field's name, the field's schema, and a function that prepares its value.
     """
     for name, schema, prepare in choices:
         kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))

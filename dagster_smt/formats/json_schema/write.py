@@ -96,8 +96,9 @@ def _has_texts_as_keys(schema: Schema) -> bool:
 
 
 def _entries(schema: Schema) -> Callable[[Any], Any] | None:
-    """Returns a function that converts Connect's pairs ``[key, value]`` into objects. Returns None if ``schema``
-    contains no map that is written as such pairs.
+    """Returns a function that writes the maps inside a value as lists of objects: Connect's pair ``[1, "a"]`` becomes
+    ``{"key": 1, "value": "a"}``. Returns None if ``schema`` contains no such map. A map whose keys are strings is
+    written differently.
     """
     if schema.type is Type.STRUCT:
         inner = {}

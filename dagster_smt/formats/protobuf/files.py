@@ -1,8 +1,10 @@
 """Handles Protobuf's descriptors: pools of files, published files, field options, and message indexes.
 
-A registry stores the files of its users, and expects that clients have the files that Confluent and Google have
-published. ``ProtobufSchema`` lists the published files (``KNOWN_DEPENDENCIES``). Message indexes identify a message in
-its file. They are written before a value, as ``MessageIndexes`` does.
+A schema may import files that Confluent and Google have published. A registry does not store these files, because it
+expects that clients have them (``ProtobufSchema.KNOWN_DEPENDENCIES``).
+
+Message indexes are the position of a message in its file: ``[1]`` is the second message. They are written before each
+value (``MessageIndexes``).
 """
 
 import re
@@ -24,7 +26,7 @@ TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type
 CONNECT_TYPE = "connect.type"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
-"""The suffix of message types that represent the entries of a map."""
+"""The suffix of the message type for one entry of a map: protoc creates ``TagsEntry`` for the map ``tags``."""
 LOCATIONS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
     "confluent.type.Variant": "confluent/type/variant.proto",
@@ -52,7 +54,9 @@ _FAILED = "Couldn't build proto file into descriptor pool: "
 
 
 def refused(place: str, statement: str, hint: str = "read the values as bytes, or change the schema") -> ConfigError:
-    """Returns the error for the schema ``place``, which cannot be used. ``statement`` is the reason."""
+    """Returns the error SMT273 for a schema that cannot be used. ``place`` is the schema's name in the message,
+    ``statement`` the reason.
+    """
     return ConfigError(Problem("SMT273", place, statement, hint))
 
 
@@ -211,7 +215,8 @@ def _name_at(file: FileDescriptorProto, indexes: Sequence[int], place: str) -> s
 
 
 def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
-    """Returns the message indexes that begin at ``start``, and the position after them.
+    """Returns the message indexes in ``data`` that begin at ``start``, and the position after them. Message indexes are
+    the position of a message type in its file: ``(1, 0)`` is the first message inside the second message.
 
     Raises:
         DataError: SMT441 if the bytes are not message indexes.
@@ -253,7 +258,9 @@ def _no_indexes() -> DataError:
 
 
 def write_indexes(indexes: Sequence[int]) -> bytes:
-    """Returns ``indexes``, message indexes, as bytes. For the first message of a file, the result is a single 0."""
+    """Returns message indexes as bytes: their number, and each index. ``(0,)``, the first message of a file, becomes a
+    single zero byte.
+    """
     if tuple(indexes) == (0,):
         return b"\0"
     out = bytearray()

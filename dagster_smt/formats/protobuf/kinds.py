@@ -69,8 +69,8 @@ def unwritable(where: str, what: str) -> DataError:
 
 
 def scalar(field: Any, where: str, *, checked: bool) -> Kind:
-    """Returns the kind for the scalar type of ``field``. ``checked`` is true if the Protobuf runtime has already
-    checked that strings are UTF-8.
+    """Returns the Connect schema, the reader and the writer for the scalar type of ``field``. ``checked`` is true if
+    the Protobuf runtime has already checked that strings are UTF-8.
     """
     name = _NAMES[field.type]
     if name in _OTHERS:
@@ -125,8 +125,8 @@ def _other(name: str, where: str, checked: bool) -> Kind:
 
 
 class _Symbols(dict[int, str]):
-    """A mapping from the numbers of an enum to its symbols. If the schema has no symbol for a number, the mapping
-    returns the name that Java would generate.
+    """A mapping from the numbers of an enum to its symbols. A number without a symbol gets the name that Java
+    generates, such as ``UNKNOWN_ENUM_VALUE_Color_7``.
     """
 
     def __init__(self, enum: Any):
@@ -140,8 +140,8 @@ class _Symbols(dict[int, str]):
 
 
 def enumeration(enum: Any, where: str) -> Kind:
-    """Returns the kind for ``enum``. An enum is a string in Connect, and the parameters of its schema contain the
-    symbols.
+    """Returns the Connect schema, the reader and the writer for ``enum``. In Connect, an enum is a string, and the
+    parameters of its schema contain the symbols.
     """
     numbers = {value.name: value.number for value in enum.values}
     parameters = {ENUM: enum.name, **{f"{ENUM}.{name}": str(number) for name, number in numbers.items()}}
@@ -157,7 +157,9 @@ def enumeration(enum: Any, where: str) -> Kind:
 
 
 def _decimal(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind for ``confluent.type.Decimal`` (``DecimalUtils``). Each value has its own scale."""
+    """Returns the Connect schema, the reader and the writer for ``confluent.type.Decimal`` (``DecimalUtils``). Each
+    value has its own scale.
+    """
     schema = decimal(_number(params.get("scale")) or 0)
     precision = _number(params.get("precision"))
     if precision is not None:
@@ -207,8 +209,8 @@ def _number(text: str | None) -> int | None:
 
 
 def _date(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind for ``google.type.Date``. The value is a day in Java's calendar, which is Julian before 15
-    October 1582.
+    """Returns the Connect schema, the reader and the writer for ``google.type.Date``. The value is a day in Java's
+    calendar, which is Julian before 15 October 1582.
     """
 
     def read(message: Any) -> JavaDate:
@@ -233,7 +235,9 @@ def _date(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _time(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind for ``google.type.TimeOfDay``. Connect rejects 24:00 and leap seconds."""
+    """Returns the Connect schema, the reader and the writer for ``google.type.TimeOfDay``. Connect rejects 24:00 and
+    leap seconds.
+    """
 
     def read(message: Any) -> JavaDate:
         hours, minutes, seconds, nanos = message.hours, message.minutes, message.seconds, message.nanos
@@ -252,8 +256,8 @@ def _time(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _timestamp(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind for ``google.protobuf.Timestamp``. Only the years 1 to 9999 are permitted, as in
-    ``Timestamps``.
+    """Returns the Connect schema, the reader and the writer for ``google.protobuf.Timestamp``. Only the years 1 to 9999
+    are permitted, as in ``Timestamps``.
     """
 
     def read(message: Any) -> JavaDate:
@@ -283,14 +287,14 @@ LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind
     "google.type.TimeOfDay": (dict.fromkeys(("hours", "minutes", "seconds", "nanos"), "int32"), _time),
     "google.protobuf.Timestamp": ({"seconds": "int64", "nanos": "int32"}, _timestamp),
 }
-"""Maps the name of each message that is a single value in Connect to two items: the fields of the message, and the
-function that returns the message's kind.
+"""The messages that are single values in Connect. Maps the full name of such a message to a pair: the types of its
+fields, and the function that returns its Connect schema, reader and writer.
 """
 
 
 def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:
-    """Returns True if the message ``descriptor`` is the published message with its name. That is the case if it has
-    exactly the fields ``fields``.
+    """Returns True if ``descriptor`` has exactly the fields ``fields`` (a dict from field name to type). A schema could
+    define a different message with the name of a published message, such as ``google.type.Date``.
     """
     types = {field.name: field.type for field in descriptor.fields}
     types_of_class = {}

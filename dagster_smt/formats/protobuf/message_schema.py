@@ -188,8 +188,8 @@ class _DescriptorBuilder:
     def nested(self, parent: DescriptorProto, name: str, make: Callable[[], DescriptorProto]) -> str:
         """Adds a nested message to the message ``parent``, and returns its name. ``make`` builds the message.
 
-        If ``parent`` already has a message with this name, the two must be equal. To compare them, ``make`` builds the
-        message again, with the same numbers for unnamed types as the first time.
+        If ``parent`` already has a message with this name, nothing is added. ``make`` then builds the message only for
+        a comparison. If the two messages differ, an error is raised.
         """
         at = (id(parent), name)
         existing = next((one for one in parent.nested_type if one.name == name), None)
@@ -232,7 +232,9 @@ class _DescriptorBuilder:
 
 
 def _tags(schema: Schema) -> Any:
-    """Yields the field numbers of the struct ``schema`` in order, including the numbers of the members of oneofs."""
+    """Yields the field number of each field in the struct ``schema``, in their order. For a oneof, yields the numbers
+    of its members.
+    """
     fields = []
     for _, child in schema.fields:
         fields += [member for _, member in child.fields] if is_union(child) else [child]
@@ -251,8 +253,8 @@ def _tags(schema: Schema) -> Any:
 
 
 def _params(schema: Schema) -> dict[str, str]:
-    """Returns the parameters to write into the option ``(confluent.field_meta)``. They preserve the type of
-    ``schema``.
+    """Returns the parameters for the option ``(confluent.field_meta)`` of a field. They preserve what Protobuf's type
+    does not express: the scale and precision of a decimal, or that a number is an INT8 or INT16.
     """
     if schema.logical == "Decimal":
         parameters, results = dict(schema.parameters), {}
@@ -266,7 +268,9 @@ def _params(schema: Schema) -> dict[str, str]:
 
 
 def _entry_name(name: str) -> str:
-    """Returns the name that protoc gives to the entry of the map ``name`` (``ProtobufSchema.toMapEntry``)."""
+    """Returns the name of the message type for one entry of the map type ``name``, as ``ProtobufSchema.toMapEntry``
+    does. ``line_items`` becomes ``LineItemsEntry``; ``tags`` becomes ``tagsEntry``.
+    """
     if "_" in name:
         words = []
         for word in name.split("_"):

@@ -129,7 +129,8 @@ def map_reader(name: str, keys: Kind, values: Kind) -> Take:
 
 
 def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
-    """Returns a function that converts the list of entries ``name`` into a dictionary.
+    """Returns a function that reads a dictionary from the repeated field ``name``, whose messages have the fields
+    ``key`` and ``value``.
 
     If two entries have equal keys, the later entry wins. Missing keys and values have Protobuf's defaults.
     """
@@ -166,8 +167,8 @@ def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
 
 
 def entries_writer(name: str, key: Fill, value: Fill, where: str) -> Fill:
-    """Returns a function that writes a dictionary into the list of entries ``name``. An entry with a null value
-    contains only its key.
+    """Returns a function that writes a dictionary into the repeated field ``name``. Each message in the field gets a
+    ``key`` and a ``value``. If a value is null, the message contains only the key.
     """
 
     def put(message: Any, pairs: Any) -> None:

@@ -71,7 +71,7 @@ _WRONG = (TypeError, ValueError, OverflowError, AttributeError, KeyError, Encode
 
 @dataclass(frozen=True)
 class Protobuf:
-    """A prepared Protobuf message, with its Connect schema, a reader and a writer.
+    """A Protobuf message type, with its Connect schema, a reader and a writer.
 
     Attributes:
         schema: The Connect schema.
@@ -87,12 +87,12 @@ class Protobuf:
 
 
 def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str = "protobuf") -> Protobuf:
-    """Prepares a message of a Protobuf schema for reading and writing.
+    """Returns the message type ``message``, with its Connect schema, a reader and a writer.
 
     Args:
         files: Serialized ``FileDescriptorProto``. Each comes after the files that it imports, and the last file
             contains the message. Files that Confluent or Google has published may be missing.
-        message: The message's full name, or its indexes.
+        message: The message's full name; or its position in the file, such as ``(1,)`` for the second message.
         place: The schema's name in messages.
 
     Raises:
@@ -156,12 +156,12 @@ def _writer(message_class: Any, kind: Kind) -> Callable[[Any], bytes]:
 
 @dataclass
 class _KindBuilder:
-    """A builder of the kinds of messages and fields.
+    """A builder of Connect schemas, readers and writers for Protobuf messages and fields.
 
     Attributes:
         demanding: True if a message has required fields. The Protobuf runtime does not check them when it reads.
-        first: Maps each message type to the number of the first field that has this type; None if that field is a list.
-            Connect stores this number in the schema of the type.
+        first: Maps each message type to the number of the first field with this type, which Connect stores in the
+            schema of the type. The number is None if that field is a list.
     """
 
     place: str
@@ -171,8 +171,8 @@ class _KindBuilder:
     syntaxes: dict[str, str] = field(default_factory=dict)
 
     def root(self, descriptor: Any) -> Kind:
-        """Returns the kind for a whole record of the message type ``descriptor``. For one of Google's wrapper messages,
-        the record becomes the value inside the wrapper.
+        """Returns the Connect schema, the reader and the writer for records of the message type ``descriptor``. A
+        record of a Google wrapper message, such as ``StringValue``, becomes the value inside the wrapper.
         """
         if descriptor.full_name not in _WRAPPERS or [part.name for part in descriptor.fields] != ["value"]:
             return self.message(descriptor, "")
@@ -182,8 +182,8 @@ class _KindBuilder:
         return Kind(Schema(kind.schema.type), getter(part, kind), fill=put)
 
     def message(self, descriptor: Any, where: str) -> Kind:
-        """Returns the kind for the message ``descriptor``. The message becomes a struct in which the oneofs precede all
-        other fields.
+        """Returns the Connect schema, the reader and the writer for the message type ``descriptor``. In Connect, the
+        message is a struct. The oneofs come before all other fields.
         """
         name = descriptor.full_name
         if name in self.open:
@@ -220,8 +220,8 @@ class _KindBuilder:
         return Kind(schema, struct_reader(parts), fill=struct_writer(parts, where))
 
     def part(self, proto_field: Any, where: str, *, nullable: bool) -> FieldCodec:
-        """Returns the codec of a field that is not in a oneof. ``nullable`` is true if the field is declared
-        ``optional``.
+        """Returns the schema, the reader and the writer of a field that is not in a oneof. ``nullable`` is true if an
+        unset field is read as null.
         """
         if proto_field.is_repeated and proto_field.type == MESSAGE and _is_entry(proto_field.message_type):
             return self.map(proto_field, where)
@@ -244,7 +244,9 @@ class _KindBuilder:
         return FieldCodec(proto_field.name, schema, take, putter(proto_field, kind))
 
     def kind(self, proto_field: Any, where: str) -> Kind:
-        """Returns the kind for the type of ``proto_field``; for a list, the kind of its items."""
+        """Returns the Connect schema, the reader and the writer for the type of ``proto_field``. For a repeated field,
+        they are for one item.
+        """
         self.demanding = self.demanding or proto_field.is_required
         if proto_field.type == GROUP:
             raise self.refused(f"Connect has no schema for the group '{proto_field.name}'")
@@ -271,8 +273,8 @@ class _KindBuilder:
         return kind
 
     def union(self, one: Any, prefix: str) -> FieldCodec:
-        """Returns the codec of the oneof ``one``. The value of a oneof is null, or a struct in which exactly one field
-        is not null.
+        """Returns the schema, the reader and the writer of the oneof ``one``. In Connect, its value is null, or a
+        struct in which exactly one field is not null.
         """
         name = f"{one.name}_{one.index}"
         parts = [self.part(child, f"{prefix}{name}.{child.name}", nullable=False) for child in one.fields]
@@ -297,8 +299,8 @@ class _KindBuilder:
         return FieldCodec(name, schema, take, put)
 
     def map(self, proto_field: Any, where: str) -> FieldCodec:
-        """Returns the codec of ``proto_field``, which is a map. As in Connect, a list of messages that look like the
-        entries of a map is also read as a map.
+        """Returns the schema, the reader and the writer of ``proto_field``, which is a map. As in Connect, a list is
+        also read as a map if its messages look like the entries of a map.
         """
         entry = proto_field.message_type
         key, value = entry.fields
@@ -333,15 +335,17 @@ class _KindBuilder:
 
 
 def _is_entry(descriptor: Any) -> bool:
-    """Returns True if Connect reads a list of the message ``descriptor`` as a map."""
+    """Returns True if Connect reads a list of the message ``descriptor`` as a map. The name of the message then ends
+    with ``Entry``, and its only fields are ``key`` and ``value``.
+    """
     names = [part.name for part in descriptor.fields]
     alike = names == ["key", "value"] and not any(part.is_repeated for part in descriptor.fields)
     return alike and descriptor.name.endswith(ENTRY)
 
 
 def _map_name(entry: str) -> str:
-    """Returns Connect's name for a map, which is the name of the field. ``entry`` is the name that protoc gives to the
-    message for an entry of this map.
+    """Returns the name of a map in Connect. ``entry`` is the name of the message type for one entry: ``LineItemsEntry``
+    becomes ``line_items``.
     """
     name = entry.removesuffix(ENTRY)
     chars = []

@@ -52,9 +52,9 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
         place: The schema's name in messages.
 
     Returns:
-        Serialized ``FileDescriptorProto``. Each comes after the files that it imports. The files in ``references`` get
-        the names that imports use, because Confluent's registry calls every file ``default``
-        (``ProtobufSchema.DEFAULT_NAME``).
+        Serialized ``FileDescriptorProto``. Each comes after the files that it imports. Each file of ``references`` has
+            its name in import statements. Confluent's registry would call every file ``default``
+            (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
         ConfigError: SMT273 if the text is not Protobuf.
@@ -85,8 +85,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
-    """Returns the file in ``text``, a string in base64. The file gets the name ``name``, unless that is empty. Returns
-    None if the string is source text.
+    """Returns the Protobuf file that is serialized and in base64 in ``text``. If ``name`` is not empty, the file gets
+    this name. Returns None if ``text`` is not base64 but the source text of a file.
     """
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
@@ -110,11 +110,12 @@ def _free(names: Sequence[str], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], place: str) -> Mapping[str, bytes]:
-    """Compiles the files ``texts``, and returns their descriptors by name. A process compiles each schema only once.
+    """Compiles Protobuf source files, and returns a dict from file name to serialized descriptor. A process compiles
+    the same files only once.
 
     Args:
-        texts: (name, text) of each file.
-        known: The descriptors of other files that the texts import.
+        texts: (name, source text) of each file.
+        known: The serialized descriptors of further files that ``texts`` import.
         place: The schema's name in messages.
     """
     if find_spec("grpc_tools") is None:
@@ -130,11 +131,11 @@ def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], plac
 
 
 def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], place: str) -> bytes:
-    """Runs ``protoc`` on ``texts`` in ``folder``, and returns the descriptor set that ``protoc`` writes.
+    """Runs ``protoc`` on ``texts`` (a dict from file name to source text) in ``folder``. Returns the descriptor set
+    that ``protoc`` writes.
 
-    A registry chooses the file names, so a name could be an attack on the process. The files are therefore written to a
-    separate folder in which Python does not search for modules. Their absolute paths are passed to ``protoc``, because
-    an absolute path cannot be read as an option.
+    The file names come from a registry, so a name could be an attack. The files are therefore in a separate folder in
+    which Python does not search for modules. ``protoc`` gets absolute paths, which cannot be mistaken for options.
     """
     root, imports, out = folder / "files", folder / "known.desc", folder / "out.desc"
     paths = [root / name for name in texts]
@@ -168,9 +169,10 @@ def _write(path: Path, text: str, place: str) -> None:
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Returns those files that ``texts`` import and that Google or Confluent has published, such as
-    ``google/protobuf/timestamp.proto``. If ``texts`` contain a file of the same name, ``protoc`` uses that file and not
-    the published one.
+    """Returns the published files that ``texts`` (a dict from file name to source text) import, such as
+    ``google/protobuf/timestamp.proto``. Google or Confluent has published them.
+
+    If ``texts`` contain a file of the same name, ``protoc`` uses that file instead.
     """
     imports = []
     for text in texts.values():
@@ -184,8 +186,8 @@ def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
 
 
 def _first_mistake(output: str) -> str:
-    """Returns the first message in ``output``, the output of ``protoc``, that names a position in the schema. If there
-    is none, returns the first line that is not a warning.
+    """Returns the first message in ``output``, the output of ``protoc``, that contains a position such as ``:3:1:``.
+    Without such a message, returns the first line that is not a warning.
     """
     lines = []
     for line in output.splitlines():

@@ -51,10 +51,11 @@ class RegistrySchema:
     Attributes:
         text: The schema: JSON for Avro and JSON Schema; for Protobuf the file's descriptor in base64, or the source
             text if the registry has no other form.
-        references: Pairs of a reference's name and text. A reference comes after the references that it needs itself.
+        references: Pairs of a reference's name and its schema text. If one reference needs another, the other comes
+            first.
         rules: The rules that consumers apply.
-        tags: The tags in the schema's metadata. Each item consists of a pattern for full field names, and the tags of
-            these fields.
+        tags: The tags in the schema's metadata. ``("shop.*.email", ("PII",))`` gives the tag ``PII`` to all fields
+            whose full name matches the pattern.
     """
 
     text: str
@@ -100,8 +101,8 @@ class SubjectVersion:
         number: The version.
         kind: The kind of the schema.
         schema: The schema.
-        tags: The tags in the version's metadata. Each item consists of a pattern for full field names, and the tags of
-            these fields.
+        tags: The tags in the version's metadata. ``("shop.*.email", ("PII",))`` gives the tag ``PII`` to all fields
+            whose full name matches the pattern.
     """
 
     number: int
@@ -138,8 +139,8 @@ def _subject_version(client: Any, subject: str, number: int) -> SubjectVersion:
 
 
 def _tags(schema: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Returns the tags in the metadata of ``schema``. Each item consists of a pattern for full field names, and the
-    tags of these fields.
+    """Returns the tags in the metadata of ``schema``. ``("shop.*.email", ("PII",))`` gives the tag ``PII`` to all
+    fields whose full name matches the pattern.
     """
     tags = getattr(getattr(schema.metadata, "tags", None), "tags", None) or {}
     pairs = []
@@ -176,7 +177,14 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
 
 
 def _own_version(schema: Any) -> int | None:
-    """Returns the version in the metadata of ``schema``, as ``Metadata.getConfluentVersionNumber`` does."""
+    """The part of a subject that concerns its producers: the latest version of its schema, and the rules that producers
+    must apply to each record.
+
+    Attributes:
+        rules: The rules that producers apply.
+        source: The latest schema, with the tags of its metadata.
+        parts: The rules and metadata of the schema, in the form of ``confluent-kafka``'s client.
+    """
     properties = getattr(schema.metadata, "properties", None)
     text = properties.properties.get("confluent:version") if properties else None
     if text is None:
@@ -240,7 +248,8 @@ class Contract:
 
 
 def contract_of(options: Options, subject: str) -> Contract:
-    """Returns the contract of ``subject`` with its producers. If the subject has no versions, the contract is empty.
+    """Returns the latest schema of ``subject``, and the rules that its producers must apply. If the subject has no
+    versions, the result is empty.
 
     Raises:
         DataError: SMT442 if the registry rejects the request: the subject may have rules.
@@ -275,8 +284,10 @@ def _response(
     known: tuple[int, ...],
     use: str = "",
 ) -> Any:
-    """Sends a request to the registry by calling ``ask`` with a client, and returns the answer. If the registry answers
-    with a status in ``known``, raises the error that ``error_of`` returns for this status.
+    """Returns the result of ``ask``, which sends a request with a registry client.
+
+    If the registry answers with a status in ``known``, such as 404, raises the error that ``error_of`` returns for the
+    status. If the registry does not answer, raises the error SMT636.
     """
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -298,10 +309,10 @@ def _response(
 
 @cache
 def _client(options: Options, use: str) -> Any:
-    """Returns a registry client for ``use``.
+    """Returns the registry client for ``use``, a name such as ``rules`` or ``versions``.
 
-    Each use needs its own client, because a client caches schemas by id, whatever their format, and also caches deleted
-    versions.
+    Each use has its own client. A client caches a schema by its id alone, and would return it to other uses in the
+    wrong format, or after it was deleted.
     """
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
@@ -312,7 +323,7 @@ def client_settings(options: Options) -> dict[str, Any]:
     """Returns the settings of a registry client for ``options``, including the login.
 
     Raises:
-        ConfigError: SMT582 if a reference has no value.
+        ConfigError: SMT582 if an option refers to a secret that this process does not have.
     """
     values: Mapping[str, str] = resolved(dict(options), "schema registry")
     client_values = {}
@@ -335,7 +346,7 @@ def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, An
 
 
 def _bound(response: Any) -> None:
-    """Reads the body of ``response`` up to a limit.
+    """Reads the body of ``response``. Raises an error if the body is too long, or takes too long.
 
     Compressed bodies are rejected, because they could expand to any size.
     """
@@ -362,8 +373,11 @@ def _too_long() -> DataError:
 
 
 def _collect(client: Any, schema: Any, texts: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
-    """Adds the texts of all references of ``schema`` to ``texts``. ``around`` contains the names of the references
-    through which the schema was reached, to find cycles.
+    """Adds the references of ``schema`` to ``texts``, a dict from reference name to schema text. References of
+    references are included.
+
+    ``around`` contains the names of the references that led to the schema. If such a name occurs again, the references
+    form a cycle.
     """
     for reference in schema.references or ():
         if reference.name in around:

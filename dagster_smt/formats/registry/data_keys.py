@@ -43,7 +43,9 @@ _DRIVERS = {
 }
 Decrypt = Callable[[bytes], bytes]
 _KNOWN: Cache[tuple[Options, str, str, str, int], Decrypt] = Cache()
-"""Caches the data keys of this process, by options, KEK, algorithm, subject and version."""
+"""Caches functions that decrypt with a data key. A data key is identified by the options, the name of its key
+encryption key, the algorithm, the subject and the version.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,8 @@ class _Writer:
 class DataKeys:
     """The data keys of one rule in one subject. Each key is requested and decrypted only once.
 
-    A record names the version of its key, so an attacker could cause a request with each record. After
-    ``_MOST_UNKNOWN`` versions that the registry does not have, further versions are therefore rejected without a
-    request.
+    Each record contains the version of its key, so an attacker could cause a request with every record. After
+    ``_MOST_UNKNOWN`` versions that the registry does not have, new versions are rejected without a request.
     """
 
     def __init__(self, options: Options, rule: RegistryRule, subject: str):
@@ -261,8 +262,11 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
 
 
 def _is_allowed(address: str, prefixes: str) -> bool:
-    """Returns True if the option ``kms.keys`` permits the key at ``address``. ``prefixes`` is the value of the option.
-    A prefix must end with a slash or colon, so that it never ends inside a name.
+    """Returns True if the option ``kms.keys`` permits the key at ``address``. ``prefixes`` is the value of the option:
+    addresses of keys, or beginnings of addresses, separated by commas.
+
+    The beginning of an address must end with a slash or colon. ``aws-kms://arn:aws:`` is permitted, but
+    ``aws-kms://arn`` permits no key.
     """
     for prefix in map(str.strip, prefixes.split(",")):
         if prefix and (address == prefix or (prefix[-1] in "/:" and address.startswith(prefix))):

@@ -51,7 +51,7 @@ class RegistryRule:
 
     @property
     def words(self) -> str:
-        """The rule as messages name it."""
+        """The rule's name and type for messages: ``the rule 'encryptPII' (ENCRYPT)``."""
         return f"the rule '{self.name[:_SHOWN]}' ({self.type[:_SHOWN]})"
 
 
@@ -86,8 +86,8 @@ def _applied(rules: Any, mode: Mode, properties: Mapping[str, str], *, of_bytes:
 
 
 def _action(text: str, mode: Mode) -> str:
-    """Returns the action for ``mode`` in ``text``, the action of a rule. ``ERROR,NONE`` consists of the action for
-    writing and the action for reading.
+    """Returns the part of ``text``, the ``onFailure`` of a rule, that applies in ``mode``. ``ERROR,NONE`` is ``ERROR``
+    for writing and ``NONE`` for reading. A single word applies to both.
     """
     actions = text.split(",")
     return actions[0] if mode == "WRITE" else actions[-1]
@@ -111,8 +111,8 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
 
 
 def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str) -> None:
-    """Raises an error if the producers of a subject apply a rule that this package would not apply, unless the option
-    ``rules`` is ``sealed``.
+    """Raises an error if the producers of ``subject`` apply a rule that this package does not apply. With the option
+    ``rules: open``, this package applies rules that encrypt fields. With ``rules: sealed``, no error is raised.
 
     Args:
         settings: The options of the format.
@@ -120,8 +120,7 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
         subject: The subject.
 
     Raises:
-        DataError: SMT752 if producers apply a rule, such as the encryption of fields, that this package would not
-            apply.
+        DataError: SMT752 for a rule that this package does not apply.
     """
     choice = settings.get(RULES, "refuse")
     if choice == "sealed":
@@ -135,7 +134,9 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
 
 
 def unmatched(rule: RegistryRule, fields: str) -> DataError:
-    """Returns the error (SMT752) for a schema whose ``fields`` do not fit ``rule``, a rule that producers apply."""
+    """Returns the error (SMT752) for a schema that ``rule`` does not fit. ``fields`` says which fields are wrong, for
+    example that the schema lacks an encrypted field.
+    """
     hint = "keep the names and types of encrypted fields, or write another subject"
     return _refused(f"{rule.words} encrypts {fields[:300]}", hint)
 

@@ -1,6 +1,7 @@
-"""Schemas whose records can be encrypted. Such a schema finds the fields to which a rule applies, and encrypts them.
+"""Schemas in a registry whose records contain encrypted fields. These classes find the fields to which a rule applies,
+and encrypt the fields.
 
-If two schemas of a subject have a field with the same path, this is the same field. Tags, however, belong to the full
+Two schemas of a subject have the same field if they have a field with the same path. Tags, however, belong to the full
 name of a field:
 
 =========  ======================  ================================
@@ -37,7 +38,7 @@ Seal = Callable[[bytes], bytes]
 
 
 class SealableSchema(Protocol):
-    """A schema whose records can be encrypted.
+    """A schema that can encrypt fields of its records.
 
     Attributes:
         record: The full name of the Protobuf message; empty for the other kinds of schemas.
@@ -46,7 +47,7 @@ class SealableSchema(Protocol):
     record: str
 
     def fields(self, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
-        """Returns the fields to which ``rule`` applies: maps the path of each field to all tags of the field.
+        """Returns the fields to which ``rule`` applies, as a dict from a field's path to all tags of the field.
 
         Args:
             rule: The rule.
@@ -57,8 +58,8 @@ class SealableSchema(Protocol):
         """Returns the full name of the field at ``path``. If the schema has no such field, returns None."""
 
     def seals(self, rule: RegistryRule, tags: Tags, paths: Iterable[str]) -> bool:
-        """Returns True if all values of the fields at ``paths`` can be encrypted, so that consumers can decrypt them
-        according to ``rule``.
+        """Returns True if the fields at ``paths`` can be encrypted completely, so that consumers can decrypt them with
+        ``rule``. Returns False, for example, if a field may also contain numbers, which cannot be encrypted.
         """
 
     def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
@@ -68,7 +69,7 @@ class SealableSchema(Protocol):
 
 
 class SealableAvro:
-    """An Avro schema whose records can be encrypted."""
+    """An Avro schema that can encrypt fields of its records."""
 
     record = ""
 
@@ -90,8 +91,9 @@ class SealableAvro:
 
 
 class SealableJson:
-    """A JSON Schema whose records can be encrypted. Paths have the form that Confluent's clients use: the items of an
-    array have the path of the array.
+    """A JSON Schema that can encrypt fields of its records.
+
+    As in Confluent's clients, the items of an array have the path of the array, such as ``$.emails``.
     """
 
     record = ""
@@ -125,8 +127,8 @@ class SealableJson:
 
 
 class SealableProtobuf:
-    """A Protobuf message whose records can be encrypted. A path consists of field names, beginning with a field of this
-    message.
+    """A Protobuf message type that can encrypt fields of its records. The path of a field consists of field names,
+    beginning with a field of this message: ``home.street``.
     """
 
     def __init__(self, text: str, references: References, place: str, message: str):
@@ -170,7 +172,7 @@ class SealableProtobuf:
 def sealable_schema(
     kind: SchemaKind, text: str, references: References, place: str, record: str = ""
 ) -> SealableSchema:
-    """Prepares the schema of records whose fields can be encrypted.
+    """Returns a schema that can encrypt fields of its records.
 
     Args:
         kind: The kind of the schema.

@@ -15,7 +15,9 @@ from dagster_smt.formats.registry.rules import RegistryRule
 from dagster_smt.model.schema_size import room
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
-"""Pairs of a pattern for full field names, and the tags of the fields whose names match."""
+"""The tags in the metadata of a schema. ``("shop.*.email", ("PII",))`` gives the tag ``PII`` to all fields whose full
+name matches the pattern.
+"""
 _INLINE = "confluent:tags"
 _WIDTHS = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _MOST_BYTES_OF_LONG = 10
@@ -38,8 +40,9 @@ class _Place(NamedTuple):
 
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
-"""A function that walks through the value at the given position, and returns the position after it. It also adds a
-``_Place`` to the given list for each string or bytes to which a rule applies.
+"""A function that skips one value in the bytes of a record. Its arguments are the bytes, the position of the value, and
+a list. For each string or bytes to which a rule applies, the function appends a ``_Place`` to the list. It returns the
+position after the value.
 """
 
 
@@ -163,14 +166,14 @@ def seals_all(avro: Avro, rule: RegistryRule, tags: Tags) -> bool:
 
 
 def with_fields(avro: Avro, concerns: Callable[[str, Mapping[str, Any]], bool]) -> _Walk:
-    """Returns a function that walks through a value of ``avro`` and finds the strings and bytes of the fields for which
-    ``concerns`` is true.
+    """Returns a function that skips one value of ``avro`` in the bytes of a record. The function also collects the
+    positions of strings and bytes in certain fields: the fields for which ``concerns`` returns True.
     """
     return _Walks(avro.names, concerns).of(avro.source, concerned=False)
 
 
 class _Walks:
-    """A builder of functions that walk through values of an Avro schema. All uses of a named record type share one
+    """A builder of functions that skip one value in the bytes of a record. All uses of a named record type share one
     function.
 
     Attributes:
@@ -183,8 +186,8 @@ class _Walks:
         self.has_others = False
 
     def of(self, schema: Any, *, concerned: bool) -> _Walk:
-        """Returns a function that walks through values of ``schema``. ``concerned`` is true if a rule applies to the
-        field that contains the value.
+        """Returns a function that skips one value of ``schema`` in the bytes of a record. ``concerned`` is true if a
+        rule applies to the field that contains the value.
         """
         if isinstance(schema, list):
             return _union([self.of(branch, concerned=concerned) for branch in schema])

@@ -19,13 +19,13 @@ from dagster_smt.model.schema_size import MAX_LEVELS
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
 TEXT = "text"
-"""The kind of a string that a rule can change. Constants and enumerations have other kinds."""
+"""The kind of a string that a rule can encrypt or decrypt. A constant or an enumeration is not of this kind."""
 _INLINE = "confluent:tags"
 _ROOT = "$"
 Change = Callable[[bytes, bool], bytes]
 Walk = Callable[[msgspec.Raw, Change], msgspec.Raw]
-"""A function that changes the strings in a value, and returns the changed value. Its second argument is the function to
-apply to each string.
+"""A function that changes the strings in a JSON value to which a rule applies. Its arguments are the value, and a
+function that changes one string. It returns the changed value.
 """
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -106,13 +106,13 @@ def json_sealer(
 
 
 class JsonWalks:
-    """A builder of functions that walk through values and change the strings to which one rule applies. A method
-    returns None instead of a function if the rule applies to nothing in these values.
+    """A builder of functions that change the strings in a JSON value to which one rule applies. A method returns None
+    instead of a function if the rule applies to no string in the value.
 
     Attributes:
-        names: Maps the path of each visited property to its tags.
-        kinds: Maps the path of each property to which the rule applies to the kinds of its values, without null and
-            arrays.
+        names: Maps the path of each visited property, such as ``$.customer.mail``, to its tags.
+        kinds: Maps the path of each property to which the rule applies to the kinds of its values. Null and arrays are
+            left out.
     """
 
     def __init__(self, documents: Mapping[str, Any], rule: RegistryRule, tags: Tags):
@@ -121,18 +121,18 @@ class JsonWalks:
         self.kinds: dict[str, set[str]] = {}
 
     def whole(self) -> Walk | None:
-        """Returns the function that walks through values of the whole schema."""
+        """Returns the function that changes values of the whole schema."""
         return self.of(self.documents[""], "", _ROOT, None, 0)
 
     def of(self, node: Any, document: str, path: str, concerned: bool | None, level: int) -> Walk | None:
-        """Returns a function that walks through values of the schema ``node``.
+        """Returns a function that changes values of the schema ``node``.
 
         Args:
-            node: The schema.
-            document: The document of the schema, for references.
+            node: A part of the schema.
+            document: The name of the document that contains the node, for references.
             path: The full name of the nearest surrounding property, such as ``$.customer.mail``.
-            concerned: True if the rule applies to that property; None if no property surrounds the schema.
-            level: The number of surrounding schemas.
+            concerned: True if the rule applies to that property; None if no property surrounds the node.
+            level: The number of levels around the node.
         """
         if not isinstance(node, dict) or level > 4 * MAX_LEVELS:
             return None
@@ -160,13 +160,11 @@ class JsonWalks:
         self, branches: Sequence[Any], document: str, path: str, concerned: bool | None, level: int
     ) -> Walk | None:
         """Returns the function that changes the encrypted fields of a union. Returns None if the rule applies to none
-        of its members.
+        of the types in ``branches``.
 
-        ``branches`` are the members of the union, and the rule may apply to only some of them.
-
-        Confluent's clients validate a value against each branch. Here, a union is rejected if several of its types
-        contain encrypted fields, because the code might choose the wrong type. It would then leave a field encrypted,
-        or decrypt a different field.
+        Only one type of a union may contain encrypted fields; otherwise, an error is raised. Confluent's clients
+        validate a value to select its type. This package does not validate values, so it might decrypt the wrong field,
+        or leave a field encrypted.
         """
         walks = []
         for branch in branches:

@@ -98,8 +98,8 @@ def is_text(field: Any) -> bool:
 
 
 def tags_of(field: Any, tags: Tags) -> set[str]:
-    """Returns the tags of ``field``: those in the field's options, and those in ``tags``, the metadata, for the field's
-    full name.
+    """Returns all tags of ``field``: the tags in the field's options, and the tags in ``tags`` (the schema's metadata)
+    whose pattern matches the field's full name.
     """
     with needs_extras():
         from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match

@@ -1,5 +1,5 @@
-"""Encrypts fields of the written records if the subject's rules require this of its producers. The subject's consumers
-can decrypt the fields.
+"""Encrypts fields of the records that this package writes, if the rules of the subject require it. Consumers of the
+subject can decrypt the fields.
 
 The rules select fields by tags. The schema of the written records comes from a Connect schema, which has no tags. Its
 registration therefore adds the rules of the subject's latest version, and metadata with the tags of the fields.
@@ -23,7 +23,7 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class SubjectSealing:
-    """The work that a subject's rules require from a producer: what to register with the schema, and how to encrypt
+    """The consequences of a subject's rules for a producer: what it must register with its schema, and how it encrypts
     records.
 
     Attributes:

@@ -25,7 +25,7 @@ from dagster_smt.model.topics.format import RULES, Format
 
 KeyOrValue = Literal["key", "value"]
 Opened = Callable[[bytes], bytes]
-"""A function that returns the bytes of a value after decrypting its fields."""
+"""A function that decrypts the encrypted fields in the bytes of a value, and returns the changed bytes."""
 Opening = Callable[[str], Opened]
 """A function that receives a subject, and returns the function that decrypts fields in the bytes of a value."""
 HEADER = 5
@@ -199,11 +199,11 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
 
 
 def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequence[str]) -> Avro | None:
-    """Returns the Avro schema with the id ``number``, for records of ``topics``. The result has the version that the
-    schema has in the subject of the first topic.
+    """Returns the Avro schema with the id ``number``, for records of ``topics``. In the result, its version is the
+    version in the subject of the first topic.
 
     Returns:
-        The schema; None if it has no equivalent Connect schema, or if it has encrypted fields that must be decrypted.
+        The schema. None if Connect has no equivalent schema, or if fields of the records must be decrypted.
 
     Raises:
         DataError: The records of a topic cannot be read.

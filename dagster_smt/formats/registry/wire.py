@@ -45,8 +45,8 @@ def no_header() -> DataError:
 
 @dataclass(frozen=True)
 class _TopicSchema:
-    """A schema with its version in the subject of one topic. It also contains the reader for the values of this
-    topic.
+    """The result of a schema lookup for one topic: the schema with its version in the topic's subject, and the reader
+    for values of the topic.
     """
 
     schema: Schema | None
@@ -68,8 +68,8 @@ class RegistryReader:
         self.refused: dict[tuple[str, bytes], DataError] = {}
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """Returns the schema and the value of ``data``, a record of ``topic``. A missing value is a null without a
-        schema.
+        """Returns the schema and the value of ``data``, a key or value in ``topic``. If ``data`` is None, returns
+        ``(None, None)``.
         """
         if data is None:
             return None, None

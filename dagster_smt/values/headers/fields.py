@@ -149,7 +149,7 @@ class KeepNamed(ValueRule):
 class HasOtherHeaderOrNull(ValueRule):
     """A rule that returns True if the record has a header with a name that is not listed, else null.
 
-    The result is null instead of False, because the ledger counts values that are not null.
+    The ledger (the run's counts of changed records) counts every result that is not null. False would be counted.
     """
 
     names: tuple[str, ...]
@@ -194,7 +194,7 @@ class HasHeaderRule(ValueRule):
 class HasHeaderOrNull(ValueRule):
     """A rule that returns True if the record has a header of exactly this name, else null.
 
-    The result is null instead of False, because the ledger counts values that are not null.
+    The ledger (the run's counts of changed records) counts every result that is not null. False would be counted.
     """
 
     name: str

@@ -267,8 +267,8 @@ class _Common:
 
 
 def _wider(one: Schema, other: Schema) -> Schema | None:
-    """Returns the wider of two number types. If both schemas have the same type, returns ``other``, the later schema,
-    without comparing anything else. Returns None if the types differ and one of them is not a number type.
+    """Returns the wider of two number types: for INT8 and INT32, INT32. If both types are the same, returns ``other``.
+    If the types differ and one of them is not a number type, returns None.
     """
     if one.type is other.type:
         return other

@@ -18,8 +18,8 @@ _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
-    """Returns the day number of a date, in the Julian calendar if ``julian`` is true, else in the Gregorian
-    calendar.
+    """Returns the number of days from 1970-01-01 to a date. If ``julian`` is true, the date is in the Julian calendar,
+    else in the Gregorian calendar.
     """
     shifted = year - (month <= 2)  # years end with February here, so that the leap day is the last day of a year
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
@@ -30,8 +30,8 @@ def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
 
 @lru_cache(maxsize=4096)
 def civil(day: int) -> tuple[int, int, int]:
-    """Returns the year, the month and the day of the month for the day number ``day``. Days before the cutover are
-    dates of the Julian calendar.
+    """Returns the year, the month and the day of the month for ``day``, a number of days since 1970-01-01. Before 15
+    October 1582, the date is in the Julian calendar.
     """
     if day >= CUTOVER:
         cycle, rest = divmod(day + 719_468, 146_097)
@@ -53,13 +53,15 @@ def _year_start(year: int) -> int:
 
 
 def _on_or_before(day: int, weekday: int) -> int:
-    """Returns the number of the last day that falls on ``weekday`` (1 is Sunday) and is not after ``day``."""
+    """Returns the last day that falls on ``weekday`` (1 is Sunday) and is not after ``day``. Both days are numbers of
+    days since 1970-01-01.
+    """
     return day - (day + 5 - weekday) % 7
 
 
 def _week_start(first: int) -> int:
-    """Returns the number of the Sunday on which the first week of a period begins. ``first`` is the first day of the
-    period.
+    """Returns the Sunday on which the first week of a month or year begins. ``first`` is the first day of the month or
+    year. Both days are numbers of days since 1970-01-01.
     """
     return _on_or_before(first, SUNDAY)
 
@@ -166,8 +168,8 @@ class Fields:
         return ((hours * 60 + values("m", 0)) * 60 + values("s", 0)) * 1000 + values("S", 0)
 
     def _date(self, extra: int) -> int:
-        """Returns the number of the day that is ``extra`` days after the date of the fields. The resulting day
-        determines the calendar, which is Julian or Gregorian.
+        """Returns the day that is ``extra`` days after the date of the fields, as a number of days since 1970-01-01. A
+        day before 15 October 1582 is counted in the Julian calendar.
         """
         year = self._values.get("y", 1970)
         if self._values.get("G") == 0:
@@ -182,11 +184,11 @@ class Fields:
         return _resolved(year, {"M": month - 1, "d": day}, "d", extra)
 
     def _kind(self) -> str:
-        """Returns the letter of the field that determines the day of the year. The letters ``d``, ``W`` and ``F`` also
-        need the month; ``D`` and ``w`` do not.
+        """Returns the letter of the field that determines the day: ``d`` (day of the month), ``D`` (day of the year),
+        ``w`` (week of the year), ``W`` (week of the month) or ``F`` (weekday in the month).
 
-        Fields can contradict each other. The field that was set last then wins, together with its group: for example,
-        ``W`` and ``E`` are a group. The rules are those of ``Calendar.selectFields``.
+        If several of these fields are set, the last one wins. A week together with a weekday (``E``) is as late as the
+        later of both. The rules are those of ``Calendar.selectFields``.
         """
         if self._order.keys().isdisjoint("DwWFE"):
             return "d"
@@ -227,8 +229,9 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
-    """Returns the number of the day that the fields in ``values`` determine, plus ``extra`` days. ``kind`` is the
-    result of ``_kind``. The calendar depends on the resulting day: Julian before the cutover, else Gregorian.
+    """Returns the day of the fields in ``values`` plus ``extra`` days, as a number of days since 1970-01-01. ``kind``
+    is the letter of the field that determines the day, such as ``d``. A day before 15 October 1582 is counted in the
+    Julian calendar.
     """
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)
@@ -256,7 +259,7 @@ def _day_in(year: int, values: Mapping[str, int], kind: str, *, julian: bool) ->
 
 
 def _in_week(first: int, weekday: int, week: int) -> int:
-    """Returns the number of the day that falls on ``weekday`` in the week with the number ``week``. Weeks are counted
-    from ``first``, the first day of a month or year.
+    """Returns the day that falls on ``weekday`` in the week ``week`` of a month or year. ``first`` is the first day of
+    the month or year. Both days are numbers of days since 1970-01-01.
     """
     return _on_or_before(_week_start(first) + 6, weekday) + 7 * (week - 1)

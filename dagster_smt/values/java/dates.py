@@ -40,8 +40,8 @@ _CLOCK: dict[str, Callable[[int], Any]] = {
 midnight.
 """
 _DIGITS = {"y": 4, "M": 2, "d": 2, "H": 2, "m": 2, "s": 2, "S": 3}
-"""Maps the letter of a field to a number of digits. If all fields of a pattern have these numbers of digits, one
-regular expression can read a whole string.
+"""Maps the letter of a field to its usual number of digits: the year ``y`` has 4. If all fields of a pattern are of
+usual length, a single regular expression can read a string.
 """
 _MOST_DAYS = 10_000
 _MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month",
@@ -149,8 +149,8 @@ class DateFormat:
         return texts
 
     def _of_day(self, day: int) -> str:
-        """Returns the string that all instants of the day ``day`` have in common. It contains ``%`` formats in place of
-        the time of day.
+        """Returns the string of the day ``day``, with ``%`` formats in place of the time of day: ``2020-01-31
+        %02d:%02d``.
 
         The string is cached, because most records belong to a few days.
         """
@@ -187,11 +187,11 @@ class DateFormat:
 
     @cached_property
     def _digits(self) -> re.Pattern[str] | None:
-        """A regular expression for strings in which each field has exactly as many digits as in the pattern. None if
-        the number of digits of a field differs from ``_DIGITS``, if a field occurs twice, or if the year, month or day
-        is missing.
+        """A regular expression for strings in which each field has exactly as many digits as in the pattern. It is
+        faster than the lenient parser.
 
-        The expression is a fast path that avoids the lenient parser.
+        None if a field has an unusual number of digits, such as ``yy``, if a field occurs twice, or if the year, month
+        or day is missing.
         """
         letters = [part.letter for part in self.parts if part.letter]
         fixed = all(_DIGITS.get(part.letter) == part.count for part in self.parts if part.letter)
@@ -277,8 +277,9 @@ def _refuse(pattern: str, what: str) -> ConfigError:
 
 
 def _fixed(part: _DatePart) -> str:
-    """Returns a regular expression that reads ``part``. It does not match if another digit (of any script) or an
-    exponent follows.
+    """Returns a regular expression that reads the digits of ``part``. If the next part of the pattern is not a number,
+    the expression does not match before a further digit (of any script) or an ``E``. For literal text, the expression
+    matches this text.
     """
     if not part.letter:
         return re.escape(part.text)
@@ -286,8 +287,8 @@ def _fixed(part: _DatePart) -> str:
 
 
 def _usual(fields: Mapping[str, str]) -> int | None:
-    """Returns the instant of ``fields``. Returns None if a field is in a range that needs further checks, or if the
-    date is in the Julian calendar.
+    """Returns the instant of ``fields``, the digits of a date by their letter. Returns None if the lenient parser must
+    read the date: if a field is out of range, the day is above 28, or the year is before 1583.
     """
     year, month, day = int(fields["y"]), int(fields["M"]), int(fields["d"])
     hour, minute, second = int(fields.get("H", 0)), int(fields.get("m", 0)), int(fields.get("s", 0))
@@ -298,7 +299,9 @@ def _usual(fields: Mapping[str, str]) -> int | None:
 
 
 def _percent(part: _DatePart) -> str:
-    """Returns the ``%`` format of ``part``, if it is a part of the time of day; otherwise an empty string."""
+    """Returns the ``%`` format of ``part``, such as ``%02d``, if ``part`` belongs to the time of day; otherwise an
+    empty string.
+    """
     if part.letter not in _CLOCK:
         return ""
     if part.letter == "a":

@@ -44,7 +44,9 @@ from dagster_smt.values.java.regex_scanner import RefusedPattern
 from dagster_smt.values.value_rule import PythonRule
 
 _unsure: dict[str, frozenset[int]] = {}
-"""Maps a translated pattern to the numbers of its unreliable groups, which a replacement must not use."""
+"""Maps a translated pattern to the numbers of its unreliable groups. After a match, such a group may have a different
+content than in Java, so a replacement must not use it.
+"""
 
 
 def _refuse(pattern: str, what: str) -> ConfigError:
