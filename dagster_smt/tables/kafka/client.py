@@ -33,7 +33,7 @@ from dagster_smt.tables.kafka.demands import OF_BROKERS, Demands, demands_of
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 
 Place = tuple[str, int]
-"""A topic-partition: the topic and the number of the partition."""
+"""A topic-partition, such as ``("orders", 0)`` for partition 0 of the topic ``orders``."""
 _LOG = logging.getLogger("dagster_smt.kafka")
 _LOG.addHandler(logging.NullHandler())
 _BATCH = 10_000
@@ -51,7 +51,9 @@ DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_
 _SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
            KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)  # fmt: skip
 _UNTOLD = {"SMT628", "SMT629"}
-"""Codes of the problems after which a topic's settings are left out, because the brokers do not tell them."""
+"""Problem codes for a request that the brokers reject. If they reject the request for a topic's settings, the result
+simply lacks this topic.
+"""
 _LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
 
@@ -119,7 +121,8 @@ class KafkaClient:
         return sorted(own_topics)
 
     def described(self, topics: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
-        """Returns the id and the partition numbers of each topic in ``topics``.
+        """Returns the id and the partition numbers of each topic in ``topics``, such as
+        ``{"orders": ("MkTRaP2cQ0", [0, 1, 2])}``.
 
         Raises:
             TableError: SMT501, for each topic that does not exist.
@@ -205,8 +208,8 @@ class KafkaClient:
         return results
 
     def _settings_of_new(self) -> dict[str, str]:
-        """Returns the settings that a topic would get if this client created it. Only settings that are requirements
-        for records are included.
+        """Returns the settings that a topic would get if this client created it. The result contains only two settings:
+        the largest size of a batch (``max.message.bytes``), and the clean-up policy.
         """
         new_topics = self.topics_of.create
         if new_topics is not None:
@@ -259,13 +262,16 @@ class KafkaClient:
     # --- offsets ---
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the earliest offset and the end of each partition of ``topics``, sorted. The end depends on the
-        isolation level.
+        """Returns the offset range of each partition of ``topics``, sorted. For example, ``orders-0 [10, 20)`` starts
+        at the earliest offset that still exists. With ``read_committed``, the range ends before the first open
+        transaction.
         """
         return list(self.measure(topics).ranges)
 
     def measure(self, topics: Iterable[str]) -> TopicEnds:
-        """Returns the ranges of ``topics``, the leader epochs, and the records that open transactions hold back."""
+        """Returns three facts about the partitions of ``topics``: their offset ranges, their leader epochs, and the
+        records that consumers cannot read yet, because a transaction is still open.
+        """
         places = []
         for t, (_, partitions) in self.described(topics).items():
             for p in partitions:
@@ -293,10 +299,12 @@ class KafkaClient:
         return TopicEnds(sorted(ranges), epochs, waiting)
 
     def _waiting(self, held_back: Mapping[Place, tuple[int, int]]) -> list[Waiting]:
-        """Returns the records that open transactions hold back: one ``Waiting`` for each topic-partition in
-        ``held_back``.
+        """Describes the records that consumers cannot read yet, because a transaction is still open. For each
+        topic-partition, the result contains the first offset, the number of offsets, and the timestamp of the first
+        record.
 
-        ``held_back`` maps each topic-partition to its last stable offset and its end.
+        Args:
+            held_back: Maps a topic-partition to two offsets: its last stable offset, and its end.
         """
         if not held_back:
             return []
@@ -317,8 +325,13 @@ class KafkaClient:
         return IsolationLevel.READ_UNCOMMITTED
 
     def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
-        """Requests one offset for each topic-partition in ``places``; ``which`` selects the offset, such as the first
-        or the last. The result is -1 if the partition has no such offset.
+        """Requests one offset of each topic-partition in ``places``. The result is -1 for a partition that has no such
+        offset.
+
+        Args:
+            places: The topic-partitions.
+            which: Selects the offset, such as ``OffsetSpec.earliest()`` or ``OffsetSpec.latest()``.
+            isolation: The isolation level. If None, the level of the cluster's options.
         """
         answers = self._offset_answers(places, which, self._isolation if isolation is None else isolation)
         offsets = {}
@@ -381,10 +394,14 @@ class KafkaClient:
         return millis_by_place
 
     def cut_back(self, positions: Mapping[Place, Position]) -> dict[Place, int]:
-        """Returns the first lost offset of each partition that has lost records before its position in ``positions``.
+        """Finds partitions that have lost records which a run had already read. Returns the first lost offset of each
+        such partition. For example, a run has read ``orders-0`` up to offset 100, and the new leader has only the
+        offsets below 80: the result is ``{("orders", 0): 80}``.
 
-        A consumer sends a position together with the leader epoch of the position, and the brokers compare both with
-        their log (KIP-320).
+        Brokers can detect this loss if a consumer sends the leader epoch together with its position (KIP-320).
+
+        Args:
+            positions: Maps a topic-partition to a pair: the offset up to which a run has read, and the leader epoch.
         """
         cuts: dict[Place, int] = {}
 
@@ -406,8 +423,13 @@ class KafkaClient:
         take: Callable[[Place, Any], None],
         refused: Callable[[Place, KafkaError], None] = lambda place, error: None,
     ) -> None:
-        """Reads one record of each partition in ``starts``: the first record at or after the offset. Calls ``take``
-        with the record, or ``refused`` with the error of the partition.
+        """Reads one record of each partition: the first record at or after the offset in ``starts``.
+
+        Args:
+            starts: The partitions with their offsets.
+            isolation: ``read_committed`` or ``read_uncommitted``.
+            take: Is called with a topic-partition and its record.
+            refused: Is called with a topic-partition and its error, if the brokers reject the request.
         """
         more = {"isolation.level": isolation, "auto.offset.reset": "error", "enable.partition.eof": True,
                 "fetch.wait.max.ms": 50, "max.partition.fetch.bytes": _LITTLE}  # fmt: skip
@@ -609,13 +631,14 @@ class KafkaClient:
             raise EngineError(self._problem([first, *self._heard(first)], what)) from None
 
     def _heard(self, error: KafkaError) -> list[KafkaError]:
-        """Returns the reasons behind ``error``, if ``error`` only states that no broker answers.
+        """Returns the reasons behind ``error``, if ``error`` only states that no broker answers. An example of a reason
+        is a failed TLS handshake.
 
-        A time-out does not carry a reason. So a second client tries to connect for a while, and the method collects the
-        errors of this client.
+        A time-out does not carry a reason. So the method creates a second client, lets it connect for up to five
+        seconds, and collects its errors.
 
-        Only this short-lived client has a callback, because librdkafka calls back from its own threads until the very
-        end of the Python process.
+        Only this short-lived client has a callback for errors. A client that lives longer would call it from
+        librdkafka's threads even while Python shuts down.
         """
         heard: list[KafkaError] = []
         if error.code() in _SILENT:

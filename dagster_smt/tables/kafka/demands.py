@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 LONGEST, POLICY = "max.message.bytes", "cleanup.policy"
 OF_BROKERS = {LONGEST: "message.max.bytes", POLICY: "log.cleanup.policy"}
-"""Maps a topic setting to the broker setting that applies to topics without a value of their own."""
+"""Maps the name of a topic setting to the name of a broker setting. If a topic has no value of its own, the broker
+setting applies: ``message.max.bytes`` for ``max.message.bytes``.
+"""
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,17 @@ _CLASSES = ("__connect.errors.exception.class.name", "__connect.errors.class.nam
 
 @dataclass
 class Outgoing:
-    """A record to send. It starts in the longest form that the topic may accept.
+    """A dead letter to send. If it is too long for its topic, it can be sent in shorter forms, such as without its
+    value.
 
     Attributes:
         topic: The target topic.
-        forms: See ``forms_of``.
+        forms: The forms, from the complete dead letter to the shortest one; see ``forms_of``.
         source: The coordinates of the original record.
-        parts: The form to send next; None if no form is left.
-        size: The approximate size of this form in bytes.
-        shortened: True if this form lacks a part of the record.
-        shortest: True if this form is the last one.
+        parts: The form to send next: key, value and headers. None if no form is left.
+        size: The approximate size of ``parts`` in bytes.
+        shortened: True if ``parts`` is not the complete dead letter.
+        shortest: True if ``parts`` is the last form.
     """
 
     topic: str
@@ -46,7 +47,9 @@ class Outgoing:
         self.shorten()
 
     def shorten(self) -> None:
-        """Replaces the record with its next shorter form."""
+        """Selects the next shorter form of the dead letter, and stores it in ``parts``. If there is no shorter form,
+        ``parts`` becomes None.
+        """
         self.parts, self._after = self._after, next(self.forms, None)
         self.shortest = self._after is None
         self.size = record_size(*self.parts) if self.parts is not None else 0
@@ -56,12 +59,14 @@ class Outgoing:
 def forms_of(
     key: bytes | None, value: bytes | None, headers: list[Header], limit: int, identity: Collection[str] = ()
 ) -> Iterator[Parts]:
-    """Yields the forms of a dead letter that fit into ``limit``, the longest form first. If even the shortest form is
-    too long, yields nothing.
+    """Yields shorter and shorter forms of a dead letter. Forms that exceed ``limit`` are left out, so the result may be
+    empty. The forms are:
 
-    The first shorter form has neither key nor value, but one more header with the original sizes. The second shorter
-    form also lacks the headers of the original record. The third has only the code of the error, without classes and
-    text. The last form has only the headers that identify the record.
+    1. The complete dead letter.
+    2. The dead letter without key and value, but with one more header, which contains their sizes.
+    3. As 2, but without the headers of the original record.
+    4. As 3, but of the error only the code is left, without classes and text.
+    5. Only the headers that identify the record.
 
     Args:
         key, value, headers: The dead letter.

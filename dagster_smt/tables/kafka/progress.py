@@ -1,9 +1,9 @@
 """Stores the state of a topic sink in the committed offsets of a consumer group. Kafka's tools can show and reset these
 offsets.
 
-Next to its offset, the commit of each partition has a metadata string. The string contains the last run, and the exact
-set of offsets that the sink holds. If somebody sets an offset with Kafka's own tools, the commit has no such string.
-Then all offsets of the partition before this one count as held, from 0 on.
+For each partition, the group commits an offset together with a metadata string. The string contains the last run, and
+the exact set of offsets whose records have been processed. If somebody resets an offset to 500 with Kafka's own tools,
+there is no such string. The sink then behaves as if the records at the offsets 0 to 499 have been processed.
 """
 
 import json
@@ -30,7 +30,8 @@ _KEY = "dagster_smt"
 
 
 def to_commits(state: TableState) -> dict[Place, Committed]:
-    """Returns the commits that store ``state``: the end of each partition's progress, with a metadata string.
+    """Returns the commits that store ``state``. The commit of a partition contains the offset at which the next run
+    starts to read, and a metadata string with the remaining parts of the state.
 
     Raises:
         ValueError: A metadata string would be longer than brokers accept. The message names the topic-partition.
@@ -74,9 +75,11 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 def _with_runs(data: dict[str, Any], state: TableState) -> str:
-    """Returns ``data`` as a metadata string. The string also contains the last runs, and the offsets at which the next
-    search for dead letters starts. If the string would be too long, the oldest runs are left out. If it is too long
-    even without any runs, the offsets are left out instead.
+    """Returns ``data`` as a metadata string, together with two more parts of ``state``: the last runs, and the offsets
+    at which the next search for dead letters starts.
+
+    If the string would be too long, it contains fewer runs, without the oldest ones. If it is too long even without any
+    run, it contains the runs but not the offsets.
     """
     runs = [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in state.runs]
     letters = {"d": dict(state.dead_letters)} if state.dead_letters else {}

@@ -13,14 +13,16 @@ from dagster_smt.spark.sql import Column
 
 BATCH = 61
 ESTIMATED = 32
-"""The greatest difference between the producer's estimate and the real size. The estimate is never too small."""
+"""The producer estimates the size of a record before it sends the record. The estimate is never too small, and exceeds
+the real size by at most this number of bytes.
+"""
 _FIRST = 3
 """The size of three fields of a record: its attributes, and the differences of its timestamp and its offset from those
 of the batch. For the first record of a batch, both differences are 0.
 """
 _VARINTS = (2**6, 2**13, 2**20, 2**27)
-"""The smallest numbers for which a signed varint needs one more byte. For the first of these numbers, a varint needs
-two bytes.
+"""From each of these numbers on, a signed varint needs one more byte: one byte below 64, two bytes from 64 on, three
+bytes from 8,192 on, and so on.
 """
 
 Headers = Sequence[tuple[str, bytes | None]]

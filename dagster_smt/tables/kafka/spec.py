@@ -119,8 +119,9 @@ class KafkaTopics:
 
     @property
     def addressed(self) -> str:
-        """The name of the cluster in messages, together with its addresses. If the name is a reference such as
-        ``${env:SERVERS}``, its value is shown only if the value consists of nothing but addresses.
+        """The name of the cluster in messages, together with the addresses of its brokers:
+        ``${env:SERVERS} (broker-1:9092)``. If the variable contains anything but addresses, only the name is returned,
+        because the variable may contain a secret.
         """
         servers = self.servers
         if servers == self.bootstrap_servers or not _ADDRESSES.fullmatch(servers):

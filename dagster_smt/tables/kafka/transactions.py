@@ -26,17 +26,17 @@ _MOST, _BYTES = 10_000, 32 * 2**20
 memory until the transaction ends, because they may have to be sent again.
 """
 _TRIES = 5
-"""The number of attempts to send a transaction that fails although the brokers rejected no record."""
+"""The number of attempts to send a transaction, if it fails without a rejected record."""
 _OF_RECORDS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD)
-"""Errors with which brokers reject a record, or a record in a batch. All other errors concern the producer or the
-topic.
+"""Errors of brokers that concern the content of a record, for example its size. If one record of a batch is invalid,
+all records of the batch may get such an error. All other errors concern the producer or the topic.
 """
 _NOT_SENT = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-"""Errors that the client reports for records that it did not send. These are the records after a rejected record, and
-records of the next transaction.
+"""Errors that the client reports for records that it did not send. After a rejected record, the client sends no further
+record, not even those of the next transaction.
 
-The reason is a gap: the client numbers its records, and a rejected record leaves a gap in these numbers. The gap stays
-until the client gets a new epoch.
+The reason is that the client numbers its records. A rejected record leaves a gap in these numbers, and brokers accept
+no record after the gap. The gap disappears when the client gets a new epoch.
 """
 
 
@@ -216,11 +216,11 @@ class Transactions:
             pass
 
     def _abort(self, last: Outgoing) -> None:
-        """Aborts a transaction in which records were rejected or lost.
+        """Aborts a transaction in which records were rejected or lost, and notes how to avoid the rejection.
 
-        If brokers rejected a batch, later records are sent one by one. If they rejected a single record, it is
-        ``last``, the record that was sent last. The method then notes the reason: the record is too large, the topic
-        requires keys, or the record cannot be written at all.
+        If brokers rejected a batch, they do not report which of its records is wrong, so later records are sent one by
+        one. If they rejected a single record, this is ``last``, the record that was sent last. The method notes one of
+        three facts: the record is too large, the topic requires keys, or the record cannot be written at all.
 
         Raises:
             TableError: SMT590, the brokers rejected the records because of the producer or the topic.

@@ -1,4 +1,6 @@
-"""Opens sinks, and topics for appending. For each kind of sink, a separate module implements the protocol ``Table``."""
+"""Opens a sink, or the topics to which a run appends records. Each kind of sink, such as a Delta table, has a module of
+its own that implements the protocol ``Table``.
+"""
 
 from pyspark.sql import SparkSession
 
@@ -11,13 +13,14 @@ from dagster_smt.tables.topic_table import FileTopics, SourceSpec
 
 
 def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = None) -> Table:
-    """Opens a sink, and returns the table object that runs use.
+    """Opens ``sink``, and returns the table object through which runs read and write it.
 
     Args:
         session: The Spark session.
-        sink: The sink. For a sink with ``{topic}``, the result is the table that stores the progress of its runs.
-        source: The source of the records. Sinks for topics need the source, because a run must not write to its own
-            source topics.
+        sink: The sink. If its name contains ``{topic}``, it stands for one table per topic. The function then opens an
+            additional table, which stores the progress of the runs.
+        source: The source of the records. A sink for topics needs the source, because a run must not write to the
+            topics that it reads.
 
     Raises:
         UnsupportedError: SMT952, no module can write this kind of sink.
@@ -46,10 +49,14 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
 
 
 def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
-    """Opens topics for appending.
+    """Opens topics, so that a run can append records to them.
+
+    Args:
+        session: The Spark session.
+        place: The folder of file topics, or the Kafka cluster with the topics.
 
     Raises:
-        UnsupportedError: SMT650, the topics of a cluster need Kafka's client, which is not installed.
+        UnsupportedError: SMT650, the topics are on a Kafka cluster, but Kafka's client is not installed.
     """
     if isinstance(place, FileTopics):
         return FilePlace(session, place)

@@ -4,9 +4,10 @@ not written again.
 Two runs never append at the same time. For file topics, the second run waits. For topics of a cluster, the later run
 fences the earlier run.
 
-The headers of each record name its writer and its source record. Before a run appends records, it searches the target
-topics for records that an earlier attempt has written. Each commit stores, for each target partition, the offset at
-which the next run starts this search. The writer's records before this offset belong to commits that have succeeded.
+Each record has headers with the name of its writer, such as a consumer group, and with its source record, such as
+``orders-0@17``. Before a run appends records, it reads the end of each target topic, and skips the records that an
+earlier attempt has already written. This search need not begin at offset 0: each commit stores, for each target
+partition, the offset at which the next run starts to search.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,18 +26,21 @@ from dagster_smt.tables.sinks.replaced_rows import replaced_rows
 from dagster_smt.tables.sinks.topics import Appended, Topics
 
 Ends = Mapping[str, int]
-"""Maps each ``topic-partition`` to an offset."""
+"""Maps the name of a topic-partition to an offset: ``{"orders-0": 120}``."""
 _SOURCE = SourceColumns("source_topic", "source_partition", "source_offset")
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The headers that identify written records.
+    """The headers by which a run recognizes records that an earlier attempt has written to a topic.
 
     Attributes:
-        identity: Headers that together identify a record. If a header occurs several times, the last one applies.
-        owner: A pair: the name of a header, and the writer's name, which is the value of this header.
-        source: Columns with the topic, partition and offset of the source record, as strings.
+        identity: The names of the headers that together identify a record. If a header occurs several times in a
+            record, its last value applies.
+        owner: A pair: the name of the header that names the writer, and the name of this writer, such as
+            ``("dagster_smt.group", "orders")``.
+        source: Three columns with the topic, partition and offset of the source record, as strings. They are computed
+            from the headers of a written record.
     """
 
     identity: Sequence[str]
@@ -57,18 +61,20 @@ def append_once(
     """Appends those records of ``frame`` that the topics do not contain yet.
 
     Args:
-        place: The topics.
-        frame: The records, in the form that ``Topics.append`` accepts.
-        topics: The target topics.
+        place: The folder or cluster with the topics.
+        frame: The records, with the columns that ``Topics.append`` requires.
+        topics: The names of the target topics.
         trace: The headers that identify the records.
-        since: The offsets at which the search for existing records starts.
+        since: For each target partition, the offset at which the search for already written records starts, such as
+            ``{"orders-0": 120}``.
         taken_in: The source offsets that the table holds after this commit. No later run appends the records of these
             offsets, so later runs need not search for them.
         order: The columns that order the records; see ``Topics.append``.
-        say: Receives lines about the progress.
+        say: Is called with lines about the progress.
 
     Returns:
-        The offsets at which the next run starts to search, and the outcome of appending the records.
+        Two results. The first is ``since`` for the next run: the offset for each partition at which it starts to
+        search. The second describes the records that were appended.
     """
     with place.alone(trace.owner[1], topics, trace.identity, say) as alone:
         return _append_once(alone, frame, topics, trace, since, taken_in, order, say)
@@ -108,7 +114,9 @@ def _from(r: Range, since: Ends) -> Range:
 
 
 def _traces(records: DataFrame, trace: Trace) -> DataFrame:
-    """Returns the coordinates of ``records``, together with the identity that the headers of each record contain."""
+    """Returns a row for each record in ``records``: its coordinates, and the contents of the headers that ``trace``
+    names. These are its identity, its writer and the coordinates of its source record.
+    """
     topic, partition, offset = trace.source
     traces = records.select(
         "topic",
@@ -128,11 +136,12 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """Returns, for each partition in ``traces``, the offset at which later runs must start to search. It is the offset
-    of the first record that ``owner`` has written although the table does not hold its source record yet.
+    """Returns, for each partition in ``traces``, the offset at which later runs must start to search, such as
+    ``{"orders-0": 120}``.
 
-    Such a record was written by a run that died, or the table is being rebuilt. A later run will read the source record
-    again, and must then find the written record, so that it does not write a second one.
+    At this offset is the first record that ``owner`` has written without a commit of its source record: the source
+    record is not in ``taken_in``. Such a record comes from a run that died, or the table is being rebuilt. A later run
+    reads the source record again. It must then find the written record, so that it does not write a second one.
     """
     records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
     if taken_in:
@@ -149,8 +158,8 @@ def _key(r: Range) -> str:
 
 
 def last_header(name: str) -> Column:
-    """Returns a column with the value of the last header called ``name``, as a string. The value is null for records of
-    other writers, which lack the header.
+    """Returns a column with the value of the last header called ``name``, as a string. The value is null if the record
+    has no such header.
     """
     last = F.try_element_at(F.filter("headers", lambda h: h["key"] == name), F.lit(-1))
     return last["value"].cast("string")

@@ -1,10 +1,12 @@
-"""Delta tables as sinks. A single commit contains the rows and the state.
+"""Delta tables as sinks. A run writes its rows and its state in a single commit.
 
-The state is the commit's ``userMetadata``. The number of our commit is the ``txnVersion`` of the application
-``dagster_smt``, so if two writers use the same number, Delta accepts only the first commit. In a table that this
-package creates, ``delta.enableExpiredLogCleanup`` is off. The log therefore keeps all commits, and with them the
-state. If somebody switches the clean-up on, a run writes a second commit after each commit. The second commit repeats
-the state as a table property.
+The state (offsets, counts and failed records, which the next run reads) is the commit's ``userMetadata``. Each commit
+has a number, which Delta stores as the ``txnVersion`` of the application ``dagster_smt``. If two runs use the same
+number, Delta accepts only the first commit.
+
+In a table that this package creates, ``delta.enableExpiredLogCleanup`` is off. Delta's log therefore keeps all commits
+and their states. If somebody switches the clean-up on, each run makes a second commit after its first one, which copies
+the state into a table property.
 """
 
 import re
@@ -59,10 +61,10 @@ _OWN_SOURCE = {
     "spark.databricks.delta.merge.materializeSource": "none",
     "spark.databricks.delta.merge.failSourceCachedAfterMaterialization": "false",
 }
-"""Settings that stop Delta from copying the changes before a ``MERGE``. The copy is not needed, because the run has
-already cached the changes.
+"""Settings for a ``MERGE``. Before a ``MERGE``, Delta usually copies the rows that it will merge to disk. The first
+setting prevents this copy, because the run has already cached these rows.
 
-By default, Delta 4.1 rejects changes that are cached but not copied. The second setting permits them.
+By default, Delta 4.1 rejects rows that are cached but not copied. The second setting permits them.
 """
 _MAPPING = {
     "delta.columnMapping.mode": "name",
@@ -82,20 +84,22 @@ _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
 _RECORDING: dict[int, tuple[int, str | None]] = {}
-"""For each session, by id: the number of running ``_empty_commits`` blocks, and the former value of their setting."""
+"""Maps the ``id()`` of a Spark session to a pair: the number of its ``_empty_commits`` blocks that are running now, and
+the value of the setting before these blocks, or None.
+"""
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
 """The number of latest commits in which a run searches for commits of other writers."""
 _LOG_LIMITS = (1, 30, None)
-"""The search for the state reads the last commit, which usually contains it, then the last 30 commits, and then the
-whole log (None).
+"""To read the state, a run first reads only the last commit of the log, which usually contains the state. If it does
+not, the run reads the last 30 commits, and finally the whole log (None).
 """
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Returns a problem for each name in ``schema`` that a Delta table cannot hold: a name that differs from another
-    name only in case, or that contains the character NUL.
+    """Returns a problem for each name in ``schema`` that a Delta table cannot hold. These are names with the character
+    NUL, and names that differ only in case, such as ``id`` and ``ID``.
     """
     hint = "rename one with ReplaceField, or use another sink"
     twins = []
@@ -124,7 +128,9 @@ class DeltaTable:
         return self.session.read.table(self.name)
 
     def schema(self) -> StructType | None:
-        """See ``Table``."""
+        """Returns the table's columns, as ``Table`` describes, but without generated columns. Returns None if the table
+        does not exist.
+        """
         if is_absent(self.session, str(self.spec.path), self.spec.table):
             return None
         try:
@@ -141,7 +147,12 @@ class DeltaTable:
         return bool(self.read().limit(1).count())
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """Returns the state of the table, as ``Table`` describes."""
+        """Returns the state: the offsets, counts and failed records that the last run has stored with its rows. Returns
+        None if no run has committed. See ``Table``.
+
+        Args:
+            settle: True to accept that another writer has replaced all rows. By default, this is an error.
+        """
         last = self._history(1)
         if not last:
             return None
@@ -151,8 +162,8 @@ class DeltaTable:
         return self._standing(settle)
 
     def version_of_state(self) -> int | None:
-        """Returns the version of our last commit, which contains the state; None if this package has never committed to
-        the table.
+        """Returns the version of the table that this package's last commit created, such as 7. This commit contains the
+        state. Returns None if this package has never committed to the table.
         """
         for limit in _LOG_LIMITS:
             for commit in self._history(limit):
@@ -161,8 +172,11 @@ class DeltaTable:
         return None
 
     def _standing(self, settle: bool) -> TableState | None:
-        """Returns the state that belongs to the table's current rows. This method is needed if the current rows may not
-        come from our last commit, for example after a ``RESTORE``.
+        """Returns the state that describes the table's current rows. The method is called if these rows may not come
+        from our last commit, for example after a ``RESTORE``.
+
+        Args:
+            settle: True to accept that another writer has replaced all rows.
 
         Raises:
             TableError: SMT554, another writer has replaced the rows; SMT555, the log does not reach back far enough.
@@ -182,11 +196,16 @@ class DeltaTable:
         return state
 
     def _version_at(self, restore: Commit, commits: Sequence[Commit]) -> int | None:
-        """Returns the version that ``restore`` brought back, if the user restored the table by timestamp.
+        """Returns the version to which ``restore``, a restore by timestamp, has set the table. Returns None if the
+        version is uncertain.
 
-        The log contains the timestamp as the user wrote it, without the time zone of the user's session, so it may be
-        ambiguous. The method therefore compares the files of the version that it finds with the files after the
-        restore.
+        The log contains the timestamp as the user typed it, such as ``2026-01-31 12:00``, without a time zone. The
+        method takes the last version before this time. Then it checks that the files of this version are the files
+        after the restore.
+
+        Args:
+            restore: The commit of the restore.
+            commits: The log, the last commit first.
         """
         written = restore.parameters.get("timestamp")
         if written is None:
@@ -209,10 +228,10 @@ class DeltaTable:
         return frozenset(row.file for row in rows.collect())
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the commit after ``before``, as ``Table`` describes.
+        """Returns the number of the next commit: 8 if the state ``before`` has the number 7. See ``Table``.
 
-        The number must be new, because Delta skips a commit whose number it has seen before. This is also true if a
-        restore has removed the earlier commit.
+        The number must be new, because Delta silently skips a commit whose number it has seen before, even if a restore
+        has removed that earlier commit.
         """
         last = self._history(1)
         if not last:
@@ -277,7 +296,9 @@ class DeltaTable:
             raise TableError(problem) from None
 
     def _state_in_properties(self) -> TableState | None:
-        """Returns the state that a table property repeats; None if there is no such property."""
+        """Returns the copy of the state that a run has written to a table property. Returns None if there is no such
+        property.
+        """
         text = self._properties().get(PROPERTY)
         try:
             if text:
@@ -301,7 +322,13 @@ class DeltaTable:
         return [*refused(schema), *layout_problems(self.spec, schema)]
 
     def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
-        """Returns warnings about the layout, as ``LaidOutTable`` describes."""
+        """Returns a warning if the table's layout (partitions, clusters and properties) differs from its definition.
+        See ``LaidOutTable``.
+
+        Args:
+            rebuild: True if the run replaces the table. The method then returns no warning, but checks that Delta can
+                create the new layout.
+        """
         layout = self.spec.layout
         if not layout or self.schema() is None:
             return []
@@ -357,8 +384,14 @@ class DeltaTable:
         expected: TableState | None,
         replaced: Replaced,
     ) -> None:
-        """Calls ``write`` to commit. If the commit of another writer, such as ``OPTIMIZE``, came first, calls ``write``
-        again. Before each attempt, ``now`` must return the expected state.
+        """Calls ``write``, which commits. If another writer, such as ``OPTIMIZE``, commits first, the method calls
+        ``write`` again.
+
+        Args:
+            write: Commits the rows of the run.
+            now: Returns the current state of the table. Before each attempt, this must be the state ``expected``.
+            expected: The state that the run began with.
+            replaced: The rows that the commit replaces.
 
         Raises:
             TableError: SMT528, another run committed; SMT557, other writers changed the table during every attempt.
@@ -385,13 +418,15 @@ class DeltaTable:
                 self._save(self._writer(frame, state, replaced))
 
     def version(self) -> str:
-        """Returns the name of the current version, as ``MergingTable`` describes."""
+        """Returns the number of the table's current version as a string, such as ``7``. See ``MergingTable``."""
         return str(self._history(1)[0].version)
 
     def merge(
         self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
     ) -> NewCommit:
-        """Applies ``changes`` and writes ``state`` in one commit, as ``MergingTable`` describes."""
+        """Applies ``changes`` to the rows of a table with keys, and stores ``state`` in the same commit. Each change
+        inserts, updates or deletes the row of its key. For the arguments, see ``MergingTable``.
+        """
 
         def write() -> None:
             with self._conflicts():
@@ -417,18 +452,20 @@ class DeltaTable:
         return NewCommit(None, files, size)
 
     def _changes_since(self, seen: int, until: int | None = None) -> list[ForeignCommit]:
-        """Returns the commits of other writers after the version ``seen`` that may have changed rows.
+        """Returns the commits of other writers that may have changed rows and came after the version ``seen``.
 
         Args:
-            seen: The version after which the commits are searched.
-            until: The last version to search. If None, the current version.
+            seen: The version after which the search begins.
+            until: The last version of the search. If None, the current version.
         """
         last = self._history(1)[0].version
         commits = self._history(last - seen) if last > seen else []
         return delta_history.foreign_changes(commits, self._readable, seen, last if until is None else until)
 
     def _add_columns(self, columns: StructType) -> None:
-        """Adds columns of ``columns`` that the table lacks, and widens existing columns."""
+        """Adds each column in ``columns`` that the table lacks, and widens types of existing columns, for example from
+        ``int`` to ``bigint``.
+        """
         table = self.schema()
         assert table is not None
         self._evolve(table, columns)
@@ -447,7 +484,9 @@ class DeltaTable:
         return None
 
     def keep(self, state: TableState) -> None:
-        """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
+        """Does nothing, because a state in a Delta table does not expire. Other sinks write ``state`` again; see
+        ``Table``.
+        """
 
     def append(self, frame: DataFrame) -> None:
         """Appends ``frame`` and stores no state, as ``Table`` describes."""
@@ -455,9 +494,11 @@ class DeltaTable:
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends the rows of ``frame`` whose ``key`` is new, as ``Table`` describes.
+        """Appends those rows of ``frame`` whose key the table does not contain yet. The columns ``key`` form the key.
+        See ``Table``.
 
-        The rows are written by a MERGE, which Delta rejects if another commit came first.
+        The method uses a ``MERGE``. If another commit comes first, Delta rejects the ``MERGE``, and the method tries
+        again.
         """
         rows = f"dagster_smt_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(rows)
@@ -584,8 +625,11 @@ class DeltaTable:
                 writer.save(str(self.spec.path))
 
     def _evolve(self, table: StructType, schema: StructType) -> None:
-        """Enables the table features that new names and wider types in ``schema`` need, and widens the types. The
-        commit that writes the rows adds the new columns.
+        """Prepares the table for rows with the columns in ``schema``. If a new name contains special characters, such
+        as spaces, the method enables column mapping. If a type is wider than the table's type, it widens the table's
+        type.
+
+        The method adds no columns, because the commit that writes the rows adds them.
         """
         properties = {}
         if delta_layout.odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:
@@ -621,9 +665,9 @@ class DeltaTable:
 
     @contextmanager
     def _empty_commits(self) -> Iterator[None]:
-        """Makes Delta write a commit inside the block even if there are no rows.
+        """Changes a setting of the session inside the block, so that Delta writes a commit even if there are no rows.
 
-        The threads of a session share its settings, so only the commit that ends last restores the setting.
+        Threads that use the same session share this setting. So the block that ends last restores the setting.
         """
         session = id(self.session)
         with _RECORDING_LOCK:

@@ -1,8 +1,8 @@
-"""Finds the commit of this package from which the rows of a Delta table come. The search follows restores and
-replacements in the table's log.
+"""Finds the commit of this package that describes the current rows of a Delta table. Usually this is our newest commit.
 
-The table does not always contain the rows of our newest commit. After a ``RESTORE``, the search continues at the
-restored version. If another writer has replaced or emptied the table, no state is valid any more.
+After a ``RESTORE``, the search continues at the restored version. For example, if version 9 restored version 5, the
+search continues with version 5 and the versions before it. If another writer has replaced or emptied the table, no
+state is valid any more.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ class Commit:
 
     @property
     def replaces(self) -> bool:
-        """True if no earlier row is left after the commit."""
+        """True if the commit removed all earlier rows of the table, such as a ``TRUNCATE`` or an overwrite."""
         if self.operation == "DELETE":
             return str(self.parameters.get("predicate") or "[]").strip() in ("[]", '["true"]', "true")
         if self.operation in ("WRITE", "STREAMING UPDATE"):
@@ -70,8 +70,8 @@ class Commit:
 
 
 def commit_of(row: Row) -> Commit:
-    """Converts ``row``, a row of ``DESCRIBE HISTORY``, into a commit. The row also has a column ``millis`` with the
-    time in milliseconds.
+    """Converts ``row`` into a commit. ``row`` comes from ``DESCRIBE HISTORY``, and has one more column, ``millis``: the
+    time of the commit in milliseconds.
     """
     return Commit(
         version=int(row.version),
@@ -92,8 +92,13 @@ def foreign(commit: Commit) -> ForeignCommit:
 def foreign_changes(
     commits: Sequence[Commit], state_of: Callable[[Commit], TableState | None], seen: int, last: int
 ) -> list[ForeignCommit]:
-    """Returns the commits of other writers that may have changed rows, after the version ``seen`` up to the version
-    ``last``.
+    """Returns the commits of other writers that may have changed rows.
+
+    Args:
+        commits: The log.
+        state_of: Returns the state in a commit. Returns None for a commit of another writer.
+        seen: Only versions after this one are considered.
+        last: The last version that is considered.
     """
     changes = []
     for commit in commits:
@@ -104,15 +109,16 @@ def foreign_changes(
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The result of a search backwards through a log.
+    """The result of the search for the state that describes a table's rows. The search goes backwards through Delta's
+    log.
 
     Attributes:
-        state: The state in our commit from which the table's rows come. None if they do not come from a commit of ours.
-        replaced: The newest commit with which another writer has since removed all of these rows. None if there is
-            no such commit.
-        lost: The version to which the table was restored, if the log no longer contains this version.
-        ended: True if the search ended before it reached the table's first version, because the log does not go back
-            further.
+        state: The state in the commit of this package that wrote the rows. None if the search reached no such commit.
+        replaced: The newest commit with which another writer has removed all rows after that. None if there is no such
+            commit.
+        lost: A phrase such as ``version 5``: the table was restored to this version, which the log no longer contains.
+            Otherwise empty.
+        ended: True if the search stopped early, because the log does not go back to the table's first version.
     """
 
     state: TableState | None = None
@@ -128,14 +134,15 @@ def standing(
     *,
     whole: bool = True,
 ) -> Standing:
-    """Searches backwards from the last commit for the commit of this package from which the table's content comes.
+    """Searches the log for the commit of this package that describes the table's current rows. The search begins at the
+    last commit, and goes backwards.
 
     Args:
         commits: The log, the last commit first.
         whole: True if ``commits`` contains all commits of the log.
         decode: Returns the state in the metadata of a commit. Returns None for a commit of another writer.
-        version_at: Returns the version that a restore by timestamp brought back. Returns None if the version is
-            unknown.
+        version_at: Returns the version to which a restore by timestamp has set the table. Returns None if the version
+            is unknown.
     """
     known = {commit.version: commit for commit in commits}
     at, replaced = commits[0].version, None
@@ -159,10 +166,15 @@ def standing(
 
 
 def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
-    """Returns the foreign commit that replaced the table's rows while ``commit``, a commit of ours, was being written.
-    Returns None if there was no such commit.
+    """Returns the commit with which another writer replaced all rows while a run was writing ``commit``. Returns None
+    if there is no such commit.
 
-    Delta places an append on top of such a commit without an error.
+    For example, a run reads version 5 and appends rows as version 7, and version 6 is another writer's overwrite. Delta
+    accepts such an append without an error.
+
+    Args:
+        commit: A commit of this package.
+        known: The commits of the log by version.
     """
     if commit.read_version is None:
         return None
@@ -176,7 +188,13 @@ def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
 def _restored(
     commit: Commit, commits: Sequence[Commit], version_at: Callable[[Commit, Sequence[Commit]], int | None]
 ) -> int:
-    """Returns the version that ``commit``, a restore, brought back. Returns -1 if the version is unknown."""
+    """Returns the version to which ``commit``, a restore, has set the table. Returns -1 if the version is unknown.
+
+    Args:
+        commit: The commit of the restore.
+        commits: The log, the last commit first.
+        version_at: Returns the version for a restore by timestamp.
+    """
     version = commit.parameters.get("version")
     target = int(version) if version is not None else version_at(commit, commits)
     if target is None or target >= commit.version:
@@ -185,7 +203,7 @@ def _restored(
 
 
 def _target(commit: Commit) -> str:
-    """Returns a phrase that names the version that ``commit``, a restore, brought back."""
+    """Returns a phrase for the target of ``commit``, a restore: ``version 5`` or ``the version of 2026-01-31``."""
     version = commit.parameters.get("version")
     if version is not None:
         return f"version {version}"
@@ -193,7 +211,7 @@ def _target(commit: Commit) -> str:
 
 
 def commit_settings(state: TableState) -> dict[str, str]:
-    """Returns session settings with which the next statement commits ``state``."""
+    """Returns Spark settings that make the next Delta statement of the session store ``state`` in its commit."""
     return {
         "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
         "spark.databricks.delta.write.txnAppId": APPLICATION,

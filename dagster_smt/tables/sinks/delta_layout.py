@@ -29,7 +29,9 @@ ANY_PROPERTY = {"spark.databricks.delta.allowArbitraryProperties.enabled": "true
 but other writers read it.
 """
 GENERATED = f"{OWN_PREFIX}generated"
-"""The table property that stores the generated columns as packed JSON, each with its entry in ``partition_by``."""
+"""The table property that lists the generated columns, as compressed JSON. The JSON maps each column to its entry in
+``partition_by``: ``{"at_day": "day(at)"}``.
+"""
 TARGET_SIZE = "delta.targetFileSize"
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _EXPRESSIONS = {
@@ -38,16 +40,17 @@ _EXPRESSIONS = {
     "day": ("DATE", "CAST({} AS DATE)"),
     "hour": ("STRING", "DATE_FORMAT({}, 'yyyy-MM-dd-HH')"),
 }
-"""Maps each time transform to the type and the expression of its generated column. Delta can derive partition filters
-from these expressions.
+"""Maps each time transform to the type and the SQL expression of its generated column. For example, ``day(at)`` becomes
+a column of type ``DATE`` with the expression ``CAST(at AS DATE)``. From these expressions, Delta can derive filters on
+partitions.
 """
 _OF_DELTA = ("delta.minReaderVersion", "delta.minWriterVersion", "delta.columnMapping.maxColumnId", "delta.feature.")
 REDACTED = "*********(redacted)"
 
 
 def generated_columns(layout: Layout) -> dict[str, str]:
-    """Maps the name of each generated column of ``layout`` to its entry in ``partition_by``, such as ``at_day`` to
-    ``day(at)``.
+    """Returns the generated columns that ``layout`` requires. Each column is mapped to its entry in ``partition_by``:
+    ``{"at_day": "day(at)"}``.
     """
     columns = {}
     for field in layout.partition_by:
@@ -57,7 +60,9 @@ def generated_columns(layout: Layout) -> dict[str, str]:
 
 
 def partition_columns(layout: Layout) -> list[str]:
-    """Returns the names of the partition columns of ``layout`` in their order."""
+    """Returns the names of the partition columns of ``layout`` in their order. For ``day(at)``, this is the generated
+    column ``at_day``.
+    """
     columns = []
     for field in layout.partition_by:
         columns.append(added_name(field) if field.transform else field.path[0])
@@ -75,8 +80,9 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 
 def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, str], *, replace: bool) -> str:
-    """Returns the statement that creates ``table`` from the rows of ``view``. The statement cannot create generated
-    columns, so ``layout`` must not need any.
+    """Returns the ``CREATE TABLE … AS SELECT`` statement that creates ``table`` from the rows of ``view``. With
+    ``replace``, it is ``CREATE OR REPLACE TABLE``. ``layout`` must not require generated columns, because this
+    statement cannot create them.
     """
     clauses = ["CREATE OR REPLACE TABLE" if replace else "CREATE TABLE", table, "USING delta"]
     if layout.partition_by:
@@ -94,7 +100,7 @@ def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, st
 
 
 def pairs(properties: Mapping[str, str]) -> str:
-    """Formats ``properties`` as a list of pairs in SQL."""
+    """Formats ``properties`` for SQL: ``{"a": "1", "b": "2"}`` becomes ``'a' = '1', 'b' = '2'``."""
     texts = []
     for name, value in properties.items():
         texts.append(f"{literal(name)} = {literal(value)}")
@@ -109,9 +115,9 @@ def create_generated(
 
     Args:
         session: A classic session that nothing else uses, because the function may change its current catalog.
-        place: The name of the table and its path, one of which is empty.
+        place: A pair: the table's name and the table's path. One of them is empty.
         columns: The columns that are not generated.
-        layout: The layout.
+        layout: The layout, which names the generated columns.
         properties: The table's properties.
 
     Raises:
@@ -148,8 +154,8 @@ def create_generated(
 
 
 def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns the generated columns of a table, as its ``properties`` list them. Each column is mapped to its entry in
-    ``partition_by``, such as ``at_day`` to ``day(at)``.
+    """Reads the generated columns of a table from ``properties``, the table's properties. The result maps each column
+    to its entry in ``partition_by``: ``{"at_day": "day(at)"}``.
     """
     text = properties.get(GENERATED)
     if not text:
@@ -162,9 +168,10 @@ def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_generated(columns: StructType, properties: Callable[[], Mapping[str, str]]) -> StructType:
-    """Returns ``columns`` without the generated columns, which runs do not write.
+    """Returns ``columns`` without the generated columns, because runs do not write these columns.
 
-    The function reads the properties only if names in ``columns`` suggest generated columns.
+    ``properties`` returns the table's properties, which list the generated columns. The function calls it only if there
+    is a column such as ``at_day`` next to a column ``at``.
     """
     names = set(columns.names)
     if not any(name.rpartition("_")[2] in TIMES and name.rpartition("_")[0] in names for name in names):
@@ -174,8 +181,8 @@ def without_generated(columns: StructType, properties: Callable[[], Mapping[str,
 
 
 def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns those of ``properties`` that neither Delta nor this package sets. When the table is replaced, these
-    properties stay.
+    """Returns ``properties``, the properties of a table, without those that Delta itself or this package sets. The
+    remaining properties stay when a run replaces the table.
     """
     others = {}
     for name, value in properties.items():
@@ -185,9 +192,9 @@ def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> list[str]:
-    """Returns a text for each difference between a table and its definition. Each text names an option, such as
-    ``partition_by``. Except for comments and properties, it also states the table's value, and then the definition's
-    value.
+    """Compares a table with its definition, and returns a text for each difference. An example is
+    ``partition_by (none instead of day(at))``: the table has no partitions, and the definition requires ``day(at)``.
+    For comments and properties, the text contains no values.
 
     Args:
         layout: The layout of the definition.
@@ -216,8 +223,8 @@ def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> l
 
 
 def different_properties(layout: Layout, properties: Mapping[str, str]) -> list[str]:
-    """Compares ``properties``, the properties of a table, with those in ``layout``. Returns the names of the properties
-    whose values differ. The values themselves are not returned.
+    """Returns a text such as ``property delta.appendOnly`` for each property in ``layout`` whose value in
+    ``properties``, the table's properties, differs. The text does not contain the values.
     """
     names = []
     for name, value in layout.properties.items():
@@ -250,7 +257,7 @@ def holds_columns(columns: StructType, others: StructType) -> bool:
 
 
 def odd_names(schema: StructType) -> bool:
-    """Returns True if a name in ``schema`` needs column mapping, because it contains characters that Parquet does not
-    permit in names.
+    """Returns True if a name in ``schema`` needs Delta's column mapping, because it contains a character such as a
+    space or a comma. Parquet does not permit these characters in names.
     """
     return any(_MAPPED.search(name) for _, struct in all_structs(schema) for name in struct.names)

@@ -26,8 +26,9 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         table: The name of the table in the session's catalog, as SQL. None for a table without a name.
 
     Returns:
-        The commit. The result is None in three cases: Delta's classes differ, the table is in another catalog, or there
-        is no table. ``DESCRIBE HISTORY`` distinguishes these cases.
+        The commit. The result is None if there is no table, or if the function cannot read its log. It cannot read the
+        log of a table in another catalog, or with a version of Delta that has different classes. ``DESCRIBE HISTORY``
+        then shows which of these cases it is.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
@@ -84,12 +85,11 @@ def checkpoint(session: SparkSession, path: str, table: str | None) -> int | Non
 
 
 def note_vacuum(session: SparkSession, path: str, table: str | None, version: int) -> None:
-    """Adds a record to Delta's log. The record states, in Delta's own form, that ``VACUUM`` has removed the files of
-    all versions up to ``version``.
+    """Records in Delta's log that ``VACUUM`` has removed the files of all versions up to ``version``.
 
-    Without this record, ``VACUUM … LITE`` rejects a table whose log has lost its first version. The record must name
-    the first version that the log still has, or a later version. If the session cannot add the record, the function
-    does nothing. For the other arguments, see ``last_commit``.
+    Without this record, ``VACUUM … LITE`` rejects a table whose log has lost its first versions. ``version`` must be at
+    least the first version that the log still has. If the session cannot write the record, the function does nothing.
+    For the other arguments, see ``last_commit``.
     """
     try:
         jvm = session._jvm

@@ -37,7 +37,13 @@ _ORDER = ("source_topic", "source_partition", "offset")
 
 
 class _Progress(msgspec.Struct):
-    """The content of the file that stores the progress of a consumer group."""
+    """The content of the file that stores the progress of a consumer group.
+
+    Attributes:
+        state: The state as text: the offsets, counts and failed records after the group's last run.
+        ends: For each target partition, the offset at which the next run starts to search for already written records,
+            such as ``{"orders-0": 120}``.
+    """
 
     state: str
     ends: dict[str, int]
@@ -80,7 +86,9 @@ class FileTopicsTable(RecordTable):
         return Problem("SMT522", str(self._file), f"the progress of the group is {why}", hint)
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """Returns the state of the topics, as ``Table`` describes."""
+        """Returns the state: the offsets, counts and failed records that the last run of the consumer group has stored
+        in its progress file. See ``Table``.
+        """
         try:
             return TableState.from_text(self._progress().state)
         except ValueError as error:
@@ -147,8 +155,8 @@ class FileTopicsTable(RecordTable):
         return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
-        """Returns the records of ``frame`` in the form that ``append_frame`` accepts. Their headers name their source
-        records.
+        """Prepares the records of ``frame`` for ``append_frame``. Each record gets headers that name its source record,
+        the time in milliseconds, and its target partition.
         """
         rows = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
         rows = rows.withColumn("source_partition", F.col("partition"))

@@ -1,22 +1,24 @@
-"""Iceberg tables as sinks. A run becomes visible in one step, with its rows and its state.
+"""Iceberg tables as sinks. The rows and the state of a run become visible in one step.
+
+The state (offsets, counts and failed records, which the next run reads) has a marker, such as ``17.5f3a``.
 
 Iceberg silently places an append on top of other commits, which could duplicate rows. So a run commits in these steps:
 
-1. It writes the rows to a branch that starts at the snapshot that the run has read. The last snapshot of the branch
-   contains a marker.
+1. It writes the rows to a branch, which starts at the snapshot that the run has read. The last snapshot of the branch
+   contains the marker.
 2. It writes the state to a property of the table. The name of the property ends with the marker.
 3. It moves ``main`` to the branch with ``fast_forward``, which fails if ``main`` has moved meanwhile.
-4. It stores the newest marker in another property, because snapshots expire. Until then, the branch stays, so that its
-   snapshot cannot expire.
+4. It copies the marker to another property, because the snapshot with the marker may expire later. Then it drops the
+   branch.
 
-If the run crashes at any point, the marker is in the snapshot or in the property, or the next run reports that the
-state is undecided. A run never reads a wrong state.
+If the run crashes at any point, the next run searches for the newest marker in the snapshots and in the property. If it
+cannot tell whether step 3 has happened, it fails. A run never reads a wrong state.
 
 The state itself is not in the summary of a snapshot, because Iceberg writes the summaries of all snapshots again with
 each change. Runs would become slower and slower.
 
-If another tool, such as a compaction, commits at the same time, the run writes its rows again on top of that commit, as
-long as the state is still the expected one.
+If another tool, such as a compaction, commits at the same time, the run writes its rows again on top of that commit. It
+does so only if no other run has changed the state.
 """
 
 import json
@@ -134,10 +136,11 @@ class IcebergTable(IcebergStates):
         return True
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends the rows of ``frame`` whose ``key`` is new, as ``Table`` describes.
+        """Appends those rows of ``frame`` whose key the table does not contain yet. The columns ``key`` form the key.
+        See ``Table``.
 
-        The run searches a snapshot for the rows, and writes the new ones to a branch that starts at this snapshot. The
-        branch becomes ``main`` only if ``main`` has not moved.
+        The method compares the rows with the current snapshot, and writes the new rows to a branch that starts there.
+        It then moves ``main`` to the branch. If ``main`` has moved meanwhile, the method tries again.
         """
         if self._creates(frame):
             return
@@ -180,13 +183,15 @@ class IcebergTable(IcebergStates):
         return written
 
     def version(self) -> str:
-        """Returns the name of the current version, as ``MergingTable`` describes."""
+        """Returns the id of the table's current snapshot, such as ``4711``. See ``MergingTable``."""
         return self._head()
 
     def merge(
         self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
     ) -> NewCommit:
-        """Applies ``changes`` and writes ``state`` in one commit, as ``MergingTable`` describes."""
+        """Applies ``changes`` to the rows of a table with keys, and stores ``state`` in the same commit. Each change
+        inserts, updates or deletes the row of its key. For the arguments, see ``MergingTable``.
+        """
         for _ in range(_TRIES):
             properties = self._properties()
             assert properties is not None
@@ -286,11 +291,14 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", None)
 
     def _lay_out(self, properties: dict[str, str], base: str, *, made_by_us: bool) -> None:
-        """Applies the layout of the definition to an existing table with ``properties``. The layout affects only rows
-        that are written later.
+        """Changes the layout (partitions, order and properties) of an existing table to the layout of its definition.
+        The rows that the table already holds keep their layout.
 
-        If the table has no snapshot, its layout is changed only with ``made_by_us``. In that case, one of our runs has
-        created the table, and may have died before it applied the layout.
+        Args:
+            properties: The table's properties.
+            base: The current snapshot. The method fails if ``main`` moves away from it.
+            made_by_us: True if this package created the table. If the table was created by somebody else and has no
+                snapshot yet, the method leaves its layout unchanged.
         """
         if base == NO_SNAPSHOT and not made_by_us:
             return
@@ -304,9 +312,10 @@ class IcebergTable(IcebergStates):
         """Replaces the rows and the columns of the table.
 
         Iceberg replaces the table even if another run has committed meanwhile. So this run first adds an empty
-        snapshot. Runs that have already begun then notice that ``main`` has moved, and fail. A different run may begin
-        and end between the empty snapshot and the replacement. Both its rows and its state are then lost, so the next
-        run reads the same records again.
+        snapshot, which moves ``main``. Every run that has already begun then fails when it commits.
+
+        One case remains: another run begins and ends between the empty snapshot and the replacement. The replacement
+        removes the rows and the state of that run, so the next run reads the same records again.
         """
         nothing = self.session.table(self.name).limit(0)
         self._publish(base, None, None, lambda branch: self._to(nothing, branch).append())
@@ -319,10 +328,11 @@ class IcebergTable(IcebergStates):
         return written
 
     def _new(self, frame: DataFrame, state: TableState | None) -> DataFrameWriterV2:
-        """Returns a writer that creates a table from ``frame``, with ``state`` as a property.
+        """Returns a writer that creates a table from the rows of ``frame``. The new table stores ``state`` in a
+        property.
 
-        Another property holds the id of the newest snapshot. This id is unknown until the table exists, so ``_finish``
-        stores it later.
+        Another property holds the id of the table's newest snapshot. The id is unknown before the table exists, so
+        ``_finish`` stores the id later.
         """
         layout = self.spec.layout
         own = {COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
@@ -339,7 +349,7 @@ class IcebergTable(IcebergStates):
 
     def _finish(self, state: TableState) -> NewCommit:
         """Completes the creation of a table with ``state``: stores the id of the table's first snapshot in a property.
-        Returns the commit.
+        Returns the numbers of added rows and files.
         """
         where = f"summary['{MARK}'] = {text(_mark(state))}"
         snapshots = []
@@ -357,8 +367,14 @@ class IcebergTable(IcebergStates):
         columns: dict[str, Any] | None,
         write: Callable[["_Branch"], None],
     ) -> NewCommit:
-        """Calls ``write`` with a branch that starts at ``base``, and then moves ``main`` to the end of the branch.
-        Stores ``state`` and the metadata of ``columns`` in properties of the table.
+        """Commits through a branch. Creates a branch at the snapshot ``base``, calls ``write`` with the branch, and
+        then moves ``main`` to the end of the branch.
+
+        Args:
+            base: The snapshot at which the branch starts. ``main`` must still be there at the end.
+            state: The state to store in a property of the table. If None, no state is stored.
+            columns: Metadata of the columns, to store in another property; see ``column_metadata``.
+            write: Writes the rows to the branch.
         """
         mark = _mark(state) if state else ""
         branch = _Branch(f"smt_{int(time.time())}_{secrets.token_hex(8)}", base, mark)
@@ -431,10 +447,11 @@ class IcebergTable(IcebergStates):
                 time.sleep(0.05)
 
     def _keep(self, head: str, mark: str, columns: dict[str, Any] | None = None) -> bool:
-        """Stores ``mark``, the newest marker, in a table property together with ``head``, the newest snapshot. The
-        marker is then still known when its snapshot has expired.
+        """Stores two strings in a table property: ``head``, the id of the newest snapshot, and ``mark``, the marker of
+        its state. Later runs can then still read the marker when its snapshot has expired.
 
-        Returns True if the property has been written.
+        Returns True if the property has been written. Also stores ``columns``, the metadata of columns, if it is not
+        None.
         """
         try:
             for _ in range(_TRIES):
@@ -458,16 +475,8 @@ class IcebergTable(IcebergStates):
         return False
 
     def anchor(self) -> bool:
-        """Stores the marker of the current state in a property, so that earlier snapshots may expire.
-
-        Without this property, only the snapshot of the last run contains the marker. A compaction adds a newer
-        snapshot, so the snapshot with the marker may expire, and the marker would be lost.
-
-        Returns:
-            True if the property names the current snapshot, or the table has no state.
-
-        Raises:
-            TableError: SMT522, SMT554, SMT555: the state cannot be read.
+        """Returns the marker of ``state``, such as ``17.5f3a``: the number of the state, and the id of the attempt to
+        write it.
         """
         properties = self._properties()
         if properties is None or self._state(properties) is None:
@@ -501,9 +510,15 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
-        """Runs ``statement``, which changes metadata. If the statement fails because another writer has committed, the
-        method runs it again. There are two exceptions: if ``done`` returns True, the method returns, and if ``main`` is
-        no longer at ``base``, the run fails.
+        """Runs ``statement``, which changes metadata of the table. If the statement fails because another writer has
+        committed at the same time, the method runs it again.
+
+        Args:
+            statement: The statement as SQL.
+            base: If ``main`` is no longer at this snapshot after a failure, the method raises an error. None to ignore
+                this.
+            done: Is called after a failure. If it returns True, the change has happened nevertheless, and the method
+                returns.
         """
         for last in (False,) * (_TRIES - 1) + (True,):
             try:
@@ -535,9 +550,11 @@ class IcebergTable(IcebergStates):
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
     def _written(self, head: str, base: str) -> NewCommit:
-        """Returns the number of rows that the snapshot ``head`` has added, and the number and size of the files that it
-        and the snapshot between ``base`` and ``head`` have added. That snapshot may have rewritten files in order to
-        delete rows.
+        """Returns the numbers of rows and files that a run has added.
+
+        For example, a run that replaces rows writes two snapshots after the snapshot ``base``: the first deletes rows,
+        and the second, ``head``, adds rows. The number of rows is that of ``head``. The number and the size of the
+        files are sums over both snapshots, because a deletion may also write files.
         """
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)

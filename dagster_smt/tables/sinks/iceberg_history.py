@@ -1,9 +1,9 @@
-"""Finds the snapshot of this package from which the rows of an Iceberg table come. The search begins at ``main`` and
-follows the parents.
+"""Finds the snapshot of this package that describes the current rows of an Iceberg table. The search begins at
+``main``, and goes from each snapshot to its parent.
 
-Other writers may have added snapshots after ours, or rolled the table back. An expired snapshot ends the search in the
-current metadata. The search then continues in earlier metadata files of the table, which name the parents of such a
-snapshot.
+Other writers may have added snapshots after ours, or rolled the table back. If a snapshot has expired, the current
+metadata no longer names its parent. The search then continues in earlier metadata files of the table, which still name
+the parent.
 """
 
 import json
@@ -19,8 +19,8 @@ from dagster_smt.tables.sinks.protocol import ForeignCommit
 MARK = "dagster_smt.commit"
 """The snapshot property that contains the marker of a state, such as ``17.5f3a``."""
 BASE = "dagster_smt.base"
-"""The snapshot property that names the snapshot at which the branch of a run began. All snapshots after the named one,
-up to the snapshot with the property, come from this run.
+"""The snapshot property that names the snapshot at which a run's branch began. For example, snapshot 30 has this
+property with the value 10. Then all snapshots after 10, up to 30, come from this run.
 """
 COLUMNS = "snapshot_id, parent_id, operation, summary, unix_millis(committed_at) AS millis"
 

@@ -46,7 +46,7 @@ class TableLayout:
 
 
 def column_sql(path: Path) -> str:
-    """Returns the column path ``path`` as SQL."""
+    """Returns ``path`` as SQL: ``("customer", "id")`` becomes ```customer`.`id```."""
     return ".".join(map(quoted, path))
 
 
@@ -90,7 +90,7 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 
 def pairs(properties: Mapping[str, str]) -> str:
-    """Formats ``properties`` as a list of pairs in SQL."""
+    """Formats ``properties`` for SQL: ``{"a": "1", "b": "2"}`` becomes ``'a' = '1', 'b' = '2'``."""
     texts = []
     for name, value in properties.items():
         texts.append(f"{literal(name)} = {literal(value)}")
@@ -181,8 +181,13 @@ def _read(text: str) -> PartitionField | str:
 
 
 def differences(layout: Layout, now: TableLayout) -> list[str]:
-    """Returns a text for each difference between ``now``, the layout of a table, and ``layout``, the layout in its
-    definition. Except for comments and properties, the text states the table's value, and then the definition's value.
+    """Compares the layout of a table with its definition, and returns a text for each difference. An example is
+    ``partition_by (none instead of day(at))``: the table has no partitions, and the definition requires ``day(at)``.
+    For comments and properties, the text contains no values.
+
+    Args:
+        layout: The layout of the definition.
+        now: The layout of the table.
     """
     texts = []
     if layout.places_rows:

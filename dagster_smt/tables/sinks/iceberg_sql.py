@@ -85,17 +85,17 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
 
 
 def _uncached(session: SparkSession, catalog: str) -> str:
-    """Returns ``catalog`` if it does not cache tables. Otherwise, returns the name of a copy of the catalog that does
-    not.
+    """Returns the name of a Spark catalog without a cache for tables. This is ``catalog`` itself if it has no cache.
+    Otherwise the function configures a copy of the catalog without a cache, and returns the name of the copy.
 
-    With a cache, the runs in a Java process would share a table object and its view of the metadata. Iceberg reads the
-    metadata twice at the beginning of a change. If another run commits between these two reads, its commit is lost, or
-    both commits succeed.
+    With a cache, the runs in a Java process would share one table object. Iceberg reads the table's metadata twice at
+    the beginning of a change. If another run commits between these two reads, its commit is lost, or both commits
+    succeed.
 
     Raises:
         UnsupportedError: SMT560, the catalog has the type jdbc, so a copy with a different name would not find the
-            tables. SMT665, the settings of the catalog contain a secret. Spark would write the settings of a copy, and
-            so the secret, to its event log.
+            tables. SMT665, the settings of the catalog contain a secret. Spark would write the settings of a copy to
+            its event log.
     """
     conf = settings_of(session)
     if is_uncached(conf, catalog):
@@ -132,10 +132,15 @@ def no_iceberg(session: SparkSession, place: str, catalog: str = "") -> Unsuppor
 
 
 def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
-    """Returns two strings for a table at ``path``: the warehouse of its catalog, and the name of the table.
+    """Returns two strings for SQL statements about a table at ``path``: the catalog, and the full name of the table. If
+    necessary, the function configures the catalog.
 
-    Iceberg's Hadoop catalog joins the path of its warehouse and the name of a table. If the warehouse is the root of a
-    file system, a table's name is therefore its path.
+    The catalog is a Hadoop catalog, which joins the path of its warehouse and the name of a table. The warehouse is the
+    root of the file system, so the name of the table is its path. For example, the table at ``/lake/orders`` has the
+    name ```smt_paths`.`lake/orders```.
+
+    Raises:
+        TableError: SMT562, the path is the root of a file system.
     """
     uri = _URI.fullmatch(path)
     if uri is None:
@@ -223,8 +228,11 @@ def keeps(old: DataType, new: DataType) -> bool:
 
 
 def _differences(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType, DataType | StructField]]:
-    """Yields the fields of ``new`` that ``old`` lacks, and the fields and elements with different types. Each item
-    contains the path for ALTER TABLE.
+    """Yields the differences between the types ``old`` and ``new``, each with its path for ALTER TABLE, such as
+    ```customer`.`id```.
+
+    If a field has different types, the item is ``(path, old type, new type)``. If ``old`` lacks a field, the item is
+    ``(path, old type of the struct, new field)``. Elements of arrays and values of maps are also compared.
     """
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = types_by_name(old)
@@ -284,8 +292,9 @@ def _children(kind: DataType) -> list[tuple[str, DataType | StructField]]:
 
 
 def column_metadata(schema: StructType) -> dict[str, Any]:
-    """Maps the path of each field of ``schema`` to Connect's metadata of the field. Iceberg cannot store this
-    metadata.
+    """Returns Kafka Connect's metadata of the fields in ``schema``, because Iceberg cannot store this metadata. The
+    result maps the path of a field, as JSON such as ``["customer", "id"]``, to the metadata. Fields without such
+    metadata are left out.
     """
     results = {}
     for path, f in all_fields(schema):
@@ -340,8 +349,8 @@ def refused(schema: StructType) -> list[Problem]:
 
 
 def _parts(kind: DataType) -> Iterator[DataType]:
-    """Yields the innermost types inside the arrays and maps of ``kind``. Structs are left out, because their fields are
-    checked separately.
+    """Yields the types inside ``kind`` that are neither arrays nor maps: ``string`` and ``int`` for
+    ``array<map<string, int>>``. Structs are left out, because their fields are checked separately.
     """
     if isinstance(kind, StructType):
         return

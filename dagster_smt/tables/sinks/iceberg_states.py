@@ -26,14 +26,18 @@ from dagster_smt.tables.sinks.protocol import (
 from dagster_smt.tables.sinks.replaced_rows import procedure_argument, replaced_rows, unpacked
 
 STATE = "dagster_smt.state."
-"""The prefix of table properties that contain a state in packed form. The state's marker follows the prefix."""
+"""The prefix of table properties that contain a state. The full name ends with the state's marker:
+``dagster_smt.state.17.5f3a``. The value is compressed.
+"""
 NEWEST = "dagster_smt.newest"
-"""The table property that contains the id of the newest snapshot with a marker, and the marker."""
+"""The table property that contains two strings: the id of the newest snapshot with a marker, and this marker. An
+example is ``4711 17.5f3a``.
+"""
 COLUMNS = "dagster_smt.columns"
 """The table property for column metadata that Iceberg cannot store elsewhere, as packed JSON."""
 MOST_STATES = 5
-"""The number of old states that stay in the properties, so that the table can be rolled back. A run removes older
-states only when there are more than twice as many states, because each removal takes time.
+"""The number of old states that stay in the table's properties, so that the table can be rolled back. Each removal of
+states takes time. So a run waits until there are more than 10 states, and then removes all but the newest 5.
 """
 NO_SNAPSHOT = "none"
 HEAD = "current-snapshot-id"
@@ -67,15 +71,21 @@ class IcebergStates:
         return self._properties() is not None and bool(self.session.table(self.name).limit(1).count())
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """Returns the state of the table, as ``Table`` describes."""
+        """Returns the state: the offsets, counts and failed records that the last run has stored with its rows. Returns
+        None if there is no table, or if no run has committed. See ``Table``.
+
+        Args:
+            settle: True to accept that another writer has replaced all rows. By default, this is an error.
+        """
         properties = self._properties()
         if properties is None:
             return None
         return self._state(properties, settle=settle)
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the state after ``before``, as ``Table`` describes. If two states have the same number,
-        the attempt distinguishes them.
+        """Returns the number of the next state: 8 if the state ``before`` has the number 7. See ``Table``.
+
+        Two runs that begin at the same time use the same number. Their states differ in the id of the attempt.
         """
         if before is not None:
             return before.number + 1
@@ -93,8 +103,8 @@ class IcebergStates:
         return foreign_of(properties[HEAD], self._all_snapshots())[:MOST_FOREIGN]
 
     def _properties(self) -> dict[str, str] | None:
-        """Returns the properties of the table together with the current snapshot of ``main``; None if there is no
-        table.
+        """Returns the properties of the table; None if there is no table. The property ``current-snapshot-id`` is the
+        id of the current snapshot of ``main``.
         """
         try:
             if not self.seen and not self.session.catalog.tableExists(self.name):  # SQL would log an error
@@ -119,8 +129,15 @@ class IcebergStates:
         return schema
 
     def _state(self, properties: dict[str, str], *, settle: bool = False) -> TableState | None:
-        """Returns the current state in ``properties``. The list of snapshots is not read if the newest marker belongs
-        to the current snapshot.
+        """Returns the current state in ``properties``, the properties of the table. Returns None if no run has
+        committed.
+
+        If the current snapshot is a run's own, a property names its marker. Otherwise the method searches the older
+        snapshots for the newest marker.
+
+        Args:
+            properties: The table's properties.
+            settle: True to accept that another writer has replaced all rows. By default, this is an error.
         """
         head, _, mark = properties.get(NEWEST, "").partition(" ")
         if head == properties[HEAD]:
@@ -132,15 +149,20 @@ class IcebergStates:
         return state
 
     def _refuse_replaced(self, state: TableState, passed: Sequence[Snapshot]) -> None:
-        """Raises an error if another writer has replaced or removed all rows of ``state``. ``passed`` lists the
-        snapshots of other writers after the state.
+        """Raises an error if another writer has replaced or removed all rows since the commit of ``state``. ``passed``
+        lists the snapshots that other writers have added since then.
+
+        Raises:
+            TableError: SMT554.
         """
         for snapshot in passed:
             if snapshot.replaces or (snapshot.may_replace and self._lacks_window(state)):
                 raise replaced_by_others(self.spec.place, snapshot.foreign)
 
     def _lacks_window(self, state: TableState) -> bool:
-        """Returns True if the table contains none of the rows that the commit of ``state`` added."""
+        """Returns True if all rows that the commit of ``state`` added have disappeared from the table. Returns False if
+        the commit added no rows, or if this cannot be checked.
+        """
         columns = self.spec.coordinates
         if columns is None or not state.window.ranges or not state.report.get("records_out"):
             return False
@@ -162,16 +184,23 @@ class IcebergStates:
         return state
 
     def _newest(self, properties: dict[str, str]) -> tuple[str, str, Sequence[Snapshot]]:
-        """Searches for our newest snapshot, from the current snapshot backwards. Returns three items: the id of our
-        snapshot, its marker, and the later snapshots of other writers. ``properties`` are those of the table.
+        """Searches for the newest snapshot of this package. The search begins at the current snapshot, and goes to its
+        parent, to the parent's parent, and so on.
 
-        The result is empty if there is no such snapshot, for example because another writer has rolled the table back.
-        If the search ends at an expired snapshot, there are three ways to continue: a property names this snapshot,
-        older metadata files name its parents, or a property shows that the table's first commit is our newest.
+        The result has three items: the id of the snapshot, its marker, and the later snapshots of other writers. The id
+        and the marker are empty if there is no such snapshot, for example because another writer has rolled the table
+        back.
+
+        The search may reach a snapshot that has expired, so that its parent is unknown. Then the method uses the
+        property ``NEWEST``, if it names this snapshot or the table's first commit, or reads the parent from older
+        metadata files.
+
+        Args:
+            properties: The table's properties.
 
         Raises:
-            TableError: SMT522, it is unknown whether a run that died has committed; SMT555, nothing shows any more
-                which snapshot comes before the expired one.
+            TableError: SMT522, it is unknown whether a run that died has committed; SMT555, the parent of an expired
+                snapshot is unknown.
         """
         known = self._all_snapshots()
         anchor, _, anchored = properties.get(NEWEST, "").partition(" ")
@@ -203,10 +232,19 @@ class IcebergStates:
     def _refuse_undecided(
         self, known: Mapping[str, Snapshot], passed: list[str], properties: dict[str, str], newest: int
     ) -> None:
-        """Raises an error if it is unknown whether a run that died has published its commit.
+        """Raises an error if a run died while it committed, and nothing shows whether its commit has succeeded.
 
-        This is the case if a run died just before or after its ``fast_forward``, and the snapshots that would show the
-        result have expired.
+        A run commits when ``fast_forward`` moves ``main`` to the run's branch. If the run died around this moment,
+        snapshots show whether ``main`` has moved. If these snapshots have expired, nothing shows it any more.
+
+        Args:
+            known: The snapshots that are still known, by id.
+            passed: The ids of the latest snapshots of ``main``, which other writers have added.
+            properties: The table's properties.
+            newest: The number of the newest state that is known to be committed.
+
+        Raises:
+            TableError: SMT522.
         """
         for name, head in self._branches().items():
             if head in known and BRANCH.fullmatch(name):
@@ -258,7 +296,7 @@ class IcebergStates:
 
 
 def number_of(mark: str) -> int:
-    """Returns the number in the marker ``mark``; 0 for an empty marker."""
+    """Returns the number in the marker ``mark``, such as 17 for ``17.5f3a``. Returns 0 for an empty marker."""
     match = re.match(r"\d+", mark)
     if match:
         return int(match[0])

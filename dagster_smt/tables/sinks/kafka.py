@@ -80,7 +80,9 @@ class KafkaTable(RecordTable):
         return KafkaPlace(self.session, self.spec.topics)
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """Returns the state that the consumer group stores, as ``Table`` describes."""
+        """Returns the state: the offsets and counts that the last run has stored with the committed offsets of its
+        consumer group. Returns None if the group has committed nothing. See ``Table``.
+        """
         try:
             return from_commits(self.groups.committed(self.spec.group))
         except ValueError as error:
@@ -91,8 +93,8 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT522", f"group {self.spec.group}", statement, hint)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """Writes ``frame`` to topics and commits ``state``, as ``Table`` describes. Records are written at least
-        once.
+        """Writes the records of ``frame`` to topics, each at least once. Then stores ``state`` by committing offsets of
+        the consumer group. See ``Table``.
         """
         assert not replaced, "runs refuse that: see replaceable"
         commits = self._commits(state)
@@ -150,13 +152,14 @@ class KafkaTable(RecordTable):
         return sum(target.records for target in targets), len(topics)
 
     def _targets(self, frame: DataFrame, read: Collection[str]) -> list[TargetRecords]:
-        """Returns descriptions of the records in ``frame``, by target. A run has usually measured its records before
-        the commit, so they need not be read again here.
+        """Returns descriptions of the records in ``frame``: their numbers and sizes by target topic. A run has usually
+        called ``measure`` before the commit. The method then returns these descriptions, and does not read the records
+        again.
 
         Args:
             frame: The records.
-            read: The topics of the window. Records of other topics are ignored, because the run may have left out
-                topics since it measured the records.
+            read: The topics that the run still writes. It may have left out topics after it called ``measure``. Records
+                of such topics are ignored.
         """
         if not self._measured:
             return self._measure(frame)
@@ -218,8 +221,11 @@ class KafkaTable(RecordTable):
         return size_column(key, value, headers, source_headers(self.spec.group, prefix))
 
     def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
-        """Returns descriptions of the records in ``frame``, by target; see ``RecordTable``. The next commit must write
-        exactly these records, except those of topics that the run leaves out.
+        """Returns descriptions of the records in ``frame``: their numbers and sizes by target topic. See
+        ``RecordTable``.
+
+        The next commit uses these descriptions, so it must write exactly these records. Only the records of whole
+        topics may be left out.
         """
         self._measured[:] = self._measure(frame, prefix)
         return [*self._measured]
@@ -230,9 +236,9 @@ class KafkaTable(RecordTable):
         return []
 
     def _measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
-        """Returns descriptions of the records in ``frame``, by target.
+        """Returns descriptions of the records in ``frame``: their numbers and sizes by target topic.
 
-        All facts come from one pass over the records, because each further pass would read the cached window again.
+        A single query computes all numbers, because each further query would read the cached records again.
         """
         last = "CAST(NULL AS INT)"
         if TARGET in frame.select(f"{prefix}*").columns:
@@ -250,9 +256,8 @@ class KafkaTable(RecordTable):
         return [TargetRecords(**row.asDict()) for row in rows]
 
     def _longest(self, targets: Sequence[TargetRecords]) -> int:
-        """Returns the size of the longest record that will be written.
-
-        A record above the limit of its topic is not written, because the run has measured and rejected it.
+        """Returns the size in bytes of the longest record that will be written. A record that exceeds the limit of its
+        topic will not be written. So no result exceeds the largest limit.
         """
         limits = self.place.limits({target.topic for target in targets})
         lengths = []
@@ -271,8 +276,8 @@ class KafkaTable(RecordTable):
 
 
 def _is_scattered(targets: Sequence[TargetRecords]) -> bool:
-    """Returns True if the records of one source partition are in several Spark tasks, although they have the same
-    target topic.
+    """Returns True if several Spark tasks hold records with the same source partition and the same target topic. The
+    tasks would write these records at the same time, so their order could change.
     """
     tasks = defaultdict(set)
     for target in targets:

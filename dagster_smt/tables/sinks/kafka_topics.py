@@ -75,8 +75,9 @@ class KafkaPlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
-        """Yields these topics for exclusive use; see ``Topics``. With Kafka's transactions, the latest writer fences
-        earlier writers.
+        """Yields these topics, so that only one writer with the name ``owner`` can append to them. See ``Topics``.
+        Records are appended in Kafka transactions. When a later run begins such a transaction for ``owner``, the
+        brokers fence this run.
         """
         # uncommitted records of fenced writers may be present
         committed = replace(self.spec, isolation_level="read_committed")
@@ -85,7 +86,9 @@ class KafkaPlace:
             yield _OnePlace(self.session, committed, producer, identity)
 
     def there(self, topics: Sequence[str]) -> list[Range]:
-        """Returns the ranges of those ``topics`` that exist; see ``Topics``."""
+        """Returns the offset range of each partition of ``topics``, such as ``orders-0 [10, 20)``. Topics that do not
+        exist are left out. See ``Topics``.
+        """
         listed = self.client.names()
         return self.client.ranges([t for t in topics if t in listed])
 

@@ -1,5 +1,5 @@
-"""Builds and runs the ``MERGE`` of a window's changes into a table with keys. The statement is the same for Delta and
-Iceberg.
+"""Builds and runs the ``MERGE`` statement that applies changes to a table with keys. Each change inserts, updates or
+deletes the row of its key. The statement is the same for Delta and Iceberg.
 """
 
 import re
@@ -19,23 +19,26 @@ from dagster_smt.spark.versions import missing, settings_of
 
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 REPEATED = re.compile("DELTA_MULTIPLE_SOURCE_ROW_MATCHING|MERGE_CARDINALITY_VIOLATION")
-"""Matches the errors of Delta and Spark for several changes that match the same row. A key has several changes only if
-the table has several rows with this key.
+"""Matches the errors with which Delta and Spark reject a ``MERGE`` because two changes match the same row. There is
+only one change for each row and key, unless the table has several rows with the same key.
 """
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
-"""The lock that a thread holds while a session has the settings for one ``MERGE``."""
+"""While a thread changes the settings of a session for one ``MERGE``, it holds this lock, so that no other thread
+writes with these settings.
+"""
 
 
 @dataclass(frozen=True)
 class Merge:
-    """The rules that turn changes into rows.
+    """States how a ``MERGE`` applies changes to the rows of a table with keys. A change inserts, updates or deletes the
+    row of its key.
 
     Attributes:
         columns: The columns of the table after the merge.
-        matched_by: The columns in which a change and its row must be equal.
-        partial: The columns whose values stay if a change lists them in ``unchanged``.
-        actions: The actions that occur in the changes. If empty, any action may occur.
+        matched_by: The columns that identify the row of a change, usually the key: they must be equal in both.
+        partial: Columns that an update may leave unchanged. The update lists such columns in ``unchanged``.
+        actions: The actions that occur in the changes, such as ``insert``. If empty, any action may occur.
     """
 
     columns: StructType
@@ -60,25 +63,27 @@ class Clause:
 
 
 def merge_statement(table: str, changes: str, merge: Merge) -> str:
-    """Returns the ``MERGE`` statement for the changes in a view.
+    """Returns the ``MERGE`` statement that applies changes to a table with keys.
 
     Args:
         table: The table's name as SQL.
-        changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_actions``).
-        merge: The rules that convert changes into rows.
+        changes: The view with the changes. Its columns are ``row`` (the new row), ``unchanged`` (names of columns that
+            keep their values) and ``action`` (``insert``, ``update`` or ``delete``).
+        merge: States how the changes are applied.
     """
     on, clauses = _keyed(merge, "now")
     return f"MERGE INTO {table} AS now USING {changes} AS change ON {on} {' '.join(map(_clause_text, clauses))}"
 
 
 def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: Merge) -> None:
-    """Merges ``changes`` into an Iceberg table.
+    """Applies ``changes`` to an Iceberg table with keys.
 
     Args:
         session: The Spark session.
         table: The table's name as SQL.
-        changes: A row for each change, with the columns ``row``, ``unchanged`` and ``action``.
-        merge: The rules that convert changes into rows.
+        changes: A row for each change, with the columns ``row`` (the new row), ``unchanged`` (names of columns that
+            keep their values) and ``action`` (``insert``, ``update`` or ``delete``).
+        merge: States how the changes are applied.
     """
     if can_merge_frames():
         merge_frame(table, changes, "change", *_keyed(merge, row_name(table)))
@@ -97,7 +102,9 @@ def can_merge_frames() -> bool:
 
 
 def row_name(table: str) -> str:
-    """Returns the name by which ``merge_frame`` refers to a row of ``table``: the last part of the table's name."""
+    """Returns the name by which ``merge_frame`` refers to a row of ``table``. This is the last part of the table's
+    name: ``orders`` for ``lake.sales.orders``.
+    """
     return _PART.findall(table)[-1]
 
 
@@ -176,11 +183,14 @@ def view_of(changes: DataFrame) -> Iterator[str]:
 
 @contextmanager
 def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """Yields a session with ``settings``. The settings affect only the statements that run in this session.
+    """Yields a new session with the settings of ``session`` and the additional ``settings``. Statements in ``session``
+    itself are not affected.
 
-    Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads may write through the user's
-    session at the same time, and their commits must not get this metadata. A Spark Connect client cannot create a
-    second session. With such a client, the writes of this package wait for each other; see ``undisturbed``.
+    This is necessary, because Delta takes the metadata of a ``MERGE`` from the settings of its session. If another
+    thread writes through ``session`` at the same time, its commit must not get this metadata.
+
+    A Spark Connect client cannot create a second session. In this case, the function changes ``session`` itself while
+    the block runs, and other writes of this package wait; see ``undisturbed``.
     """
     if is_connect(session):
         with _SETTINGS, _set_for_a_while(session, settings):
@@ -200,7 +210,10 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
 
 @contextmanager
 def undisturbed(session: SparkSession) -> Iterator[None]:
-    """Ensures that the settings of ``session_with`` do not affect another write in ``session`` while the block runs."""
+    """Protects a write in the block from the settings of another thread. On Spark Connect, ``session_with`` temporarily
+    changes the settings of ``session``, so the block waits until it has ended. On a classic session, nothing needs to
+    wait.
+    """
     if not is_connect(session):
         yield
         return

@@ -37,8 +37,8 @@ def commit_warnings(session: Any, *places: object) -> list[Problem]:
 
 
 def _delta_hint(session: Any, path: str) -> str:
-    """Returns the hint for a Delta table at ``path``. The hint is empty if commits are safe, or if the session's
-    settings determine how to commit.
+    """Returns advice on how to commit safely to a Delta table at ``path``. The advice is empty in three cases: the
+    table is not in S3, Spark runs on Databricks, or the session's settings already name a log store.
     """
     match = _S3.match(path)
     if match is None or session.conf.get(_DATABRICKS, None):
@@ -53,8 +53,8 @@ def _delta_hint(session: Any, path: str) -> str:
 
 
 def _iceberg_hint(session: Any, sink: IcebergSink) -> str:
-    """Returns the hint for the Iceberg table ``sink``. The hint is empty unless the table is in S3, and its commits
-    rename files.
+    """Returns advice on how to commit safely to the Iceberg table ``sink``. The advice is not empty if the table is in
+    S3 and a Hadoop catalog commits by renaming files.
     """
     if sink.table:
         key = f"spark.sql.catalog.{sink.table.partition('.')[0]}"

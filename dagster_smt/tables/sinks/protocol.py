@@ -18,12 +18,12 @@ from dagster_smt.tables.sinks.merge import Merge
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The rows that a commit replaces. By default, the commit only appends.
+    """The rows that a commit replaces. By default, the commit replaces no rows, and only appends.
 
     Attributes:
         everything: True to replace all rows and also the columns.
-        topics: The commit replaces all rows from these topics.
-        offsets: The commit replaces the rows from these offsets.
+        topics: The commit replaces all rows whose records come from these topics.
+        offsets: The commit replaces the rows of the records at these offsets, such as ``orders-0 [10, 20)``.
     """
 
     everything: bool = False
@@ -80,13 +80,17 @@ def same_state(one: TableState | None, other: TableState | None) -> bool:
 def check_expected(
     now: Callable[[], TableState | None], expected: TableState | None, replaced: Replaced, place: str
 ) -> None:
-    """Raises an error if the current state differs from ``expected`` because another run has committed since this run
-    began.
+    """Raises an error if another run has committed to the table since this run began.
 
-    A run that replaces all rows, and began without a state, ignores an unreadable state.
+    Args:
+        now: Returns the current state of the table.
+        expected: The state that this run began with. The current state must be the same.
+        replaced: The rows that this run replaces. If it replaces all rows and began without a state, an unreadable
+            current state is not an error.
+        place: The name of the table in messages.
 
     Raises:
-        TableError: SMT528; SMT522, the state cannot be read.
+        TableError: SMT528, another run has committed; SMT522, the state cannot be read.
     """
     try:
         state = now()
@@ -134,8 +138,8 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """Returns the error for the table ``place`` if its rows come from a commit that is no longer in its history.
-    ``what`` describes the missing commit.
+    """Returns the error for the table ``place`` after somebody has restored it to a commit that its history no longer
+    contains. ``what`` describes this commit, such as ``version 5``.
     """
     statement = f"the table was restored to {what}, and nothing shows the offsets of its rows"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
@@ -152,8 +156,8 @@ def rows_changed_by_others(place: str, commits: Sequence[ForeignCommit]) -> Tabl
 
 
 def changed_at_the_same_moment(place: str, commits: Sequence[ForeignCommit]) -> TableError:
-    """Returns the error for a commit to the table ``place`` that follows ``commits``, the changes of another writer.
-    The run did not take these changes into account, because they were written at the same moment.
+    """Returns the error for a run that committed to the table ``place`` at the same moment as another writer.
+    ``commits`` are the changes of the other writer. The run's own changes do not take them into account.
     """
     texts = ", ".join(commit.text for commit in commits[:3])
     statement = f"another writer changed rows in the moment of this run's commit: {texts}"
@@ -162,8 +166,8 @@ def changed_at_the_same_moment(place: str, commits: Sequence[ForeignCommit]) -> 
 
 
 def repeated_keys(place: str) -> TableError:
-    """Returns the error for the table ``place`` if it has several rows with the same key. A change of this key would
-    match all of them.
+    """Returns the error for the table ``place`` if several rows have the same key. A run cannot update the row of such
+    a key, because it cannot know which row is meant.
     """
     statement = "a key of this window has more than one row, because another writer added rows; no row was written"
     hint = "leave one row of each key in the table; or start the table over with window.rebuild: true"
@@ -174,13 +178,15 @@ class Table(Protocol):
     """A sink that has been opened with a session. The table need not exist yet."""
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """Returns the state in our commit from which the table's content comes; None if there is no such commit.
+        """Returns the state that describes the table's current rows: offsets, counts and failed records. None if no run
+        has committed.
 
-        This commit is our latest commit, unless somebody has restored the table or rolled it back.
+        Usually, our latest commit contains this state. If somebody has restored the table or rolled it back, it is in
+        an earlier commit.
 
         Args:
-            settle: True to accept a foreign commit that replaced all rows. The state before that commit then stays
-                valid.
+            settle: True to accept that another writer has replaced all rows. The state before this replacement then
+                stays valid.
 
         Raises:
             TableError: SMT522: the state cannot be read; SMT554: another writer has replaced all rows; SMT555: the
@@ -193,11 +199,10 @@ class Table(Protocol):
         ...
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the commit that follows the state ``before``.
+        """Returns the number of the next commit: 8 if ``before``, the current state, has the number 7.
 
-        No other commit has this number, not even a commit that a restore has removed.
-
-        The number depends only on our commits, so two runs that begin with the same state use the same number.
+        The number is new, even if a restore has removed earlier commits. Two runs that begin with the same state use
+        the same number, because commits of other writers do not affect it.
         """
         ...
 
@@ -303,20 +308,23 @@ class MergingTable(Table, Protocol):
     """A sink that supports tables with keys."""
 
     def version(self) -> str:
-        """Returns the table format's name for the current version of the table. Any commit changes the version."""
+        """Returns a string that identifies the current version of the table: Delta's version number, such as ``7``, or
+        the id of Iceberg's snapshot. Every commit changes it.
+        """
         ...
 
     def merge(
         self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
     ) -> NewCommit:
-        """Writes the changes of a table with keys, and the state, in one atomic commit.
+        """Applies changes to the rows of a table with keys, and stores the state, in one atomic commit.
 
         Args:
-            changes: A row for each change: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_actions``).
-            merge: The rules that convert changes into rows. Columns that the table lacks are added.
+            changes: A row for each change, with the columns ``row`` (the new row), ``unchanged`` (names of columns that
+                keep their values) and ``action`` (``insert``, ``update`` or ``delete``).
+            merge: States how the changes are applied. Columns that the table lacks are added.
             state: The state to store with the rows.
             expected: The state that the run began with.
-            seen: The version from which the changes were computed.
+            seen: The version of the table from which the changes were computed; see ``version``.
 
         Raises:
             TableError: SMT528, another run committed first; SMT708, another writer has changed rows since the version

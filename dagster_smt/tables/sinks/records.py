@@ -21,13 +21,12 @@ GROUP_HEADER = "dagster_smt.group"
 
 @dataclass(frozen=True)
 class TargetRecords:
-    """Describes records of one window that have the same target topic.
+    """Describes the records of a run that have the same target topic.
 
     ``KafkaTable`` describes the records of each source partition and of each Spark task separately.
 
     Attributes:
-        topic: The target topic.
-        source_topic, partition: The topic and the partition from which the records were read.
+        topic: The target topic. source_topic, partition: The topic and the partition from which the records were read.
         task: The number of the Spark task that holds the records.
         records: The number of records.
         longest: The size of the longest record as written, in bytes.
@@ -49,8 +48,13 @@ class RecordTable:
     """The base class of sinks that write to topics; see ``Table``."""
 
     def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
-        """Returns descriptions of the records in ``frame``, by target topic. ``prefix`` is the prefix of the names of
-        the record's columns.
+        """Returns one description for each target topic of the records in ``frame``. It contains only the topic's name.
+        ``KafkaTable`` returns descriptions with numbers and sizes.
+
+        Args:
+            frame: The records.
+            prefix: A prefix of the names of the columns that hold the records. With ``in_``, for example, the topic is
+                in the column ``in_topic``.
         """
         topics = []
         for row in frame.select(F.col(f"{prefix}topic").alias("topic")).distinct().collect():
@@ -62,8 +66,8 @@ class RecordTable:
         raise NotImplementedError
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the state after ``before``, as ``Table`` describes. The first state of a consumer group
-        has the number 1.
+        """Returns the number of the next state: 8 if the state ``before`` has the number 7. The first state of a
+        consumer group has the number 1. See ``Table``.
         """
         if before is not None:
             return before.number + 1
@@ -85,9 +89,7 @@ class RecordTable:
         """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends the records of ``frame`` whose ``key`` is new, as ``Table`` describes. ``append_once`` appends
-        them.
-        """
+        """Is not implemented for topics. ``append_once`` appends records to topics if they are not yet there."""
         raise NotImplementedError
 
     def refused(self, schema: StructType) -> list[Problem]:
@@ -107,11 +109,12 @@ def with_source(frame: DataFrame, group: str) -> DataFrame:
 
 
 def source_headers(group: str, prefix: str = "") -> dict[str, sql.Column]:
-    """Returns the contents of the two headers that a sink adds to each record, by header name.
+    """Returns a dict from header name to column, for the two headers that a sink adds to each record. The first column
+    contains ``group``, and the second contains the coordinates of the source record, such as ``orders-0@17``.
 
     Args:
         group: The group that writes the records.
-        prefix: The prefix of the record's columns.
+        prefix: A prefix of the names of the columns that hold the records.
     """
     topic, partition, offset = (sql.col(prefix + name) for name in ("source_topic", "partition", "offset"))
     place = sql.concat(topic, sql.lit("-"), partition, sql.lit("@"), offset)

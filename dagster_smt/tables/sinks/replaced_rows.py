@@ -15,11 +15,11 @@ _ESCAPES = "spark.sql.parser.escapedStringLiterals"
 
 
 def procedure_argument(session: Any, value: str) -> str:
-    """Returns ``value`` as a string argument for ``CALL``. In Spark 3.5, Iceberg accepts only literals as arguments,
-    not expressions.
+    """Returns ``value`` as SQL for an argument of a ``CALL`` statement, such as ``'orders'``. In Spark 3.5, Iceberg
+    accepts only literals as arguments, not expressions.
 
     Raises:
-        UnsupportedError: SMT664, no literal of Spark 3.5 can express this string with the settings of the session.
+        UnsupportedError: SMT664, Spark 3.5 cannot express ``value`` as a literal with the session's current settings.
     """
     argument = text(value)
     if argument.startswith("'") or "expressions in CALL" not in missing():
@@ -33,9 +33,10 @@ def procedure_argument(session: Any, value: str) -> str:
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
-    """Returns an SQL condition that matches the rows that a commit replaces.
+    """Returns an SQL condition that matches the rows that a commit replaces. For the offsets ``orders-0 [10, 20)``, it
+    is true if the topic is ``orders``, the partition is 0, and the offset is from 10 to 19.
 
-    The depth of the condition grows with the logarithm of the number of ranges.
+    The conditions for many ranges are nested as a balanced tree of ``OR``, so that Spark can parse them.
 
     Args:
         replaced: The replaced rows. Its attribute ``everything`` must be false.

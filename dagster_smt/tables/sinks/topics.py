@@ -1,5 +1,5 @@
-"""Topics as targets: lists their ranges, reads them, and appends records. This module contains the targets for file
-topics. ``kafka_topics`` contains those for clusters, which need Kafka's client.
+"""Topics to which runs append records. The protocol ``Topics`` also lists and reads their records. This module
+implements it for file topics. The module ``kafka_topics`` implements it for Kafka clusters, and needs Kafka's client.
 """
 
 import hashlib
@@ -24,7 +24,8 @@ class Appended:
     """The outcome of appending records.
 
     Attributes:
-        ranges: Ranges of offsets that certainly contain only the appended records.
+        ranges: Ranges of offsets in the target topics, such as ``orders-0 [120, 150)``, that contain only the appended
+            records. A partition is left out if this is uncertain.
         count: The number of appended records.
         unwritten: The records that were not appended, because their topic rejects them even if they are shortened. For
             each record, the list contains the values of the columns in ``order`` (see ``Topics.append``).
@@ -56,7 +57,9 @@ class Topics(Protocol):
         """
 
     def there(self, topics: Sequence[str]) -> list[Range]:
-        """Returns the ranges of those ``topics`` that exist."""
+        """Returns the offset range of each partition of ``topics``, such as ``orders-0 [10, 20)``. Topics that do not
+        exist are left out.
+        """
 
     def read(self, window: Window) -> DataFrame:
         """Returns the records in ``window`` as rows with Kafka's columns."""
@@ -82,8 +85,8 @@ class FilePlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["FilePlace"]:
-        """Runs the block as the only writer of ``topics`` for ``owner``, as ``Topics`` describes. Other writers
-        wait.
+        """Yields these topics. While the block runs, no other process can append to them under the name ``owner``: it
+        waits until the block ends. See ``Topics``.
         """
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)
@@ -92,7 +95,9 @@ class FilePlace:
             yield self
 
     def there(self, topics: Sequence[str]) -> list[Range]:
-        """Returns the ranges of those ``topics`` that exist, as ``Topics`` describes."""
+        """Returns the offset range of each partition of ``topics``, such as ``orders-0 [10, 20)``. Topics that do not
+        exist are left out. See ``Topics``.
+        """
         if not local.local_folder(self.spec.root).is_dir():
             return []
         source = open_source(self.spec, self.session)
