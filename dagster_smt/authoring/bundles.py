@@ -27,10 +27,12 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Returns a validator for an option with a list of paths. With the path syntax ``V2`` or ``extended``, it splits
-    the list at the characters ``marks``, except inside backticks. With ``V1``, it returns the list unsplit.
+    """Returns a validator for an option with a list of paths. With the path syntax ``V2`` or ``extended``, the
+    validator splits the list at commas, except inside backticks. With ``V1``, it returns the list unsplit, and a later
+    validator splits it.
 
-    Use the validator only in subclasses of ``NestedPaths``, because it reads their option ``field.syntax.version``.
+    ``marks`` is ``,`` for plain paths, and ``,:`` for pairs such as ``old:new``, which are also split at the colon. Use
+    the validator only in subclasses of ``NestedPaths``, because it reads their option ``field.syntax.version``.
     """
 
     def split(value: Any, info: ValidationInfo) -> Any:
@@ -108,8 +110,8 @@ def check_paths(
 
 
 def named_twice(option: str, paths: Iterable[FieldPath]) -> Iterator[tuple[str, str, str]]:
-    """Yields a problem for each path that ends with the same name as an earlier path in ``paths``. Use this check if
-    the last names of the paths become the field names of one struct.
+    """Yields a problem for two paths that end with the same name, such as ``customer.id`` and ``order.id``. Use this
+    check if the last names of the paths become the field names of one struct.
     """
     paths_by_name: dict[str, FieldPath] = {}
     for path in paths:

@@ -17,8 +17,10 @@ def copied_fields(
 
 
 def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> Node:
-    """Returns a copy of the field ``name``. A null field is treated as in ``copied_fields``: it becomes the default, or
-    makes the record fail. If ``parent``, the struct around the field, is null, the field simply stays null.
+    """Returns a copy of the field ``name``. With ``replace_nulls``, a null field gets its default. A null in a required
+    field without such a default makes the record fail.
+
+    If ``parent``, the struct around the field, is null, the field is null, and the record does not fail.
     """
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):
@@ -52,8 +54,8 @@ def _validated(name: str, child: Node, present: Expr) -> Node:
 
 
 def filled(cell: Cell, parent: Expr | None) -> Cell:
-    """Returns ``cell`` with the default of its schema in place of null. If ``parent``, the struct around the cell, is
-    null, the cell stays null.
+    """Returns ``cell`` with the default of its schema in place of null. If the struct around the cell is null
+    (``parent`` is null), the cell stays null.
     """
     default = Const(cell.schema.default, cell.schema)
     if parent is None:
@@ -83,8 +85,10 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """Returns ``node``, a field of ``struct``, with the value ``default`` for records in which the struct is null.
-    ``default`` is the field's value in the default of the struct.
+    """Returns ``node``, a field of ``struct``, with a value for records in which ``struct`` is null. The struct then
+    becomes its default, so the field becomes ``default``, its value in this default.
+
+    For example, the struct's default ``{"id": 7}`` sets the field ``id`` to 7.
     """
     if isinstance(node, Group) or default is None or struct.present is None:
         return node

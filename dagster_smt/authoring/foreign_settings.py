@@ -31,7 +31,8 @@ class ForeignSettings:
         retry_timeout_ms: Connect's ``errors.retry.timeout``: how long a stage that throws RetriableException is
             retried; 0: no retry, -1: no limit.
         retry_delay_max_ms: Connect's ``errors.retry.delay.max.ms``.
-        in_spark: True if the classes may run in Spark's JVM. That is faster, but nothing can stop a class that hangs.
+        in_spark: True if the classes may run in Spark's JVM. Runs are then faster, but nothing can stop a class that
+            hangs.
         messages: True if problems contain the messages of exceptions. Messages may quote records, so only a certificate
             sets this attribute: a certificate compares the messages and shows none of them.
     """

@@ -58,8 +58,9 @@ class Keys(BaseModel):
     key_id: Text = option("The id of the key to write with. If empty, the first key of the ring writes.", "")
 
     _checks: dict[str, str] = PrivateAttr(default_factory=dict)
-    """Maps the id of each key to the check value that another process sent with these options. Empty in the process
-    that sends them.
+    """Maps the id of each key to its check value, which is derived from the key. Another process sends it with the
+    options, so that this process can check whether it has the same key. Empty in the process that sends the check
+    values.
     """
 
     def __getstate__(self) -> dict[Any, Any]:
@@ -70,7 +71,9 @@ class Keys(BaseModel):
         return state | {"__pydantic_private__": {"_checks": checks}}
 
     key_use: ClassVar[str] = "hmac"
-    """The purpose of the keys, which determines their sizes (``model.key_references.SIZES``)."""
+    """The purpose of the keys, such as ``hmac``. It determines the permitted sizes of the keys
+    (``model.key_references.SIZES``).
+    """
 
     @property
     def use(self) -> str:
@@ -107,7 +110,9 @@ def domain_of(domain: str, path: FieldPath) -> str:
 
 
 def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
-    """Yields the keys of all stages of ``chain``, each with the location of its option."""
+    """Yields the key references of all stages of ``chain``. Each comes as a pair: the location of the option that
+    contains the reference, and the reference itself.
+    """
     for stage in chain.stages:
         if isinstance(stage.transform, Keys):
             for reference in stage.transform.ring.keys:

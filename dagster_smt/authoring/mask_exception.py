@@ -1,5 +1,5 @@
-"""Declares exceptions to the check that no field contains the original of a value that is masked in another field. An
-exception names the fields that may contain such originals, and the reason.
+"""Declares exceptions to a check. The check fails if a field, such as ``value.note``, contains the original of a value
+that is masked in another field. An exception lists fields that may contain such originals, and the reason.
 """
 
 import re

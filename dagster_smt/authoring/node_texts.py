@@ -36,10 +36,11 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
 
 
 def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr]) -> Call:
-    """Returns the call of ``rule`` on ``texts``, the strings of the fields of ``group``.
+    """Returns the call of ``rule``, which builds the string of the struct ``group`` from ``texts``, the strings of its
+    fields.
 
-    The rule's first argument is the struct, but Spark passes a struct only as a flag (null or not null). A constant
-    therefore takes the place of this argument.
+    The rule's first argument is the struct. Spark passes a struct only as a flag (null or not null), so a constant
+    takes the place of this argument.
     """
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 
@@ -55,8 +56,8 @@ def default_of(field: Node, parent: Expr | None) -> Node:
     """Returns ``field`` with its default in place of null. A struct, or a field without a default, is returned
     unchanged.
 
-    If ``parent``, the struct around the field, is null, the field stays null. ``parent=None`` means that the struct is
-    never null.
+    ``parent`` is an expression for the struct around the field. If the struct is null, the field stays null.
+    ``parent=None`` means that the struct is never null.
     """
     simple = isinstance(field, Cell) and field.schema.type is not Type.STRUCT
     if simple and field.schema.default is not None and field.may_be_null:

@@ -47,7 +47,7 @@ def split_list(text: str) -> list[str]:
 
 
 class Split(tuple[Any, ...]):
-    """The items of a list that has already been split according to the path syntax."""
+    """The items of a list that has already been split. Later validators do not split it again."""
 
     __slots__ = ()
 
@@ -98,8 +98,8 @@ def java_split(text: str, mark: str) -> list[str]:
 
 
 def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
-    """Returns the parts of each ``a:b`` item in ``value``. In YAML, ``value`` may be a string, a mapping, or a list of
-    strings and mappings.
+    """Returns the parts of each item in ``value``: ``"a:b,c:d"`` becomes ``[("a", "b"), ("c", "d")]``. In YAML,
+    ``value`` may also be a mapping, or a list of strings and mappings.
     """
     if isinstance(value, Split):
         return list(value)

@@ -54,7 +54,9 @@ class Stage:
 
     @property
     def relied_on(self) -> bool:
-        """True if the user expects the masks, drops and renames of this stage to touch at least one record."""
+        """True if the user expects this stage to change at least one record. A mask, drop or rename that changes no
+        record is then reported.
+        """
         return True
 
     @property
@@ -64,8 +66,8 @@ class Stage:
 
     @property
     def acts_on(self) -> str:
-        """The side (key or value) to which the transform's rule for nulls applies. Empty for a transform that reads
-        neither side.
+        """The side (key or value) whose null is handled by the transform's rule for nulls. For a transform that reads
+        both sides, it is the value. Empty for a transform that reads neither side.
         """
         if self.side:
             return self.side
@@ -100,7 +102,7 @@ class Chain:
         properties: The chain as flat properties of a connector, every value a string.
         warnings: The warnings from parsing.
         mask_exceptions: The fields that may contain the original of a value that is masked in another field.
-        dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
+        dead_paths: What happens if a mask, drop or rename has a path that cannot match: ``error`` or ``warn``.
         keeps_key: True if the resulting table has keys. Runs then read the key of each record and keep it.
         keeps_topic: True if each output topic has its own table. Runs then keep the topic that a record has after the
             chain.

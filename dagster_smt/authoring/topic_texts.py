@@ -10,8 +10,8 @@ from dagster_smt.values.text_rules import Filled, FilledOrNull, Otherwise
 
 
 def needed_topic(origin: str) -> Filled:
-    """Returns the rule that rejects a topic that is null or empty. Error messages name ``origin`` as the source of the
-    topic.
+    """Returns the rule that rejects a record whose new topic is null or empty. In error messages, ``origin`` is the
+    source of the topic, such as ``the field 'name'``.
     """
     hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
     return Filled("SMT451", f"{origin} is missing, null or empty, but the topic comes from there", hint)

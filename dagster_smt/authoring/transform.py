@@ -55,7 +55,8 @@ class Example:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry that an effect of a transform may write into the ledger.
+    """An entry of the ledger, which counts the records that each action of a stage changed. For example, an entry
+    counts the records in which the path ``email`` was masked.
 
     Attributes:
         action: One of ``model.reports.run_report.ACTIONS``.
@@ -73,18 +74,20 @@ class Entry:
 
     @property
     def relied_on(self) -> bool:
-        """True if the user relies on the effect. A warning is then due if the effect touches no record."""
+        """True if the user expects the action to change at least one record. A warning is due if it changes no
+        record.
+        """
         return self.explicit and self.action in SILENT
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A configured path that a schema does not have.
+    """A configured path that a schema does not have, such as ``customer.nmae``.
 
     Attributes:
         path: The path as configured.
-        known: The names at the point where the path has no match.
-        asked: The name that the path expects at that point.
+        known: The names at the point where the path has no match: the fields of ``customer``.
+        asked: The name that the path expects at that point: ``nmae``.
     """
 
     path: str
@@ -94,13 +97,15 @@ class Missing:
 
 @dataclass
 class Planning:
-    """The planning of one stage: the record before the stage, and the reports of the transform.
+    """The planning of one stage, which computes the schema after the stage. It contains the record before the stage,
+    and the reports of the transform.
 
     Attributes:
-        record: The symbolic record before the stage.
+        record: The record before the stage, with schemas and expressions instead of values.
         side: ``key`` or ``value``.
-        first: The number of the transform's first ledger entry.
-        touches: The reports so far. Each names a ledger entry and the records to which the entry applies.
+        first: The number of the transform's first ledger entry. The ledger counts changed records.
+        touches: The reports of changes so far. Each contains a ledger entry and a condition: the entry counts the
+            records that satisfy the condition.
         missing: The configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that the entry's pattern path matches.
         variant: The result of ``CodeTransform.variant`` for the record; None if only schemas are known.
@@ -132,23 +137,25 @@ class Planning:
         return replace(record, value=node)
 
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
-        """Reports that the schema lacks the field at ``path``.
+        """Reports that the schema lacks the field at ``path``, such as ``customer.nmae``.
 
         Args:
             path: The path as configured.
-            known: The names at the point where the path has no match.
-            asked: The name that the path expects at that point; empty for the whole path.
+            known: The names at the point where the path has no match: the fields of ``customer``.
+            asked: The name that the path expects at that point: ``nmae``. Empty for the whole path.
         """
         self.missing.append(Missing(path, known, asked or path))
 
     def match(self, effect: int, routes: tuple[str, ...]) -> None:
-        """Reports that the path of ``effect`` matches the fields ``routes`` of the schema."""
+        """Reports that the path of the ledger entry ``effect`` matches the fields ``routes`` of the schema. For
+        example, ``**.email`` matches ``customer.email``.
+        """
         number = self.first + effect
         self.matches[number] = tuple(dict.fromkeys((*self.matches.get(number, ()), *routes)))
 
     def touch(self, effect: int, when: Expr | None = None) -> None:
-        """Reports that the ledger entry ``effect`` applies to the records for which ``when`` is not null. If ``when``
-        is None, the entry applies to all records.
+        """Reports a change of records, which the ledger entry ``effect`` counts. The changed records are those for
+        which ``when`` is not null. If ``when`` is None, all records are changed.
         """
         self.touches.append(Touch(self.first + effect, when))
 
@@ -215,8 +222,8 @@ class Transform(Options):
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
-    """Applies the transform's rule for nulls (``on_null``) to ``record``, and returns the result. The key or value on
-    which the transform acts is null in ``record``, and has no schema.
+    """Returns ``record`` after the stage, for a record whose key or value (the one on which the transform acts) is null
+    and has no schema. The transform's rule for nulls (``on_null``) determines the result.
 
     Raises:
         PlanError: The rule rejects nulls.

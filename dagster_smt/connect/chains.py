@@ -34,7 +34,7 @@ _REFERENCE = re.compile(r"\$\{[\w.-]+:[^}]*\}")
 
 @dataclass(frozen=True)
 class WrittenChain:
-    """The chain of a component, with verdicts on the connector's properties.
+    """The chain of a component. Verdicts say what became of each property of the connector.
 
     Attributes:
         connector: The connector, with the component's chain instead of its own.
@@ -126,8 +126,9 @@ def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> 
 
 
 def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Returns ``connector`` with ``${env:SECRET}`` in place of each secret in its chain, and a verdict on each secret
-    and each reference. Transforms resolve no references: they would use the text itself.
+    """Returns ``connector`` with ``${env:SECRET}`` in place of each secret in its chain. Also returns a verdict on each
+    secret and on each reference, such as ``${file:/secrets:password}``. Transforms of this package do not resolve
+    references: they would use the text of the reference as the value.
     """
     config, verdicts = dict(connector.config), []
     for key, value in connector.chain.items():
@@ -142,7 +143,9 @@ def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdic
 
 
 def _own_name(key: str, connector: Connector) -> str:
-    """Returns the name of an option of a transform or predicate, which is ``key`` without the alias."""
+    """Returns the name of an option of a transform or predicate without the alias: ``transforms.mask.fields`` becomes
+    ``fields``.
+    """
     kind, _, rest = key.partition(".")
     if kind == "transforms":
         aliases = _aliases(connector)
@@ -246,9 +249,9 @@ def _of_stage(key: str, name: str, alias: str, stages: Iterable[TransformVerdict
 
 
 def _routes(alias: str, connector: Connector) -> str:
-    """Returns the reason why a component with one table cannot do what the router ``alias`` does: the router may send
-    records to several topics. Returns an empty string if the transform is not a router, or if the connector is a
-    source. Also returns an empty string if the router only renames the connector's single topic.
+    """Returns the reason why a component with one table cannot replace the router ``alias``: the router may send
+    records to several topics. Returns an empty string in three cases: the transform is not a router, the connector is a
+    source, or the router only renames the connector's single topic.
     """
     name = routers(connector).get(alias)
     renames = name in BY_TOPIC and len(connector.topics) == 1

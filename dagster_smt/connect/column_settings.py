@@ -1,4 +1,6 @@
-"""Adjusts the table settings that depend on whether the table has columns."""
+"""Fits the settings of a table to its kind. The kinds are ``columns`` (a column for each field of the value) and
+``records`` (Kafka's columns).
+"""
 
 from dagster_smt.connect.settings import RECORD_TIME, ExtraStage, TableSettings
 from dagster_smt.model.topics.format import SELF_DESCRIBED

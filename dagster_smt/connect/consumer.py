@@ -1,5 +1,5 @@
-"""Translates the topics, clients, headers and references of a connector. Components of tables and components of topics
-share this code.
+"""Translates a connector's options for topics, clients and headers, and its references such as
+``${file:/secrets:password}``. Components of tables and components of topics share this code.
 """
 
 from collections.abc import Iterator

@@ -83,7 +83,7 @@ class ConverterFormat:
     notes: list[TransformVerdict] = field(default_factory=list)
 
     def say(self, option: str, verdict: Any, text: str) -> None:
-        """Adds a verdict on ``option``."""
+        """Adds a verdict on ``option``: what became of the option, and an explanation (``text``)."""
         self.options.append(OptionVerdict(option, verdict, text))
 
 

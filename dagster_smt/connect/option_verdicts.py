@@ -1,4 +1,6 @@
-"""Gives verdicts on all options of a connector, based on the catalog. No option is skipped silently."""
+"""Gives a verdict on each option of a connector, based on the catalog: whether the component uses the option, and how.
+No option is skipped silently.
+"""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -15,8 +17,8 @@ _SIMILAR = 0.87
 
 
 def family_of(connector: Connector) -> str:
-    """Returns the family of ``connector``, which its class determines. Returns ``source`` for a source that is not in
-    the catalog, and an empty string for an unknown sink.
+    """Returns the family of ``connector``, a name such as ``jdbc`` or ``iceberg``, from the connector's class. A source
+    that is not in the catalog belongs to the family ``source``. For an unknown sink, the result is empty.
     """
     known = catalog().classes.get(connector.class_name)
     if known is not None:
@@ -105,7 +107,7 @@ _DECIDED = (
     "key.converter.schemas.enable",
     "value.converter.schemas.enable",
 )
-"""Options that every connector can have and on which other modules give verdicts. No rule applies to them."""
+"""Options that every connector can have. No rule applies to them, because other modules give the verdicts on them."""
 
 
 @cache

@@ -50,7 +50,9 @@ class ProjectSession:
     in_project: bool = False
 
     def to_do(self) -> Iterator[str]:
-        """Yields lines with the remaining steps for the session. No line contains the value of a setting."""
+        """Yields one line for each step that the user still has to take, so that the project has the session. No line
+        contains the value of a setting.
+        """
         catalogs = [setting for setting in self.conf if setting not in _MASTER]
         if self.file is None and not self.in_project:
             yield "give the project a SparkSessionResource: dagster-smt writes it if the folder of --to is in defs"
@@ -64,9 +66,11 @@ class ProjectSession:
 
 
 def session_for(parts: Iterable[tuple[Connector, ConnectorComponent]]) -> ProjectSession:
-    """Returns the session for the components of Iceberg sinks. Adds the name of the sink's catalog to the table name of
-    each component. The catalog does not become the session's default catalog, so that the names of other tables in the
-    project keep their meaning.
+    """Returns the Spark session that the components of Iceberg sinks need. Changes the table name of each such
+    component: ``shop.orders`` becomes ``iceberg.shop.orders``, where ``iceberg`` is the catalog of the sink.
+
+    The catalog does not become the session's default catalog, so that the names of other tables in the project keep
+    their meaning.
     """
     session = ProjectSession()
     catalogs: dict[str, dict[str, str]] = {}

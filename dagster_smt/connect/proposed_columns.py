@@ -102,8 +102,8 @@ def _parsed(chain: str) -> Chain | None:
 
 
 def _refused(chain: Chain | None, proposal: Proposal) -> str:
-    """Returns the reason why ``chain`` does not fit the proposed columns. Returns an empty string if it fits, or if
-    there is nothing to compare.
+    """Plans ``chain`` for the proposed columns, and returns the problems as text. Returns an empty string if there is
+    no problem, or if the chain or the columns are unknown.
     """
     table = table_of(proposal)
     if chain is None or table is None:

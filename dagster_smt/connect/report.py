@@ -36,8 +36,8 @@ class Imported:
 
 
 def with_installed_versions(component: ConnectorComponent, cluster: Cluster) -> None:
-    """Adds a version to the verdict on each class that needs a jar: the version that is installed in the workers of
-    ``cluster``.
+    """Completes the verdicts of ``component`` on classes that need a jar. Each of these verdicts gets the version of
+    the class that is installed in the workers of ``cluster``.
     """
     stages = []
     for verdict in component.stages:

@@ -12,8 +12,8 @@ from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
 KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
 RECORD_TIME = "_record_time"
-"""The column that contains the time of a record. A table of columns has this column if it is partitioned by the time of
-its records.
+"""The column with the time of a record. A table with a column for each field of the value has this additional column if
+it is partitioned by the time of its records.
 """
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -74,16 +74,23 @@ class TableSettings:
         self.options.append(OptionVerdict(option, verdict, text))
 
     def set(self, option: str, name: str, value: Any, verdict: OptionOutcome = "used", note: str = "") -> None:
-        """Sets the option ``name`` of the sink to ``value``, and adds a verdict on ``option``, the option of the
-        connector. Use this method only for sink options that require a table of kind ``columns``, such as ``mode``.
+        """Sets an option of the sink, and adds a verdict on the connector's option from which it comes. Use this method
+        only for sink options that require a table of kind ``columns``, such as ``mode``.
+
+        Args:
+            option: The option of the connector.
+            name: The option of the sink.
+            value: The value of the sink's option.
+            verdict: The verdict on the connector's option.
+            note: A remark for the text of the verdict.
         """
         self.sink[name] = value
         self.of_columns.setdefault(name, []).append(option)
         self.say(option, verdict, f"sink.{name}" + (f": {note}" if note else ""))
 
     def take_back(self, name: str, reason: str) -> None:
-        """Removes the option ``name`` of the sink again. The options of the connector from which it comes get the
-        verdict "not done" with the reason ``reason``.
+        """Removes the option ``name`` of the sink again. The connector's options that had set it get the verdict "not
+        done", with the text ``reason``.
         """
         if name not in self.sink:
             return

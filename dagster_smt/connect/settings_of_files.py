@@ -10,7 +10,9 @@ from dagster_smt.connect.settings import ExtraStage, TableSettings, every, names
 _KAFKA = "org.apache.kafka.connect.transforms."
 _PARTS = "no such partitioning is made: choose partition_by of the sink"
 _UNITS = (("hour", "Hhkms"), ("day", "dDwEeF"), ("month", "M"), ("year", "yYx"))
-"""Maps units of time to their letters in Joda's patterns. Minutes and seconds count as hours."""
+"""Maps units of time to their letters in Joda's patterns: ``d`` belongs to ``day``. The letters of minutes and seconds
+belong to ``hour``.
+"""
 _OF_AIVEN = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour"}
 _OF_TIME = ("path.format", "timestamp.extractor", "timestamp.field", "timezone", "locale", "partition.duration.ms")
 _QUOTED = re.compile(r"'[^']*'")
@@ -99,8 +101,8 @@ def _zone(connector: Connector, settings: TableSettings, option: str) -> None:
 
 
 def _unit(pattern: str) -> str:
-    """Returns the shortest unit of time in ``pattern``, such as ``'year'=YYYY/'month'=MM``. If there is none, returns
-    an empty string.
+    """Returns the shortest unit of time in ``pattern``: for ``'year'=YYYY/'month'=MM``, the unit is ``month``. If there
+    is no unit, returns an empty string.
     """
     letters = set(_QUOTED.sub("", pattern))
     for unit, own in _UNITS:

@@ -14,8 +14,8 @@ _MARKS = ("{{", "{%", "{#")
 def template_text(text: str) -> str:
     """Returns the template for ``defs.yaml`` that Dagster renders to ``text``.
 
-    A string that rendering leaves unchanged is its own template. Every other string becomes ``{{ "'…'" }}``: Jinja
-    returns a Python literal, and the literal is the original string.
+    If rendering does not change ``text``, the template is ``text`` itself. Otherwise it is a Jinja expression in
+    quotes: for the text ``123``, which would become a number, the template is ``{{ "'123'" }}``.
     """
     if _is_plain(text):
         return text

@@ -13,7 +13,8 @@ _HINT = "drop the default from the schema"
 
 
 def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Group:
-    """Returns the rebuilt struct ``after`` with a default that fits its new fields.
+    """Returns the struct ``after`` with a default that fits its changed fields. If a stage casts the field ``id`` to a
+    string, the default ``{"id": 7}`` becomes ``{"id": "7"}``.
 
     Args:
         before, after: The struct before and after the change.
@@ -31,12 +32,13 @@ def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Gro
 
 
 def changed_items_default(before: Cell, after: Cell, item: str, body: Node) -> Cell:
-    """Returns the changed array or map ``after`` with a default that fits its new elements.
+    """Returns the array or map ``after`` with a default that fits its changed elements. If a stage casts the elements
+    to strings, the default ``[7]`` becomes ``["7"]``.
 
     Args:
         before, after: The array or map before and after the change.
-        item: The name by which ``body`` refers to an old element.
-        body: The new element.
+        item: The name of an old element in the expression of ``body``, such as ``item0``.
+        body: The new element, as an expression of the old element.
     """
     default = before.schema.default
     if default is None:
@@ -58,7 +60,9 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 
 
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """Computes the value that ``node`` has if the value at the path ``base`` is ``value``."""
+    """Computes the value of ``node`` for one default. In the expressions of ``node``, ``value`` takes the place of the
+    value at the path ``base``.
+    """
     if isinstance(node, Group):
         members = {}
         for name, child in node.fields:

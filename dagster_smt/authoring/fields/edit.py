@@ -45,7 +45,7 @@ class Target:
         name: The name of the field; empty for an element or map value.
         node: A copy of the value.
         parent: An expression that is null if the struct around the value is null; None if the struct is never null.
-        at: The planning of the stage, which collects the ledger entries that edits report.
+        at: The planning of the stage, which collects the edits for the ledger (the counts of changed records).
         whole: True if the target is the whole key or value.
     """
 
@@ -57,14 +57,14 @@ class Target:
     whole: bool = False
 
     def touch(self, effect: int | None = None) -> None:
-        """Reports that the ledger entry ``effect`` applies to each record in which the value is not null. By default,
-        this is the entry of the target's path.
+        """Reports a change of this value. The ledger then counts each record in which the value is not null, under its
+        entry ``effect``; by default, under the entry of the target's path.
         """
         self.at.touch(self.number if effect is None else effect, present(self.node))
 
     def touch_place(self, effect: int | None = None) -> None:
-        """Reports that the ledger entry ``effect`` applies to each record that has the field, even if the field is
-        null. By default, this is the entry of the target's path.
+        """Reports a change of this field. The ledger then counts each record that has the field, even with the value
+        null, under its entry ``effect``; by default, under the entry of the target's path.
         """
         self.at.touch(self.number if effect is None else effect, self.parent)
 
@@ -105,23 +105,25 @@ def edited(
         paths: The configured paths.
         change: The edit of each target.
         replace_nulls: True if copied nulls become defaults.
-        at: Collects the matched fields, the paths without a match, and the ledger entries that edits report.
+        at: Collects three things: the matched fields, the paths without a match, and the edits, which the ledger
+            counts.
         strict: True to reject, as Kafka does, a path that selects the key of a map by a plain name.
     """
     return edited_branch(group, resolve(group.schema, paths, at, strict), change, replace_nulls, at)
 
 
 def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: bool | None, at: Planning) -> Group:
-    """Rebuilds the struct ``group`` as ``edited`` does, for paths that have already been resolved to ``branch``.
+    """Rebuilds the struct ``group`` as ``edited`` does. Instead of paths, it gets ``branch``: a tree of the fields that
+    the paths match.
 
-    With ``replace_nulls=None``, the fields are not copied here, because a later pass copies them.
+    With ``replace_nulls=None``, fields without an edit are not copied here, because a later pass copies them.
     """
     return _Editor(change, replace_nulls, at).struct(group, branch)
 
 
 def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> Group:
-    """Rebuilds ``group`` with only the fields to which the routes in ``branch`` lead, and the structs around these
-    fields. Nulls are not replaced by defaults.
+    """Rebuilds ``group`` with only the fields in ``branch`` (a tree of the fields that paths match), and the structs
+    around these fields. Nulls are not replaced by defaults.
 
     Calls ``dropped`` for each dropped field, with two arguments. The first is an expression that is null if the struct
     around the field is null (None if the struct is never null). The second is the planning, for reports on the drop.
@@ -131,11 +133,11 @@ def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> G
 
 @dataclass(frozen=True)
 class _Editor:
-    """An editor that rebuilds one struct with the edited or remaining fields.
+    """An editor that rebuilds one struct. Usually it edits the fields that paths match, and copies all other fields. If
+    ``dropped`` is set, it instead drops all fields that no path matches.
 
-    ``level`` is the number of arrays and maps around the struct. In expressions, the element of an array has the name
-    ``item0``, and the element of an array inside that array the name ``item1``. If ``dropped`` is set, the editor makes
-    only one change: it drops each field that is on no route.
+    ``level`` is the number of arrays and maps around the struct. In expressions, the element of an outer array has the
+    name ``item0``, and the element of an array inside this array the name ``item1``.
     """
 
     change: Edit
@@ -197,7 +199,9 @@ class _Editor:
         return node
 
     def _ends(self, name: str, node: Node, branch: Branch, parent: Expr | None) -> EditResult:
-        """Applies the edits of all paths that end at ``node``, in the order of the paths. Returns the result."""
+        """Applies the edits of all paths that end at ``node``, in the order of the paths. Returns the edited node: a
+        node, a node with a new name, or None for a dropped node.
+        """
         new: NewName | None = None
         for number in branch.ends:
             after = self.change(Target(number, name, node, parent, self.at))
@@ -211,7 +215,9 @@ class _Editor:
         return RenamedNode(new, node)
 
     def _each(self, cell: Cell, select: Select, branch: Branch) -> Cell:
-        """Returns ``cell``, an array or map, with edited elements."""
+        """Returns ``cell``, an array or map, with edited elements. ``select`` says which elements, such as all of them
+        or the element with the index 0.
+        """
         item, values = f"item{self.level}", cell.schema.values
         assert values is not None
         if self.dropped is not None and branch.ends:
@@ -319,8 +325,11 @@ def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schem
 
 
 def under(group: Group, rebuilt: Group) -> Group:
-    """Returns ``rebuilt``, a changed struct, in a form that is null wherever the original struct ``group`` is null.
-    If the schema of the struct has become required, the result is marked as nullable.
+    """Returns ``rebuilt``, a changed copy of the struct ``group``. If ``group`` can be null but the schema of
+    ``rebuilt`` is required, the result is marked as nullable.
+
+    Raises:
+        PlanError: SMT112 if the change adds a field whose name is empty.
     """
     if "" in rebuilt.by_name and "" not in group.by_name:
         raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)

@@ -55,11 +55,12 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
 
 
 def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
-    """Returns an expression that applies ``path`` to the struct ``group``. Its result is null if the struct is null.
-    Otherwise it is the answer, such as ``MATCH``, that ``values.json.path.answer`` gives for the same data as JSON.
+    """Returns an expression that applies ``path`` to the struct ``group``. Its result is an answer, such as ``MATCH``:
+    the same answer that ``values.json.path.answer`` gives for the same data as JSON. If the struct is null, the result
+    is null.
 
-    ``at`` collects the names in the path that the schema does not have. Such fields count as missing. A null field is
-    read as its default.
+    ``at`` collects the names in the path that the schema does not have. Such fields are treated as missing. A null
+    field is read as its default.
 
     Raises:
         PlanError: SMT458 if the path compares bytes or dates.
@@ -76,10 +77,11 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 
 
 def finding(path: JsonPath) -> Condition:
-    """Returns a condition, expressed as data, that is true for objects in which ``path`` finds a value.
+    """Returns a condition that is true for objects in which ``path`` finds a value.
 
-    The condition contains only tests of top-level fields, in filters at the beginning of the path. It contains
-    ``Unknown`` in place of all other tests, and in place of the steps after these filters.
+    The condition is data, and can only express tests of top-level fields. For ``$[?(@.a == 1 && @.b.c == 2)]``, it
+    consists of the test of ``a`` and of ``Unknown``, which takes the place of the other test. ``Unknown`` also takes
+    the place of a name in the path, and of all steps after it.
     """
     conditions: list[Condition] = []
     for step in path.steps:

@@ -1,5 +1,5 @@
-"""Resolves configured paths in a schema, during planning. Each path becomes routes: one for each field that the path
-matches.
+"""Resolves configured paths in a schema, during planning. Each path becomes routes. A route leads to one field that the
+path matches: ``*.id`` has the routes ``("customer", "id")`` and ``("order", "id")``.
 
 A step of a route is a field's name (``str``), ``Key`` (a map's key), ``Every`` (all elements), ``Index``, or ``Match``
 (keys of a map).
@@ -23,7 +23,8 @@ Route = tuple[RouteStep, ...]
 
 @dataclass
 class Branch:
-    """A node in a tree of routes. A route is the list of steps to one field that a path matches.
+    """A node in a tree of routes. A route is the list of steps to one field that a path matches, such as ``("customer",
+    "id")``. The node ``customer`` then has the node ``id`` below it.
 
     Attributes:
         ends: The numbers of the paths that end at this node.
@@ -68,7 +69,8 @@ def resolve(
         paths: The paths, numbered by their position.
         at: Collects the fields that pattern paths match, and the paths without a match.
         strict: True to reject, as Kafka does, a path that selects the key of a map by a plain name.
-        first: The number of the first path's entry among the ledger entries of the transform.
+        first: The position of the first path's entry among the transform's ledger entries (the counts of changed
+            records).
         together: True if all paths belong to the entry ``first``; False if each path has an entry of its own.
     """
     root = Branch()
@@ -85,7 +87,7 @@ def resolve(
 
 
 def text_of(route: Route) -> str:
-    """Returns ``route`` as a path in the extended syntax."""
+    """Returns ``route`` as a path in the extended syntax: ``("customer", "id")`` becomes ``customer.id``."""
     names = []
     for step in route:
         names.append(step.name if isinstance(step, Key) else step)
@@ -157,8 +159,11 @@ def _is_of(schema: Schema, step: Step) -> bool:
 
 
 def _known(schema: Schema, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], str]:
-    """Follows the path ``steps`` in ``schema`` up to the first step that does not match exactly one value. Returns the
-    names that the schema has at that point, and the next name in the path. A message can thus suggest a name.
+    """Returns two items for an error message about a path without a match: the names from which the user can choose,
+    and the name in the path that does not exist.
+
+    The function follows ``steps`` in ``schema`` as long as each step matches exactly one value. For the path
+    ``customer.nmae``, it returns the fields of ``customer``, and ``nmae``.
     """
     for number, step in enumerate(steps):
         following = [] if isinstance(step, Deep) else list(matching(schema, step))

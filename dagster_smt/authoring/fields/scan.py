@@ -88,7 +88,9 @@ def _all_keys(node: Any) -> Iterable[Any]:
 
 
 def kinds_of(step: Step) -> frozenset[str]:
-    """Returns the kinds of schemaless values (``model.runtime.kind_of``) that ``step`` selects by type."""
+    """Returns the kinds of schemaless values that ``step`` selects by type: the step for all strings gives ``string``.
+    The kinds are those of ``model.runtime.kind_of``.
+    """
     if isinstance(step, OfLogical):
         return frozenset({step.name.removeprefix("org.apache.kafka.connect.data.")} & {"Timestamp", "Decimal"})
     assert isinstance(step, OfType)
@@ -96,9 +98,10 @@ def kinds_of(step: Step) -> frozenset[str]:
 
 
 def _deep(rest: tuple[Step, ...]) -> _Walk:
-    """Returns a function that applies the steps ``rest`` of a path at every level.
+    """Returns a function for a deep scan (``**``): it applies ``rest``, the steps after ``**``, at every level of a
+    value.
 
-    If the first of these steps is a name, the function searches the bytes for the name before it decodes them.
+    If the first of these steps is a name, the function searches undecoded JSON for the name before it decodes the JSON.
     """
     below, first = _walk(rest), rest[0]
     if isinstance(first, str):
@@ -130,10 +133,10 @@ def escape_of(name: str) -> bytes:
 
 
 class _Scan:
-    """A scan for a name at every level of a value.
+    """A scan for a name at every level of a value. ``ends`` is True if the name is the last step of the path.
 
-    ``ends`` is True if the name is the last step. If the JSON of an object then contains the name only once, as a key
-    of the object itself, no value inside the object can match.
+    With ``ends``, the scan can save work. If the JSON of an object contains the name only once, as a key of the object
+    itself, the scan does not search the values inside the object.
     """
 
     def __init__(self, below: _Walk, name: str, ends: bool):

@@ -27,7 +27,9 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 
 
 def parent_of(value: Any, steps: Sequence[Any]) -> dict[str, Any] | None:
-    """Returns the object at the names ``steps`` in ``value``; None if a step is missing or is not an object."""
+    """Returns the inner object of ``value`` to which the names in ``steps`` lead: for ``("a", "b")``, the object
+    ``value["a"]["b"]``. Returns None if a name is missing, or if a value on the way is not an object.
+    """
     for step in steps:
         if type(value) is not dict or step not in value:
             return None
@@ -61,12 +63,12 @@ def value_at(value: Any, path: FieldPath) -> Any:
 def value_visitor(
     paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[TextReplacement | None] = ()
 ) -> Visit:
-    """Returns a function (visitor) that applies the act of each path to the matches of the path. The acts may only
-    replace values, so the function can run deep scans on the bytes, without decoding.
+    """Returns a function that applies ``acts`` (one for each path) to all matches of ``paths`` in a value. An act may
+    only replace the matched value, so the function can run deep scans on JSON without decoding it.
 
     If a path consists of one name and the object has no such field, the field is added with the value null, as in
-    Connect. If an act replaces all strings with the same string, ``texts`` contains the JSON text of this string at the
-    position of the act.
+    Connect. ``texts`` has an item for each act: if the act replaces all strings with the same string, the JSON text of
+    this string, else None.
     """
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):
@@ -101,11 +103,12 @@ def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Ite
 
 
 def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False, once: bool = False) -> Visit:
-    """Returns a visitor that applies the act of each path to all matches of the path, inner values before outer values.
+    """Returns a function that applies ``acts`` (one for each path) to all matches of ``paths`` in a value. Inner values
+    are changed before outer values.
 
     Args:
         paths: The paths.
-        acts: The act of each path.
+        acts: A function for each path, which changes one matched value.
         fills: True to add a top-level field with the value null if a path consists of one name and the object has no
             such field, as in Connect.
         once: True if only the last act applies when several paths match one value. Otherwise all acts run, in their
@@ -140,8 +143,8 @@ def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) ->
 
 
 def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, once: bool) -> Visit:
-    """Returns a visitor for ``paths`` with patterns. The visitor collects all matches before it applies an act, because
-    acts change names and positions.
+    """Returns a function that applies ``acts`` to the matches of ``paths``, which contain patterns. The function
+    collects all matches before it applies an act, because acts change names and positions.
     """
     find, flat = collector(paths, once), tuple(path.leaf for path in paths if fills and path.flat)
 
@@ -218,11 +221,11 @@ def _order(target: tuple[int, Location]) -> tuple[int, int]:
 
 
 def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
-    """Returns a function that drops all fields of an object except the matches of ``paths`` and the objects around the
-    matches.
+    """Returns a function that drops fields of an object. It leaves the fields that ``paths`` match, and the objects
+    around these fields. It returns True if it dropped a field.
 
-    The function returns True if it dropped a field. An array around a match keeps its nulls, objects and arrays, and
-    loses all other elements. If such an object or array contains no match, it becomes empty.
+    In an array on the path of a match, nulls, objects and arrays stay, and all other elements are dropped. An object or
+    array without a match stays as an empty one.
     """
     names = frozenset(path.leaf for path in paths if path.flat)
     finders = tuple(map(finder, paths))
@@ -270,10 +273,9 @@ def _prune(node: Any, ends: set[tuple[int, Any]], ways: set[tuple[int, Any]]) ->
 
 
 def ensured_parent(value: dict[str, Any], names: Iterable[Any], create: bool) -> dict[str, Any] | None:
-    """Returns the object at ``names`` in ``value``. Returns None if there is no value at the path, or if it is not an
-    object.
-
-    ``create`` adds missing objects.
+    """Returns the inner object of ``value`` to which ``names`` lead: for ``("a", "b")``, the object
+    ``value["a"]["b"]``. With ``create``, missing objects are added on the way. Otherwise, returns None if an object is
+    missing. Also returns None if a value on the way is not an object.
     """
     for name in names:
         if name not in value:

@@ -40,12 +40,12 @@ class TextReplacement:
 
 
 def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> Callable[[Any, Record], None] | None:
-    """Returns a function that applies ``act`` to all matches of ``path``. Returns None unless the path consists of
-    names, ``**``, and a name or pattern.
+    """Returns a function that applies ``act`` to all matches of ``path``, such as ``customer.**.email``. Returns None
+    for a path of a different form.
 
     Args:
-        path: Names, then ``**``, then a name or pattern.
-        act: Replaces the value of a key, and does nothing else.
+        path: Names (or none), then ``**``, then a name or pattern.
+        act: A function that replaces the value of a key, and does nothing else.
         texts: The replacement of strings, if the act replaces all strings with the same string.
     """
     *above, deep, last = path.steps if len(path.steps) > 1 else ("", "")

@@ -1,5 +1,5 @@
-"""Writes the record of a takeover as JSON and Markdown, next to the component. The record is written before the first
-step and again after the last step.
+"""Writes the audit record of a takeover (how runs took over a connector's table) as JSON and Markdown, next to the
+component. The audit record is written before the first step and again after the last step.
 """
 
 import getpass
@@ -47,8 +47,8 @@ def now() -> str:
 
 
 def read_record(folder: Path) -> TakeOverRecord | None:
-    """Returns the record of the last takeover that began in ``folder``. Returns None if there is none, or if it cannot
-    be read.
+    """Returns the audit record of the last takeover that began in ``folder``. Returns None if there is no audit record,
+    or if it cannot be read.
     """
     try:
         data: dict[str, Any] = json.loads((folder / JSON_FILE).read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def read_record(folder: Path) -> TakeOverRecord | None:
 
 
 def write_record(record: TakeOverRecord, folder: Path) -> None:
-    """Writes ``record`` into ``folder``. Each file appears as a whole or not at all."""
+    """Writes the audit record ``record`` into ``folder``. Each file appears as a whole or not at all."""
     text = json.dumps(asdict(record), indent=2, ensure_ascii=False) + "\n"
     _replace(folder / JSON_FILE, text)
     _replace(folder / PAGE, page_of(record))
@@ -79,7 +79,7 @@ def _replace(file: Path, text: str) -> None:
 
 
 def page_of(record: TakeOverRecord) -> str:
-    """Returns ``record`` as a Markdown page."""
+    """Returns the audit record ``record`` as a Markdown page."""
     lines = [f"# Takeover of {plain(record.connector)}", "", f"Result: **{record.result}**.", ""]
     facts = [
         ("what", "value"),

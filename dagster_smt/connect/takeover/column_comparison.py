@@ -31,16 +31,16 @@ def scratch_sink(sink: TableSink, folder: str) -> TableSink:
 
 
 def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
-    """Returns the run ``spec`` with two changes: it reads the records in ``window`` and writes the scratch table
-    ``sink``. Records that fail are left out.
+    """Returns a copy of the run ``spec`` that reads the records in ``window`` and writes the scratch table ``sink``.
+    Records that fail are left out.
     """
     request = WindowRequest(explicit=window)
     return replace(spec, sink=sink, window=request, errors_tolerance="all", dead_letter_topic="", key="")
 
 
 def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
-    """Returns a window with the last records of each partition before its offset in ``ends``. If a partition has no
-    record before this offset, the window contains its first records.
+    """Returns a window (a range of offsets for each topic-partition) with the last records before ``ends``. If a
+    partition has no record before its end, the window contains the partition's first records.
 
     Args:
         ranges: The offsets that the partitions contain.
@@ -77,8 +77,8 @@ def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, wind
 
 
 def column_differences(sink: TableSink, table: StructType, chain: StructType) -> list[ColumnDifference]:
-    """Returns the differences between the columns of a table and the columns that a chain produces. Source columns are
-    ignored.
+    """Returns the differences between the columns of a table and the columns that a chain produces. The columns with
+    the topic, partition and offset of each row's record are ignored.
 
     Args:
         sink: The sink of the component. Its ``schema_evolution`` determines which types fit.

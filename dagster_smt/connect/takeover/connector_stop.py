@@ -36,11 +36,12 @@ class StoppedConnector:
 
 @dataclass
 class Settling:
-    """The procedure that stops a connector, and waits until it has no data in flight.
+    """The procedure that stops a connector, and waits until it has no data in flight. Data is in flight if the
+    connector has written it to files, but has not yet committed the files to the table.
 
     Attributes:
-        plan: The connector.
-        rest: The worker.
+        plan: The connector, and the component that takes over its table.
+        rest: The client of the worker.
         tables: The tables of the connector.
         seconds: The longest time to wait for the connector to stop, and for its next commit.
         say: Receives a line about each step.
@@ -158,8 +159,8 @@ class Settling:
         return offsets
 
     def _settled(self, heads: Heads, flight: InFlight) -> StoppedConnector | None:
-        """Reads the offsets of the stopped connector, and returns the connector with these offsets. Returns None if a
-        table then has a version other than in ``heads``, because the connector has committed in the meantime.
+        """Returns the stopped connector with its committed offsets. Returns None if the connector has committed in the
+        meantime: a table then has a newer version than in ``heads``.
         """
         offsets = self.offsets()
         answer = self.rest.offsets()

@@ -74,8 +74,8 @@ class TakeOverTable:
         return self.table.state()
 
     def columns(self) -> StructType | None:
-        """Returns the columns of the table. Before a conversion, returns the columns of the Parquet files. Returns None
-        if there is neither a table nor a file.
+        """Returns the columns of the table. If there is no table yet, but there are Parquet files that will become the
+        table, returns the columns of the files. Returns None if there is neither a table nor a file.
         """
         schema = self.table.schema()
         if schema is None and self.files is not None:
@@ -178,17 +178,20 @@ class TakeOverTable:
     # --- offsets ---
 
     def measured(self) -> tuple[TopicEnds, dict[str, str]]:
-        """Returns two items: the offsets that the topics contain now, and the identities of the topics."""
+        """Returns two items: the offsets that each topic-partition contains now, and the ids of the topics, by which a
+        topic that was created again is recognised.
+        """
         source = open_source(self.spec.table.source, self.session)
         topics = choose_topics(self.spec.table, self.spec.window, source.topics())
         return source.measure(topics), source.identities(topics)
 
     def covered(self, committed: CommittedOffsets, measured: TopicEnds) -> OffsetSet:
-        """Returns the offsets whose records the connector has written, given the offsets ``committed`` by its consumer
-        group.
+        """Returns the offsets whose records the connector has written: for each topic-partition, all offsets from 0 to
+        the offset that its consumer group has committed.
 
         Raises:
-            TableError: SMT789, the offsets cannot belong to the topics.
+            TableError: SMT789, the group has committed no offset of the topics, or an offset after the end of a
+                partition.
         """
         ends = ends_of(measured.ranges)
         for waiting in measured.waiting:  # the connector may read records of transactions that are still open
@@ -244,8 +247,8 @@ class TakeOverTable:
         return state
 
     def give_back(self, state: TableState) -> TableState:
-        """Commits the note that the table has been given back to the connector. ``state`` is the state before the
-        commit; returns the state after it.
+        """Commits a note to the table: the table has been given back to the connector. ``state`` is the state of the
+        table before this commit. Returns the state after it.
 
         Runs that began before this commit can no longer commit, and later runs fail.
         """

@@ -49,7 +49,9 @@ class InFlight:
     read_to: dict[int, int] = field(default_factory=dict)
 
     def and_(self, other: "InFlight") -> "InFlight":
-        """Returns the data in flight of two tables that use the same control topic: ``self`` and ``other``."""
+        """Returns the sum of the data in flight of two tables, ``self`` and ``other``. Both tables must use the same
+        control topic.
+        """
         return InFlight(
             self.files + other.files,
             self.records + other.records,
@@ -180,10 +182,11 @@ def event_of(value: bytes) -> dict[str, Any]:
 
 
 def _with_space(schema: Any) -> Any:
-    """Returns ``schema`` with a namespace for every named type, and without logical types.
+    """Returns ``schema`` in a form that an Avro reader accepts: types without a namespace get one, and logical types
+    are removed.
 
-    For a type without a namespace, Iceberg writes ``"namespace": ""``. Where the type is used again, Iceberg writes
-    only its name. By Avro's rules, a reader would search for this name in the enclosing namespace.
+    Iceberg writes ``"namespace": ""`` where it defines such a type, and only the type's name where it uses the type
+    again. By Avro's rules, a reader would search for this name in the enclosing namespace.
     """
     names: set[str] = set()
     _collect(schema, names)

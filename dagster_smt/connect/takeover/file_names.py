@@ -91,9 +91,7 @@ def file_naming(connector: Connector) -> FileNaming | None:
 
 
 def _in_a_name(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """Returns ``pattern`` with the restriction that the topic contains no slash, and is therefore a part of the file's
-    name.
-    """
+    """Returns ``pattern`` with one more condition: the topic in the file name contains no slash."""
     return re.compile(pattern.pattern.replace("(?P<topic>.+?)", "(?P<topic>[^/]+?)"))
 
 

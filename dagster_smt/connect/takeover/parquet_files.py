@@ -203,8 +203,9 @@ def check_files(
 
 
 def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
-    """Returns a problem if one of ``files`` is in flight. Such a file begins at or after the committed offset
-    ``offset``; or it begins before this offset and, according to its name, ends after it.
+    """Returns a problem if one of ``files`` contains records that the connector has not committed. Such a file begins
+    at or after the committed offset ``offset``. If the file's name contains the end of the file, the end may also be
+    after ``offset``.
     """
     for file in files:
         beyond = file.name.start >= offset or (file.name.end is not None and file.name.end > offset)
@@ -231,8 +232,8 @@ def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
 
 
 def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
-    """Returns True if ``files`` have a row for each offset before ``offset``, beginning with the first file. If the
-    names contain the last offset of a file, the names alone prove this.
+    """Returns True if ``files`` have a row for each offset from the start of the first file up to ``offset``. If the
+    file names contain the last offset of each file, only the names are checked, and rows are not counted.
     """
     if not files:
         return offset == 0
@@ -244,12 +245,12 @@ def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
 def _counted(
     place: TopicPartition, files: Sequence[ConnectorFile], offset: int, begin: int, count: CountRows
 ) -> Problem | None:
-    """Compares two numbers of rows: the rows in ``files``, and the rows that the chain produces for the same offsets.
-    Returns a problem if the numbers differ, or if the topic no longer contains all of these records.
+    """Counts the rows in ``files``, and the rows that the chain produces for the same offsets. Returns a problem if the
+    numbers differ, or if the topic no longer contains all of these records.
 
-    Rows must be counted because some offsets may have no record, and because the chain may drop records. If all files
-    are in one folder, each file begins after the previous one ends, so only the last file is counted. The offsets of
-    files in several folders may overlap, so all of them are counted.
+    The counts are needed because some offsets may have no record, and because the chain may drop records. If all files
+    are in one folder, only the last file is counted, because each file begins after the end of the previous file. In
+    several folders, the offsets of files may overlap, so all files are counted.
     """
     where = f"{place[0]}-{place[1]}"
     start = begin

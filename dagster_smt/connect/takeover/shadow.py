@@ -181,9 +181,11 @@ class Shadow:
         return Window(tuple(ranges)), whole
 
     def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows that the connector has written. It reads the version ``head`` of a table, or the Parquet
-        files that begin before ``offsets``. A row with a value in the source columns, which contain the topic,
-        partition and offset of its record, is left out, because a run of this package wrote it.
+        """Returns the rows that the connector has written: from the version ``head`` of a table, or from the Parquet
+        files that begin before ``offsets``.
+
+        Rows that a run of this package wrote are left out. Only such rows have values in the columns for the record's
+        topic, partition and offset.
         """
         if self.table.files is not None and self.table.table.schema() is None:
             return self.table.files_before(offsets)

@@ -75,7 +75,8 @@ class TakeOver:
     # --- takeover ---
 
     def take(self) -> list[TakeOverRecord]:
-        """Takes over the tables of ``plans``, or continues a takeover that was killed. Returns a record for each table.
+        """Takes over the tables of ``plans``: runs of this package continue them in place of the connector. Also
+        continues a takeover that was killed. Returns an audit record for each table.
 
         Raises:
             SmtError: Nothing was taken over. The connector is in the same state as before.
@@ -94,12 +95,13 @@ class TakeOver:
     def _have_all(self, states: Iterable[TableState]) -> bool:
         """Returns True if each table in ``states`` has reached the offsets that the connector has committed.
 
-        A table can be behind if an earlier attempt was killed. That attempt read the connector's offsets, and then
-        noted them in the table. In between, a worker that was disconnected from its cluster may have committed.
+        A table can be behind after a killed attempt. That attempt read the connector's offsets, and then wrote them
+        into the state of the table. In between, the connector may have committed more, on a worker that had lost its
+        cluster.
 
         Raises:
-            TableError: SMT791, the connector has committed more, and runs have committed since the note. Rows may then
-                be in the table twice.
+            TableError: SMT791, a table is behind, and runs have written to it since the takeover. Rows may then be in
+                the table twice.
         """
         committed, result = self._committed(), True
         for state in states:
@@ -140,7 +142,9 @@ class TakeOver:
         raise EngineError(Problem("SMT783", self.plan.name, statement, "run again when no worker writes the table"))
 
     def _rows_of(self, table: TakeOverTable) -> CountRows:
-        """Returns a function that counts the rows that the chain of ``table`` produces for the records of a window."""
+        """Returns a function that counts rows. It gets a window (a range of offsets for each topic-partition), and
+        returns the number of rows that the chain of ``table`` produces for the records of the window.
+        """
 
         def rows_of(window: Window) -> int:
             scratch = scratch_sink(table.sink, self.options.scratch)
@@ -149,8 +153,9 @@ class TakeOver:
         return rows_of
 
     def _note(self, records: Sequence[TakeOverRecord], settled: StoppedConnector, proofs: Sequence[str]) -> None:
-        """Commits a note of the takeover to each table. The offsets of ``settled``, the stopped connector, become the
-        progress of the table. Also adds these offsets and ``proofs`` to ``records``.
+        """Commits a note of the takeover to each table: the table contains all records before the offsets of
+        ``settled``, the stopped connector. The next run continues at these offsets. Also adds the offsets and
+        ``proofs`` to the audit records ``records``.
         """
         for number, (table, record) in enumerate(zip(self.tables, records, strict=True)):
             measured, identities = table.measured()
@@ -161,8 +166,8 @@ class TakeOver:
             table.take(covered, measured, identities, record.rows)
 
     def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: StoppedConnector) -> bool:
-        """Returns True if the connector has committed nothing to the tables since the proof in ``settled``. Adds the
-        current versions of the tables to ``records``.
+        """Returns True if the connector has committed nothing to the tables since ``settled`` was determined. Adds the
+        current versions of the tables to the audit records ``records``.
         """
         heads = self.settling.heads()
         for record, head in zip(records, heads, strict=True):
@@ -175,8 +180,8 @@ class TakeOver:
         return True
 
     def _taken_before(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of the takeover whose note is already in ``table``. If an attempt was killed before it
-        wrote this record, writes the record now.
+        """Returns the audit record of a takeover that an earlier attempt completed: the state of ``table`` already has
+        its note. If the attempt was killed before it wrote the audit record, writes it now.
         """
         record = read_record(table.plan.folder)
         self.say("the table is taken over already")
@@ -211,8 +216,8 @@ class TakeOver:
             self.say(f"would note the offsets of {self.plan.group} in {table.sink.place}")
 
     def _compare_columns(self, table: TakeOverTable, record: TakeOverRecord) -> None:
-        """Compares the columns of ``table`` with the columns that its chain produces, and adds the differences to
-        ``record``.
+        """Compares the columns of ``table`` with the columns that its chain produces. Adds the differences to the audit
+        record ``record``.
 
         Raises:
             TableError: SMT781, for each difference that is not accepted, or if the table does not exist.
@@ -363,8 +368,8 @@ class TakeOver:
         return TableError(Problem("SMT791", self.plan.name, statement, hint))
 
     def _begun(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of this attempt for ``table``. If an earlier attempt was killed, the result continues the
-        record of that attempt.
+        """Returns the audit record for ``table``, and writes it to its file, except in a dry run. If an earlier attempt
+        was killed, the audit record of that attempt is continued: its number of tries increases by one.
         """
         plan = table.plan
         last = read_record(plan.folder)
@@ -393,7 +398,9 @@ class TakeOver:
     def _with_records(
         self, records: list[TakeOverRecord], result: Result, steps: Callable[[], None], undo: Callable[[], None]
     ) -> list[TakeOverRecord]:
-        """Runs ``steps``, and then writes ``records`` with their result. If the steps fail, runs ``undo``."""
+        """Calls ``steps``, and then writes the audit records ``records`` with the result ``result``. If ``steps``
+        raises an error, calls ``undo``, and writes the problems into the audit records instead.
+        """
         try:
             with coded_failures(self.plan.name):
                 steps()
@@ -445,8 +452,8 @@ def _has_runs_since(state: TableState) -> bool:
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
-    """Raises an error if runs have skipped offsets that they still have to read, or if records wait for the next run. A
-    connector cannot continue such a table, because the connector has only one offset per topic-partition.
+    """Raises an error if the table has holes (offsets between its rows that no run has read yet), or if failed records
+    wait for the next run. A connector cannot continue such a table, because it has only one offset per topic-partition.
 
     Raises:
         TableError: SMT788.

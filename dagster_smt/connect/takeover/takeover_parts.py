@@ -151,7 +151,8 @@ class TakeOverPlan:
 
 @dataclass
 class TakeOverRecord:
-    """The record of a takeover or of a return, for an auditor. The record contains no value of an option or a field.
+    """The audit record of a takeover, or of the return of a table to its connector. It contains no value of an option
+    or a field.
 
     Attributes:
         connector: The name of the connector.

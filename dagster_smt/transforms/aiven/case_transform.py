@@ -17,7 +17,9 @@ from dagster_smt.values.text_rules import CaseOfText, ChangeCase
 
 @dataclass(frozen=True)
 class CaseField(FieldRule):
-    """A rule that changes the case of strings. Without a schema, it first converts values of other types to strings."""
+    """A rule that converts strings to upper or lower case: ``ann`` becomes ``ANN``. Without a schema, a value of a
+    different type first becomes a string: ``true`` becomes ``TRUE``.
+    """
 
     name = "case"
     upper: bool
@@ -36,11 +38,11 @@ class CaseField(FieldRule):
 class CaseTransform(Transform):
     """Change strings in fields to upper or lower case, by the rules of Unicode, whatever the machine's language.
 
-    With a schema, the fields of the struct or map are copied, and nulls become their defaults. A field that is missing
-    or is not a string stays as it is; only in a map with optional strings does a missing field become null. Without a
-    schema, a missing field becomes null. In JSON without a schema, a value that is not a string is replaced with the
-    string that Java prints for it, in the configured case: `true` becomes `TRUE`. Fields are top-level names: a dot is
-    part of the name. A null key or value is rejected.
+    With a schema, nulls in all fields become their defaults. A field that is not a string stays as it is. A field that
+    the struct does not have is skipped. Only a map with optional strings gets the missing field, with the value null.
+    Without a schema, a missing field is always added with the value null. In JSON without a schema, a value that is not
+    a string becomes the string that Java prints for it, in the configured case: `true` becomes `TRUE`. Fields are
+    top-level names: a dot is part of the name. A null key or value is rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.CaseTransform"

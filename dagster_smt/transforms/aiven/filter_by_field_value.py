@@ -20,10 +20,11 @@ class FilterByFieldValue(Transform):
     r"""Keep the records whose field matches a value or a pattern, or drop them (`field.value.matches=false`).
 
     `field.value` is parsed as Connect parses the value of a header: `42` is an INT8, `1.5` a FLOAT32, `true` a boolean.
-    A field matches if it is equal and has the same Java class. For example, `42` never equals a number in JSON, because
-    whole numbers in JSON are INT64, and it never equals a string. Compare numbers with `field.value.pattern` instead,
-    such as `^42$`. The pattern is searched in the string that Connect would write for the field into a header. The
-    field is a top-level name: a dot is part of the name. With a schema, a null is read as the field's default.
+    A field matches if it has the same Java class and the same value as `field.value`. For example, `42` (an INT8)
+    matches neither the number 42 in JSON (an INT64) nor the string `"42"`. To match numbers, set `field.value.pattern`
+    instead, such as `^42$`. The transform searches for the pattern in the string that Connect would write for the field
+    into a header. The field is a top-level name: a dot is part of the name. With a schema, a null is read as the
+    field's default.
 
     A null key or value passes through unchanged. A pattern does not match a field that is null, or that is missing from
     an object without a schema.

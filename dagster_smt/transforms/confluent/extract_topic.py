@@ -24,8 +24,9 @@ class ExtractTopic(Transform):
     are. Confluent's `ExtractTopic$Header` is a separate class here, ExtractTopicHeader.
 
     Confluent does not document the following rules, so this project chose them. A value other than a string is always
-    rejected. So is a key or value without fields if `field` is set. An empty string is treated as missing, and so is a
-    field inside a value without fields. With a schema, a null is read as the field's default.
+    rejected. If `field` is set, a key or value without fields, such as a number, is also rejected. An empty string is
+    treated as missing. A path that leads through a value without fields is treated as a missing field: `$.f1.f3` is
+    missing if `f1` is a string. With a schema, a null is read as the field's default.
     """
 
     connect_class = "io.confluent.connect.transforms.ExtractTopic"

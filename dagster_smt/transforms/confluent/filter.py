@@ -30,7 +30,7 @@ class Filter(Transform):
     In a test, a missing field is not equal to any value, so it passes `!=` and `nin`, and the record does not fail. A
     number can be compared with a string: if the field is a number, `1`, `1.0` and `'1'` are equal for `==` and `!=`,
     but not for `===` and `!==`. If a field outside a test is missing, `missing.or.null.behavior` determines what
-    happens to the record. The same is true if the path of such a field leads through a value that has no fields, such
+    happens to the record. For example, `$.a.b` is missing if there is no `a`, or if `a` is a value without fields, such
     as a string. A JSONPath filter (`[?(…)]`) needs an object or array. If it meets a null, a string, a number or a
     boolean, the record fails, whatever the option says. A null key or value passes through unchanged.
 

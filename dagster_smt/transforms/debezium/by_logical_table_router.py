@@ -24,7 +24,9 @@ from dagster_smt.values.java.regex import ReplaceIfMatches
 
 @dataclass(frozen=True)
 class _NullEvent:
-    """The plan variant for records whose value is null, but whose value schema is that of a change event."""
+    """The variant (the property that selects a record's plan) of records in ``topic`` whose value is null. The schema
+    of such a null can still be that of a change event.
+    """
 
     topic: str
 
@@ -32,11 +34,11 @@ class _NullEvent:
 class ByLogicalTableRouter(CodeTransform):
     """Send the change events of several tables, such as shards, to one topic, and keep their keys distinct.
 
-    As in RegexRouter, the expression must match the whole topic, and then its first match in the topic is replaced. If
-    the expression does not match, or if the new topic would be empty, the record passes through unchanged. Otherwise
-    the key, which must be a struct or null, gets a field with the old topic. The schemas of the key (`.Key`), of the
-    event (`.Envelope`) and of its row (`.Value`) are named after the new topic. Tombstones and values that are not
-    change events stay as they are.
+    As in RegexRouter, `topic.regex` must match the whole topic. Its first match in the topic is then replaced with
+    `topic.replacement`. If the expression does not match, or if the new topic would be empty, the record passes through
+    unchanged. Otherwise the key, which must be a struct or null, gets a field with the old topic. The schemas of the
+    key (`.Key`), of the event (`.Envelope`) and of its row (`.Value`) are named after the new topic. Tombstones and
+    values that are not change events stay as they are.
 
     Debezium caches each new schema under the old schema. If two topics have equal schemas and different new topics, the
     schemas of both get names derived from the first topic. Here, the names of schemas are derived from the topic of
@@ -104,12 +106,16 @@ class ByLogicalTableRouter(CodeTransform):
         return (Code(tuple(entries), frozenset({"key", "value"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the topic of ``record``. The plan depends on it, because schemas are named after the topic."""
+        """Returns the topic of ``record``, because records of different topics need different plans: the names of their
+        output schemas contain the new topic, such as ``all.Value``.
+        """
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for a null value, or None for other values. A null value can have the schema of a change
-        event. Its plan needs fewer fields, because there is no row whose schema would get a new name.
+        """Returns a variant (the property that selects a plan) if the value of ``record`` is null, else None.
+
+        The evaluator calls this method if the value's schema lacks a part of a change event. For a null value, the plan
+        does not need this part: there is no row whose schema would get a new name.
         """
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)
@@ -129,8 +135,8 @@ class ByLogicalTableRouter(CodeTransform):
         return self._renamed(replace(record, topic=routed), origin, new, at)
 
     def _known(self, variant: Hashable, topic: Expr) -> str | None:
-        """Returns the topic for which ``variant`` is planned. Returns None if the topic is not known during
-        planning.
+        """Returns the topic of the records for which the stage is planned. It comes from ``variant``, or from ``topic``
+        if this expression is a constant. Returns None if the plan must serve records of any topic.
         """
         if isinstance(variant, _NullEvent):
             return variant.topic

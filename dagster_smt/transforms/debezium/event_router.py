@@ -169,8 +169,8 @@ class EventRouter(CodeTransform):
         )
 
     def _name(self, option: str, names: Collection[str]) -> str:
-        """Returns the name of the column for ``option``. If the option has its default, the name of the column in the
-        row may also be in upper case.
+        """Returns the name of the row's column for ``option``, such as ``aggregateid``. If the option has its default
+        and only the upper-case name is in ``names``, returns the upper-case name: ``AGGREGATEID``.
         """
         name: str = getattr(self, option)
         upper = name not in names and option not in self.model_fields_set and name.upper() in names
@@ -183,8 +183,9 @@ class EventRouter(CodeTransform):
         return ExpandJson(name, nulls, self.field_name_adjustment_mode)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the values in ``record`` that determine its output schema: for an envelope, the topic and the
-        version; for a JSON payload, the schema of the payload.
+        """Returns the values in ``record`` on which its output schema depends. For an envelope, these are the topic and
+        the version. For a JSON payload, this is the schema of the payload. Returns None for a value that is not a
+        change event, and if no option asks for an envelope or for a JSON payload.
         """
         schema = record.value_schema
         if (
@@ -214,8 +215,9 @@ class EventRouter(CodeTransform):
         return outbox.EnvelopeVariant.of(route, version, payload)
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for an event of a deleted or updated row. Such an event results in no message, so its plan
-        needs no columns.
+        """Returns a variant (the property that selects a plan) if ``record`` is an event of a deleted or updated row,
+        else None. Such an event results in no message, so its plan needs no columns. If updates are errors, an updated
+        row also gives None.
         """
         return outbox.no_message(record, self.table_op_invalid_behavior == "fatal")
 

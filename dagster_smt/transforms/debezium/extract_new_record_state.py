@@ -173,7 +173,9 @@ class ExtractNewRecordState(CodeTransform):
         return () if gone else self._dropper.names(record), deleted
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the state of an event whose plan needs at most one of its two rows. Returns None for other events."""
+        """Returns the state of an event, such as ``DROPPED``, if its plan does not need the whole schema of an event.
+        Returns None for all other records.
+        """
         return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:

@@ -129,8 +129,8 @@ class HeaderToValue(CodeTransform):
         return (Code((*added, *dropped), frozenset({"value", "headers"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the position, the name and the schema of each listed header in ``record``. If a header has no schema,
-        the result contains the kind of its value instead of the schema.
+        """Returns a triple for each listed header that ``record`` has: the header's position, name and schema. If the
+        header has no schema, the third item is the kind of its value, such as ``string``.
         """
         variant = []
         for position, header in enumerate(record.headers):
@@ -184,8 +184,10 @@ def _kind(value: Any) -> str:
 
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
-    """Returns the struct ``group`` with headers in its fields. ``entries`` contains each header with the path of its
-    field. The path begins in this struct. Only the whole value (``root``) can get new structs.
+    """Returns the struct ``group`` with the values of headers in its fields.
+
+    Each of ``entries`` is the path of a field inside ``group``, such as ``("source", "id")``, and the header for this
+    field. A struct on a path that does not exist is only created if ``group`` is the whole value (``root``).
     """
     fields: _Fields = {}
     for name, child in group.fields:

@@ -217,8 +217,9 @@ class TimezoneConverter(CodeTransform):
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
-    """Returns ``node``, a field whose type does not fit the name of its schema. A null stays null. A record with any
-    other value is rejected with ``error``, if its event is selected (``which``).
+    """Returns the field ``node``, whose type does not fit the name of its schema, so that a time zone cannot be
+    applied. A null stays null. Any other value rejects its record with ``error``, unless the expression ``which`` is
+    null: then the record's event is not selected for the conversion.
     """
     if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
         raise error
@@ -229,8 +230,9 @@ def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
 
 
 def _kind(block: str, field: str, node: Node) -> str:
-    """Returns ``InZone.kind`` for a field: the name of its schema, or the name of the field if ``EPOCHS`` lists it.
-    Returns an empty string if times in this field are not converted.
+    """Returns the kind of time in a field, for ``InZone.kind``: the schema's name, such as
+    ``io.debezium.time.Timestamp``, or the field's name for a field in ``EPOCHS``, such as ``ts_ms``. Returns an empty
+    string if the field is not a time.
     """
     name = node.schema.name
     if name is None:

@@ -24,8 +24,8 @@ _TYPES = {t.name: t for t in TARGETS}
 
 
 def _spec(value: Any) -> Any:
-    """Converts ``field:type`` items into pairs. An item that is only a type applies to the whole key or value, and the
-    field of its pair is None.
+    """Converts items into pairs: ``amount:int32`` becomes ``("amount", Type.INT32)``. An item without a field, such as
+    ``int32``, applies to the whole key or value: the first item of its pair is None.
     """
     items = pair_items(value, "field:type")
     if not items:
@@ -123,8 +123,8 @@ def _change(path: FieldPath, target: Type) -> Change:
 
 
 def _without_logical(schema: Schema) -> Schema:
-    """Returns ``schema`` without the logical type that makes it a date or a Decimal (difference D2: in Kafka, the new
-    type keeps the name).
+    """Returns ``schema`` without the name that makes it a date or a Decimal, and without its version. In Kafka, the
+    cast field would keep this name (difference D2).
     """
     if schema.logical is None:
         return schema
@@ -137,8 +137,8 @@ def _without_logical(schema: Schema) -> Schema:
 
 
 def _cast(node: Node, target: Type, keep: bool = False, field: str = "") -> Node:
-    """Returns ``node`` cast to the type ``target``. The whole key or value keeps its name, version, doc and parameters
-    if ``keep`` is set.
+    """Returns ``node`` cast to the type ``target``. With ``keep``, which is set for a whole key or value, the schema
+    keeps its name, version, doc and parameters.
     """
     schema, kind = node.schema, kind_of_schema(node.schema)
     if schema.default is not None and kind not in CASTABLE:

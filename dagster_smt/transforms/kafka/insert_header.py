@@ -20,8 +20,8 @@ class InsertHeader(Transform):
     | `[1,2]`, `{"a":1}` | array, map |
     | anything else | string |
 
-    The rest of the text is dropped after an array or map, and after a number or date that a comma, colon, quote or
-    bracket ends: `1,2` is the int8 1. Other text stays whole: `a,2` is a string.
+    Text after an array or map is dropped. Text after a number or date is also dropped if it begins with a comma, colon,
+    quote or bracket: `1,2` is the int8 1. Other text stays whole: `a,2` is a string.
     """
 
     connect_class = PACKAGE + "InsertHeader"

@@ -9,8 +9,8 @@ from dagster_smt.effects.effect import ByPattern, Effect, Route
 class RegexRouter(Transform):
     """Replace the topic of a record if a regular expression (Java syntax) matches the whole topic.
 
-    As in Connect, the expression must match the whole topic. The first match of the expression in the topic is then
-    replaced. For `a|ab` and the topic `ab`, the first match is only the `a`, so the `b` stays. Partition, offset and
+    As in Connect, the first match of the expression in the topic is replaced, and the first match can be shorter than
+    the topic. For `a|ab` and the topic `ab`, the first match is only the `a`, so the `b` stays. Partition, offset and
     timestamp stay as they are.
     """
 

@@ -40,7 +40,8 @@ class CoarseField(FieldRule):
     Attributes:
         sort: The option ``kind`` of ``Coarsen``: a name in ``KINDS``.
         rules: Pairs of a kind of value, such as ``string`` or ``double``, and the value rule for it.
-        boxes: True for values without a schema; see ``WholeMultiple``.
+        boxes: True for values without a schema. The result of a number rule is then an object of the class that stands
+            for the number's Java type.
     """
 
     name = "coarse"

@@ -42,8 +42,8 @@ def outbox_event(op: str, payload: str | None) -> str:
 
 
 def zoned_event(created_at: str) -> str:
-    """Returns a change event for a new row of the table ``customers``. The row has a time with an offset,
-    ``created_at``.
+    """Returns a change event for a new row of the table ``customers``. The row's field ``created_at`` is a time with an
+    offset, such as ``2020-01-01T10:00:00+02:00``.
     """
     time = {"type": "string", "name": "io.debezium.time.ZonedTimestamp", "version": 1, "optional": True}
     row = {"type": "struct", "optional": True, "fields": [_FIELDS[0], {"field": "created_at", **time}]}

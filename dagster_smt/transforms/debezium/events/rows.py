@@ -26,13 +26,13 @@ _DELETED_ROW = Const("d", STRING)
 
 
 def latest_row(after: Group, before: Group, decides: Expr) -> Group:
-    """Returns the row after the change if there is one; otherwise the row before the change. The result also has the
-    field ``__deleted``.
+    """Returns the row for an event: the row after the change or, for a deleted row, the row before the change. The
+    result also has the field ``__deleted``.
 
-    ``decides`` is an expression that is null if there is no row after the change.
+    ``decides`` is an expression that is null if the event has no row after the change.
 
     Raises:
-        PlanError: SMT472 if the schemas of the rows differ; SMT111 if the row has a field ``__deleted``.
+        PlanError: SMT472 if the schemas of the two rows differ; SMT111 if the row has a field ``__deleted``.
     """
     if (new_schema(after), after.schema.fields) != (new_schema(before), before.schema.fields):
         statement = "the rows before and after the change have different schemas"
@@ -65,8 +65,12 @@ def _picked(one: Node, other: Node, decides: Expr) -> Node:
 
 
 def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
-    """Returns a required struct with copies of the fields of ``row``. With ``replace_nulls``, nulls become defaults.
-    ``nullable`` is True if the result can be null although its schema is required, because some events have no row.
+    """Returns a required struct with copies of the fields of ``row``.
+
+    Args:
+        row: The row.
+        replace_nulls: True if nulls in the fields become their defaults.
+        nullable: True if the struct can be null although it is required, because some events have no row.
     """
     fields = copied_fields(row, replace_nulls, row.fields)
     if not nullable:
@@ -100,8 +104,9 @@ def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) ->
 
 
 def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...], at: Planning, first: int) -> Group:
-    """Returns ``row`` with the fields of ``event`` that ``references`` name. ``first`` is the ledger number of the
-    first of these fields.
+    """Returns ``row`` with more fields: the fields of ``event`` that ``references`` name, such as ``op`` or
+    ``source.table``. ``first`` is the position of the first of these fields among the stage's ledger entries. The
+    ledger counts changed records.
     """
     text_field(event, "op")  # Debezium fails without this field
     fields = dict(row.fields)
@@ -117,9 +122,9 @@ def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...
 
 
 def _as_field(node: Node, row: Expr) -> Cell:
-    """Returns ``node`` as a new, optional field of ``row``. The field has no default.
+    """Returns a copy of ``node`` that can be added to ``row`` as a field. The copy is optional and has no default.
 
-    A struct or map is rejected unless it is null.
+    If ``node`` is a struct or map, every record in which it is not null is rejected.
     """
     schema = node.schema.with_(optional=True, default=None)
     if schema.type not in (Type.STRUCT, Type.MAP):
@@ -132,10 +137,10 @@ def _as_field(node: Node, row: Expr) -> Cell:
 
 
 def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr) -> tuple[Cell, Expr]:
-    """Returns two items: the new topic of the record, and an expression with the string in the field ``field``. The
-    expression is null if the string is missing or blank; the record then keeps its topic.
+    """Returns two items: the new topic of the record, and an expression with the string in the row's field ``field``.
+    If this string is missing or blank, the expression is null and the record keeps its topic.
 
-    If there is no row after the change, the field is read from the row before the change.
+    If the event has no row after the change (``after`` is null), the field is read from the row ``before``.
     """
     new, old = text_field(row, field), text_field(before, field)
     text = Call(NotBlank(), (Call(Pick(), (new.expr, old.expr, after)),))
@@ -146,10 +151,11 @@ def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr
 def with_event_headers(
     record: PlanRecord, event: Group | None, references: tuple[Reference, ...], tombstones: bool, at: Planning
 ) -> Cell:
-    """Returns the headers of the record, followed by a header for each of ``references``. The value of such a header is
-    a field of the event.
+    """Returns the headers of the record, followed by one new header for each of ``references``. A new header contains a
+    field of the event, such as ``op``.
 
-    If ``tombstones`` is set, null values pass through, and get only the header ``op``.
+    With ``tombstones``, a record with a null value does not get these headers. It gets only a header for the reference
+    ``op``, if there is one, with the value ``d``.
     """
     headers = nulls = record.headers
     value = NONE if record.value is None else presence(record.value)
@@ -167,9 +173,9 @@ def with_event_headers(
 
 
 def _with_delete_header(headers: Cell, key: str) -> Cell:
-    """Returns ``headers`` with the additional header ``op`` for a null value. The value of this header is ``d``.
+    """Returns ``headers`` with one more header: its name is ``key``, and its value is ``d``, for a deleted row.
 
-    The schema of this header is a required string. The schemas of headers for event fields are different.
+    The schema of this header is a required string. The headers that contain event fields have optional schemas.
     """
     return replace(headers, expr=Call(AppendHeader(key, STRING), (headers.expr, _DELETED_ROW)))
 

@@ -70,15 +70,21 @@ def _struct(field: str) -> str | None:
 
 
 def no_variant(cause: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
-    """Returns the error for a stage whose output schema depends on each record, for example on its headers (``cause``).
-    A plan that is based on schemas alone does not know these headers. ``instead`` is a remedy in words.
+    """Returns the error SMT476: the output schema differs from record to record, but the output needs one schema that
+    is known before records are read.
+
+    Args:
+        cause: The part of the record that determines the schema, such as ``headers``.
+        instead: A remedy in words.
     """
     hint = f"write records in a format with a schema in each record (envelope, avro-confluent), or {instead}"
     return refuse("SMT476", f"the schema of each record depends on its {cause}", hint, "")
 
 
 def presence(node: Node) -> Expr:
-    """Returns an expression that is null if ``node``, a node of the stage's input, is null."""
+    """Returns an expression that shows whether ``node`` is present. The expression is null if ``node``, a node of the
+    stage's input, is null.
+    """
     if isinstance(node, Cell):
         return node.expr
     if node.present is None:
@@ -87,8 +93,8 @@ def presence(node: Node) -> Expr:
 
 
 def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_ARGUMENT) -> Group:
-    """Returns the row before or after the change, which is the field ``name`` of the event. ``purpose`` and
-    ``connect_class`` (an exception class of Java) are for the error.
+    """Returns one row of the event: the field ``name``, which is ``before`` or ``after``. ``purpose`` and
+    ``connect_class`` (an exception class of Java) are only used in errors.
 
     Raises:
         PlanError: SMT470 if the event has no such field; SMT201 if the field is not a struct.
@@ -125,12 +131,14 @@ def referenced_field(event: Group, reference: Reference, at: Planning) -> Node |
 
 
 def whole(group: Group) -> Cell:
-    """Returns the struct ``group``, whose fields a stage has edited, as a single cell."""
+    """Returns the struct ``group`` as a single cell, which stands for the whole struct instead of its fields."""
     return Cell(group.schema, presence(group), group.sources)
 
 
 def new_schema(struct: Group) -> Schema:
-    """Returns the schema of a new struct with the attributes of ``struct``, as ``SchemaUtil.copySchemaBasics`` does."""
+    """Returns the schema for a copy of ``struct``, still without fields. It is required, and has the name, version, doc
+    and parameters of ``struct``, as in Connect's ``SchemaUtil.copySchemaBasics``.
+    """
     schema = struct.schema
     return Schema(Type.STRUCT, False, schema.name, schema.version, schema.doc, schema.parameters)
 
@@ -146,8 +154,9 @@ def text_field(struct: Group, name: str) -> Cell:
 
 
 def needed_value(expr: Expr, name: str, *around: Expr) -> Call:
-    """Returns an expression for the value ``expr`` of the field ``name``. If the value is null, the record is rejected,
-    unless one of the expressions in ``around`` is null.
+    """Returns an expression with the value of ``expr``, which is read from the field ``name``. If this value is null,
+    the record is rejected with SMT483. It is not rejected if one of the expressions in ``around`` (such as the struct
+    that contains the field) is null.
     """
     hint = "check which topics the stage should transform"
     return Call(Needed("SMT483", f"the event has no '{name}'", hint, NULL_POINTER), (expr, *around))

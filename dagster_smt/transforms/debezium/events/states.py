@@ -28,12 +28,15 @@ CHANGED_ROW = "changed"
 
 
 def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
-    """Returns the state of an event whose plan needs only a part of the event's schema. Returns None for other events.
+    """Returns the state of an event, such as ``DELETED_ROW``, if its plan does not need the whole schema of an event.
+    Returns None for all other records.
+
+    For example, an inserted row only needs the field ``after``, so its state is ``CHANGED_ROW``.
 
     Args:
         record: The record.
         mode: ``delete.tombstone.handling.mode``.
-        drops_fields: True if a header drops fields, which requires the row and its schema.
+        drops_fields: True if a header of the record lists fields to drop. The plan then needs the row and its schema.
     """
     if not is_change_event(record.value_schema):
         return None
@@ -95,11 +98,11 @@ class DropHeader:
         return None
 
     def _names(self, items: list[Any]) -> tuple[str, ...] | None:
-        """Returns the names in ``items``.
+        """Returns the field names in ``items``, the value of the header.
 
-        With ``compatible``, items that are not strings are ignored. Otherwise, the result is None if there is such an
-        item. If all items are strings, they are joined and split again, because Debezium passes them to ReplaceField as
-        one option.
+        With ``compatible``, items that are not strings are ignored. Without ``compatible``, such an item makes the
+        result None. Strings are then split at commas, because Debezium passes them to ReplaceField as one option:
+        ``["a,b", "c"]`` gives ``a``, ``b`` and ``c``.
         """
         if self.compatible:
             return tuple(item for item in items if isinstance(item, str))
@@ -108,16 +111,16 @@ class DropHeader:
         return None
 
     def planned(self, variant: Hashable, tombstones: bool) -> tuple[str, ...]:
-        """Returns the names of the fields to drop in the plan of ``variant``.
+        """Returns the names of the fields that the plan of ``variant`` drops.
 
         Args:
-            variant: The variant.
+            variant: The property of a record that selects its plan. Usually a pair: the names in the header, and True
+                if the row was deleted.
             tombstones: True if deleted rows become tombstones.
 
         Raises:
-            PlanError: SMT475 if the header is not a list of names; SMT476 if the plan is based on schemas alone,
-                so that the header is unknown; SMT477 if only optional fields may be dropped and the event becomes a
-                tombstone, which has no schema.
+            PlanError: SMT475 if the header is not a list of names; SMT476 if only schemas are known, but no header;
+                SMT477 if only optional fields may be dropped and the event becomes a tombstone, which has no schema.
         """
         if not self.name or isinstance(variant, str):
             return ()

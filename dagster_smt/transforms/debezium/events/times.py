@@ -35,17 +35,19 @@ _LONG = (-(2**63), 2**63 - 1)
 
 @dataclass(frozen=True, slots=True)
 class InZone(PythonRule):
-    """A rule that converts the first value, a time, to a time zone. If the second value is null, the time stays as it
-    is. A null time is read as its default.
+    """A rule that moves a time to a time zone. It gets three values: the time, a flag, and the event's timestamp in
+    milliseconds since 1970. If the flag is null, the time stays as it is. A null time is read as its default.
 
-    A number is read as local time in the zone, and becomes the instant of that local time. In a field that ``EPOCHS``
-    lists, a number is an instant, and becomes local time. A string keeps its instant, and gets the offset of the zone.
-    The offset for a time without a date is the zone's offset at the third value, an instant in milliseconds since 1970.
-    If the zone has a fixed offset, the third value is not needed.
+    - A number in a row is read as local time in the zone, and becomes the instant of that local time.
+    - A number in a field of ``EPOCHS`` is an instant, and becomes local time in the zone.
+    - A string with a date keeps its instant and gets the zone's offset: in the zone ``+02:00``, 10:00 UTC becomes 12:00
+      with the offset ``+02:00``.
+    - A time without a date gets the offset that the zone has at the event's timestamp. Only this case needs the third
+      value, and only if the zone's offset is not fixed.
 
     Attributes:
         zone: The time zone.
-        kind: The name of the value's schema, or of its field in ``EPOCHS``.
+        kind: The name of the value's schema; for a field in ``EPOCHS``, the name of the field.
         default: The default of the value's schema.
     """
 
@@ -121,13 +123,13 @@ class InZone(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(ValueRule):
-    """A rule that selects events by topic and table. It returns True for a selected event, else null. The result is
-    also null if the third value, a struct, is null.
+    """A rule that selects change events by topic and table. It gets three values: the topic, the table, and a struct of
+    the event. It returns True if the event is selected and the struct is not null, else null.
 
     Attributes:
-        cases: Triples: True for a topic, False for a table; the name of the topic or table; True if its events are
-            selected. The first triple with the event's topic or table applies.
-        rest: True if all other events are selected, except events without topic and table.
+        cases: Triples. ``(True, "orders", False)`` means: events of the topic ``orders`` are not selected. A triple
+            that begins with False names a table instead of a topic. The first triple that fits the event applies.
+        rest: True if events that no triple fits are selected, unless they have neither a topic nor a table.
     """
 
     cases: tuple[tuple[bool, str, bool], ...]

@@ -100,10 +100,11 @@ class ExpandJson(PythonRule):
         return schema
 
     def _value(self, value: Any, schema: Schema) -> Any:
-        """Converts ``value`` to ``schema``, which was inferred from a value of the same kind.
+        """Returns ``value`` as a value of ``schema``. The schema may come from a different value, such as the first
+        element of the same array.
 
         Raises:
-            NoSchemaError: The value has a different kind.
+            NoSchemaError: ``value`` does not fit the schema.
         """
         if value is None:
             if schema.optional:
@@ -144,11 +145,13 @@ def _unfit() -> NoReturn:
 
 
 def _joined(left: Schema, right: Schema) -> Schema:
-    """Returns one schema for a field for which two schemas were inferred: ``left``, unless ``right`` has more
-    information.
+    """Returns one schema for a field that has different schemas in two elements of an array.
 
-    In Debezium, the order of a Java hash set determines which of the two comes first. If the second schema is an inner
-    struct with additional fields, Debezium loses these fields.
+    The schema of a null (bytes) gives way to the other schema. Two structs become one struct with the fields of both.
+    In all other cases, the result is ``left``.
+
+    In Debezium, the order of a Java hash set determines which of the two schemas comes first. If the second schema is
+    an inner struct with additional fields, Debezium loses these fields.
     """
     if left == right or right.type is Type.BYTES:
         return left
@@ -201,7 +204,7 @@ def _kind(value: Any) -> Any:
 def _simple(value: Any, huge: bool = True) -> Type:
     """Returns the type of ``value``, which is a string, a boolean or a number.
 
-    With ``huge``, a whole number of more than 64 bits is a double.
+    A whole number of more than 64 bits has the type double with ``huge``; without ``huge``, it raises an error.
     """
     if isinstance(value, str):
         return Type.STRING

@@ -32,8 +32,8 @@ NO_MESSAGE = "no message"
 
 @dataclass(frozen=True)
 class Placement:
-    """An item of ``table.fields.additional.placement``: a column, its destination in the message, and its name at the
-    destination.
+    """An item of ``table.fields.additional.placement``: a column, its destination in the message, and its name there.
+    For example, ``region:header:area`` puts the column ``region`` into the header ``area``.
     """
 
     column: str
@@ -42,12 +42,12 @@ class Placement:
 
     @property
     def side(self) -> str:
-        """The part of the record (key, value or headers) to which the ledger entry belongs."""
+        """The part of the message that gets the column: ``value``, ``headers``, or an empty string for a partition."""
         return {ENVELOPE: "value", HEADER: "headers"}.get(self.where, "")
 
     @property
     def effect(self) -> Entry:
-        """The ledger entry of this placement."""
+        """The entry of this placement in the ledger, which counts the messages that get the column."""
         if self.where == PARTITION:
             return Entry("extracted", self.column, "partition")
         return Entry("added", self.name, self.column, self.side)
@@ -70,16 +70,16 @@ class EnvelopeVariant(NamedTuple):
 
     @classmethod
     def of(cls, route: object, version: object, payload: Schema | None) -> "EnvelopeVariant":
-        """Returns the variant for values of any type. Values of a wrong type are not rejected here, because the plan
-        rejects them.
+        """Returns the variant for three values that were read from a record. A topic that is not a string and a version
+        that is not an integer become None. The plan rejects the record later.
         """
         number = version if isinstance(version, int) else None
         return cls(route if isinstance(route, str) else None, number, payload)
 
 
 def no_message(record: Record, fatal: bool) -> str | None:
-    """Returns ``NO_MESSAGE`` if ``record`` is an event that deletes or updates a row, else None. With ``fatal``, also
-    returns None for an update, because the plan rejects it later.
+    """Returns ``NO_MESSAGE`` if ``record`` is an event that deletes or updates a row, else None. With ``fatal``, an
+    update also gives None, because the plan rejects updates.
     """
     event = record.value if is_change_event(record.value_schema) else None
     op = None if event is None else event.get("op")
@@ -172,7 +172,8 @@ class Placements(NamedTuple):
     """Some additional columns, with their placement in the message.
 
     Attributes:
-        items: Pairs of a placement's number in the ledger and the placement.
+        items: Pairs, such as ``(6, placement)``. The number is the position of the placement among the stage's ledger
+            entries, which count messages.
         may_lack: True if a row may lack a column, False if such a row is rejected.
     """
 
@@ -181,10 +182,10 @@ class Placements(NamedTuple):
 
 
 def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[Placements, Placements]:
-    """Splits ``items`` into two groups: the columns in the envelope, which Debezium handles first, and all other
+    """Splits ``items`` into two groups: the columns for the envelope, which Debezium handles first, and all other
     columns.
 
-    ``first`` is the ledger number of the first item.
+    Each item also gets its position among the stage's ledger entries. ``first`` is the position of the first item.
     """
     numbered = tuple(enumerate(items, first))
     in_envelope = []
@@ -282,7 +283,7 @@ def envelope(
         fields: The columns, by the names of their fields.
         tombstones: True if a null or blank payload results in a tombstone instead.
         version: The column with the version of the envelope's schema.
-        variant: The variant of the record.
+        variant: The topic and the version for the name and version of the envelope's schema.
     """
     # checked first, because a null that must be rejected must not become a tombstone
     payload = _put(row, PAYLOAD, payload)
@@ -299,9 +300,10 @@ def envelope(
 
 
 def _name(row: str | None, route: str | None) -> str | None:
-    """Returns the name of an envelope's schema. It is derived from ``row``, the name of the row's schema.
+    """Returns the name of an envelope's schema: ``row``, the name of the row's schema, with the topic ``route`` before
+    its last part. For ``shop.Value`` and the topic ``Order``, the name is ``shop.Order.Value``.
 
-    If the topic ``route`` is known, it is inserted before the last part of the name.
+    If one of the two is None, the other one is the result.
     """
     if row is None or route is None:
         return route or row

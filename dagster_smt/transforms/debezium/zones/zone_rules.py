@@ -29,8 +29,8 @@ class ZoneRule:
         return {name_in(field, block) for field in self.fields} - {""}
 
     def chooses(self, block: str, field: str, exclude: bool) -> bool:
-        """Returns True if, according to the rule, the field ``field`` of the struct ``block`` is converted. With
-        ``exclude``, the rule lists the fields that stay as they are.
+        """Returns True if this rule makes the transform convert the field ``field`` of the struct ``block``. With
+        ``exclude``, the rule lists the fields that stay as they are, and all other fields are converted.
 
         A field of ``source`` is converted only if the rule names a field of ``source``.
         """
@@ -43,10 +43,10 @@ class ZoneRule:
 
 
 def name_in(field: str, block: str) -> str:
-    """Returns the name that ``field``, a field in a rule, has inside the struct ``block``, one of ``BLOCKS``. Returns
-    an empty string if the field belongs to a different struct.
+    """Returns the name of a field inside the struct ``block``, one of ``BLOCKS``. ``field`` is the name in a rule:
+    inside the struct ``after``, ``after.at`` is ``at``. Returns an empty string if the field is in a different struct.
 
-    A field without the name of a struct belongs to the rows before and after the change.
+    A name without a struct, such as ``at``, belongs to the rows before and after the change.
     """
     head, _, rest = field.partition(".")
     if rest and head in BLOCKS:
@@ -79,7 +79,9 @@ def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
 
 
 def _parts(item: str) -> tuple[str, str, str]:
-    """Splits ``item`` into its prefix, its name and its field. A missing part is an empty string."""
+    """Splits ``item``, such as ``source:customers:created_at``, into its prefix, its name and its field. A missing part
+    is an empty string.
+    """
     parts = item.split(":")
     if len(java_split(item, ":")) > 1 and parts[0].lower() in (SOURCE, TOPIC):
         prefix = parts[0]
