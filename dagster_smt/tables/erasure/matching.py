@@ -52,7 +52,9 @@ class SubjectPaths:
 
     @cached_property
     def steps(self) -> Mapping[str, list[tuple[Step, ...]]]:
-        """The parsed paths, grouped by the part of the record: key, value or headers."""
+        """The parsed paths, grouped by the part of the record. The path ``value.user_id`` becomes
+        ``{"value": [("user_id",)]}``.
+        """
         by_part: dict[str, list[tuple[Step, ...]]] = {}
         for text in self.paths:
             part, _, rest = text.partition(".")
@@ -119,8 +121,8 @@ def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
 
 
 def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
-    """Yields the values at the path ``steps`` inside ``whole``, a parsed JSON value. If ``whole`` is an array of rows,
-    yields the values in each row.
+    """Yields the values at the path ``steps`` inside ``whole``, a parsed JSON value. For the path ``("user", "id")``
+    and ``{"user": {"id": 7}}``, this is 7. If ``whole`` is an array of rows, yields the values in each row.
     """
     if isinstance(whole, list):
         for row in whole:
@@ -148,12 +150,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
-    """Returns ``ids`` as a set. If reading ``ids`` fails, returns every word of ``contents`` instead.
-
-    So a single unreadable record does not end a run.
+    """Returns ``ids`` as a set. If a record cannot be decoded, reading ``ids`` raises an error. Then the function
+    returns every word of ``contents``, the bytes of the record, because any of these words may be the id. So a single
+    unreadable record does not end a run.
 
     Raises:
-        Exception: An error that is not caused by a record, such as a registry that does not answer.
+        Exception: An error with another cause than the record, such as a registry that does not answer.
     """
     try:
         return set(ids)
@@ -168,12 +170,13 @@ def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
 
 @dataclass
 class Erased:
-    """The erased people of one kind, as hashes. The object can be sent to another process.
+    """The erased people of one kind, as keyed hashes of their ids. ``subject in erased`` is True if the person with the
+    id ``subject`` has been erased. The object can be sent to another process.
 
     Attributes:
-        kind: The kind of the ids.
+        kind: The kind of the ids, such as ``person``.
         keys: References to the secret HMAC keys with which the hashes were computed.
-        hashes: The hashes of the people, by the id of the key with which they were computed.
+        hashes: Maps the id of a key, such as ``e1``, to the hashes that were computed with this key.
     """
 
     kind: str

@@ -1,4 +1,6 @@
-"""The values to search for, and the forms in which files may contain them. The values stay in the driver's memory."""
+"""The values of erased people for which the residue scan searches, and patterns that match these values in files. A
+file may contain a value in several spellings, for example with JSON escapes. The values stay in the driver's memory.
+"""
 
 import json
 import re
@@ -9,29 +11,31 @@ from typing import Any
 from urllib.parse import quote
 
 _LEAST = 6
-"""The length of the shortest string that is searched for everywhere. A shorter string may occur with a different
-meaning. The same is true of a number with fewer than ``_DIGITS`` digits.
+"""The number of characters from which a string is searched for everywhere. Shorter strings, and numbers with fewer than
+``_DIGITS`` digits, may occur by chance.
 """
 _DIGITS = 9
 _QUOTED = re.compile(rb'"(?=((?:[^"\\]|\\u[0-9a-f]{4})*)\\*")')
 _AT_ONCE = 200
 _BOUNDS = (16, 32)
-"""The lengths to which Iceberg and Delta truncate strings in statistics."""
+"""The numbers of characters to which Iceberg (16) and Delta (32) truncate strings in the statistics of a column."""
 
 
 def is_short(text: str) -> bool:
-    """Returns True if ``text`` is so short that it may occur without any relation to the person."""
+    """Returns True if ``text``, such as ``42``, is so short that a file may contain it by chance, without referring to
+    the person.
+    """
     return len(text) < (_DIGITS if text.isdecimal() else _LEAST)
 
 
 @dataclass(frozen=True)
 class Needles:
-    """The values that identify erased people, and patterns to search for them.
+    """The values that identify erased people, and patterns to search for these values in files.
 
     Attributes:
-        ids: The ids.
-        names: The last part of each column name and of each path that holds an id.
-        values: Other values that only these people have.
+        ids: The ids of the people.
+        names: The names of the columns and fields that contain ids. Of a path such as ``customer.id``, only ``id``.
+        values: Other values that only these people have, such as e-mail addresses.
     """
 
     ids: frozenset[str]
@@ -47,7 +51,7 @@ class Needles:
 
     @cached_property
     def anywhere(self) -> frozenset[str]:
-        """The strings that are searched for everywhere."""
+        """The strings that are searched for in all columns: the ids and values that are too long to occur by chance."""
         long_values = set()
         for value in self.values:
             if not is_short(value):
@@ -89,7 +93,10 @@ class Needles:
 
     @cached_property
     def cuts(self) -> frozenset[str]:
-        """The beginnings of the values to search for, as truncated statistics contain them."""
+        """Strings that truncated statistics may contain instead of a value that is searched for. They are the
+        beginnings of the value: its first 16 or 32 characters, perhaps with a greater last character or one more
+        character.
+        """
         cuts = set()
         for text in self.ids | self.anywhere:
             for length in _BOUNDS:
@@ -107,7 +114,9 @@ class Needles:
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
-        """RE2 patterns for quoted strings that may be truncated values: they begin with the characters of a value."""
+        """RE2 patterns that preselect strings which may contain a truncated value. They match a quotation mark and the
+        beginning of a value.
+        """
         beginnings = set()
         for text in self.cuts:
             for length in _BOUNDS:
@@ -121,8 +130,8 @@ class Needles:
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """RE2 patterns for strings that contain a value. They may also match a few other strings. The size of each
-        pattern is limited.
+        """RE2 patterns that preselect strings which may contain a value. They match every string with a value, and a
+        few strings without one. Each pattern has a limited size, so there may be several.
         """
         texts = set()
         for text in self.anywhere:
@@ -150,11 +159,12 @@ class Needles:
         return len(places)
 
     def is_value(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if ``value`` belongs to one of the people.
+        """Returns True if ``value`` is or contains a value of one of the people.
 
         Args:
             value: The value.
-            names_person: True if the value's column names people.
+            names_person: True if the column of ``value`` contains ids of people. Then short ids, such as ``42``, also
+                match.
         """
         if value is None or isinstance(value, bool):
             return False
@@ -164,8 +174,13 @@ class Needles:
         return isinstance(value, str | bytes) and self.in_bytes(text.encode(errors="surrogatepass")) > 0
 
     def is_bound(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if ``value`` is a value of one of the people, or the beginning of such a value. Statistics
-        contain truncated values.
+        """Returns True if ``value`` is or contains a value of one of the people, or if it is the truncated beginning of
+        such a value. Statistics contain the least and the greatest value of a column, and truncate both.
+
+        Args:
+            value: The value.
+            names_person: True if the column of ``value`` contains ids of people. Then short ids, such as ``42``, also
+                match.
         """
         if self.is_value(value, names_person=names_person):
             return True
@@ -183,7 +198,9 @@ def _text(value: Any) -> str:
 
 
 def _forms(text: str) -> Iterable[bytes]:
-    """Yields the spellings of ``text`` in JSON and in URLs."""
+    """Yields patterns for the spellings of ``text`` in JSON and in URLs. For ``Zoë``, they match ``Zoë``, ``Zo\\u00eb``
+    and ``Zo%C3%AB``.
+    """
     yield re.escape(text.encode(errors="surrogatepass"))
     yield re.escape(_escaped(text))
     yield re.escape(quote(text, safe="", errors="surrogatepass").encode())

@@ -79,12 +79,11 @@ def _remove_past_of_delta(session: SparkSession, table: DeltaTable, *, no_writer
 
 
 def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
-    """Adds a note about a ``VACUUM``, in Delta's own form, to the log of ``table``. The note names the version at which
-    the log begins. Without the note, ``VACUUM`` rejects a table if an earlier erasure has removed the beginning of its
-    log.
+    """Allows ``VACUUM`` after an earlier erasure has removed the beginning of the log of ``table``. Without this
+    function, ``VACUUM`` rejects such a table.
 
-    The note states that the files of older versions have been removed. This is true, because the earlier erasure also
-    removed these files. Delta rejects a note about a version that the log no longer has.
+    The function records in Delta's log that the files of all versions before the remaining log have been removed. This
+    is true, because the earlier erasure has removed these files, too.
     """
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)
@@ -131,11 +130,11 @@ def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
 
 
 def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
-    """Rewrites all data files of ``table``, if it is an Iceberg table, and yields a description of the work.
+    """Rewrites all data files of ``table``, if it is an Iceberg table, and yields a description of each step.
 
-    This is necessary if the table has only one manifest, and the manifest lists deleted files next to live files. The
-    entry for a deleted file contains the bounds of the file's columns, which may be values of erased people. Iceberg
-    does not rewrite a single manifest, so the data files must be rewritten.
+    This removes values of erased people from the table's only manifest. For each data file, a manifest contains the
+    least and the greatest value of each column, even if the file has been deleted. Iceberg does not rewrite a manifest
+    if it is the only one. So the data files must be rewritten.
     """
     if not isinstance(table, IcebergTable):
         return
@@ -146,9 +145,10 @@ def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
 
 
 def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Iterator[str]:
-    """Removes the old snapshots of the Iceberg table ``table``, and yields descriptions of the work.
+    """Removes the old snapshots of the Iceberg table ``table``, and yields a description of each step.
 
-    The function also removes the bounds of deleted files from the manifests of the current snapshot.
+    The function first rewrites the manifests of the current snapshot. They may still contain the least and the greatest
+    values of files that have been deleted.
     """
     # an empty append drops manifests that list only deleted files
     session.table(table.name).limit(0).writeTo(table.name).append()

@@ -31,7 +31,8 @@ class Register:
         return self.spec.register_table.place
 
     def erased(self) -> Erased:
-        """Returns the erased people whose ids have the kind of this erasure.
+        """Reads the erased people from the register. Only entries with the kind of ids of this erasure, such as
+        ``person``, are read.
 
         Raises:
             TableError: SMT755, entries were written with a key that is missing from the key ring.
@@ -85,13 +86,14 @@ def not_yet_erased(erased: Erased, subjects: Iterable[str]) -> set[str]:
 
 
 def check_register(place: str, noted: ErasedPersons | None, spec: SmtErasure | None, erased: Erased | None) -> None:
-    """Raises an error if a run could restore rows of erased people.
+    """Raises an error if a run could write rows of people again who have been erased from the table. A run needs the
+    complete register of erased people to leave out their records.
 
     Args:
-        place: The table.
+        place: The name of the table in messages.
         noted: The note about erasures in the table's state. None if no person has been erased from the table.
-        spec: The erasure in the definition; None if there is none.
-        erased: The erased people; None without an erasure.
+        spec: The erasure in the table's definition; None if the definition has none.
+        erased: The people in the register; None if the definition has no erasure.
 
     Raises:
         TableError: SMT756, the definition has no erasure; SMT755, the register has lost entries.

@@ -75,7 +75,9 @@ class ResidueScan:
             self._left[kind_of(file.inside), name] += count
 
     def _name(self, file: StoredFile) -> str:
-        """Returns the name of ``file`` without its folders, because the names of folders may contain values."""
+        """Returns the name of ``file`` for messages. It lacks the folders, because their names may contain values of
+        people. If the file's own name contains such a value, the result is "a file with a value in its name".
+        """
         name = file.inside.rpartition("/")[2]
         if self.needles.in_bytes(name.encode(errors="surrogatepass")):
             return "a file with a value in its name"
@@ -100,7 +102,9 @@ class ResidueScan:
 
 
 def kind_of(path: str) -> str:
-    """Returns the kind of the table's file ``path``, such as "change data". Only the path determines the kind."""
+    """Returns the kind of the file ``path`` of a table, such as ``change data`` or ``a manifest``. The function derives
+    the kind from the path alone.
+    """
     if "_delta_log/" in path:
         return "statistics in the log"
     if "_change_data/" in path:
@@ -185,14 +189,15 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json: bool = False) -> int:
-    """Counts the strings in ``array`` that contain a value of ``needles``. Arrow searches for candidates, and only
-    candidates are converted into Python objects.
+    """Counts the strings in ``array`` that contain a value of ``needles``. Arrow preselects candidates, and only these
+    are converted into Python objects.
 
     Args:
         array: The strings.
         needles: The values to count.
-        names_person: True if the column contains ids of people.
-        has_json: True if the strings are statistics in JSON, which truncate values.
+        names_person: True if the column contains ids of people. Then short ids, such as ``42``, are also counted.
+        has_json: True if the strings may be statistics in JSON. Statistics contain only the beginnings of long values,
+            so these are counted, too.
     """
     if pa.types.is_fixed_size_binary(array.type):
         array = array.cast(pa.binary())
@@ -212,7 +217,9 @@ def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json
 
 
 def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
-    """Returns those items of ``array`` that at least one of the masks in ``chosen`` selects."""
+    """Returns the items of ``array`` for which at least one mask in ``chosen`` is True. A mask has a Boolean for each
+    item.
+    """
     if not chosen or not len(array):
         return []
     mask = chosen[0]
@@ -225,8 +232,8 @@ def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
 
 
 def _in_avro(data: bytes, needles: Needles) -> int:
-    """Counts ``needles`` in the metadata and the rows of ``data``, the content of an Avro file. A manifest stores the
-    bounds of a column as bytes, under the number of the column.
+    """Counts ``needles`` in the metadata and the rows of ``data``, the content of an Avro file. Iceberg's manifests are
+    such files. For each column number, a manifest contains the least and the greatest value of the column, as bytes.
     """
     import fastavro  # part of the extra that reads Avro
 
@@ -241,8 +248,8 @@ def _in_avro(data: bytes, needles: Needles) -> int:
 
 
 def _columns(schema: str | None) -> Mapping[int, tuple[str, str]]:
-    """Returns the name and the type of each column of an Iceberg table, by column number. ``schema`` is the table's
-    schema as JSON.
+    """Returns the name and the type of each column of an Iceberg table, by column number: ``{1: ("user_id", "long")}``.
+    ``schema`` is the table's schema as JSON.
     """
     if not schema:
         return {}
@@ -288,8 +295,9 @@ def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, 
 
 
 def _is_any_bound(data: bytes | None, needles: Needles) -> bool:
-    """Returns True if ``data``, a bound of a partition, is one of the values. All columns that contain ids are
-    considered, because the file does not state the column of the bound.
+    """Returns True if ``data`` is a value of one of the people. ``data`` is the least or the greatest value of a
+    partition column, as bytes. The file does not state which column this is. So the function treats it as a column with
+    ids.
     """
     if data is None:
         return False

@@ -38,8 +38,8 @@ _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 
 def column_parts(path: str) -> tuple[str, ...]:
-    """Splits a column path such as ``customer.id`` into its column and the fields inside the column. In the path, names
-    with dots are in backticks.
+    """Splits a column path into its parts: ``customer.id`` becomes ``("customer", "id")``. A name that contains dots is
+    in backticks: ```a.b`.id`` becomes ``("a.b", "id")``.
     """
     parts = []
     for match in _PART.finditer(path):
@@ -80,7 +80,9 @@ class RowErasure:
             raise TableError(problems)
 
     def frame(self) -> DataFrame:
-        """Returns a data frame with the ids as rows."""
+        """Returns a data frame with a row for each person: ``subject`` is the id, and ``replacement`` is the random id
+        that replaces it in mode ``rekey``.
+        """
         return self.session.createDataFrame(sorted(self.subjects.items()), _SUBJECTS)
 
     def matching(self, paths: Sequence[str]) -> DataFrame:
@@ -99,7 +101,9 @@ class RowErasure:
         return self.matching(self.spec.columns).count()
 
     def collect_values(self) -> None:
-        """Adds to ``values`` the values that the ``search`` columns have in rows that will be erased."""
+        """Reads the columns in the option ``search``, such as ``email``, from the rows that will be erased. Adds their
+        contents to ``values``, so that the residue scan can search for them.
+        """
         if not self.spec.search or not self.spec.columns:
             return
         columns = []
@@ -137,7 +141,12 @@ class RowErasure:
         return ", ".join(changes)
 
     def _people(self, path: str, schema: StructType) -> DataFrame:
-        """Returns a data frame with the ids and their replacements, converted to the type of the column ``path``."""
+        """Returns a data frame with a row for each person: ``subject`` is the id, and ``replacement`` is a random id
+        that fits the type of the column ``path``. For a column of integers, this is a random negative number.
+
+        Raises:
+            TableError: SMT758, the column contains neither strings nor integers.
+        """
         kind = _type_of(schema, column_parts(path))
         if isinstance(kind, StringType):
             return self.frame()
@@ -153,7 +162,9 @@ class RowErasure:
 
 
 def replacements(subjects: Iterable[str]) -> dict[str, str]:
-    """Maps each id in ``subjects`` to a random id. Neither of the two can be computed from the other."""
+    """Returns a dict from each id in ``subjects`` to a random id, such as ``{"anna": "erased-9c1f…"}``. The random id
+    does not depend on the original id, so nobody can compute one id from the other.
+    """
     names = {}
     for subject in subjects:
         names[subject] = f"erased-{secrets.token_hex(16)}"
@@ -188,13 +199,15 @@ def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, p
 
 
 def _delete_records(session: SparkSession, table: LakeTable, records: DataFrame, names: Mapping[str, str]) -> None:
-    """Deletes the rows of ``table`` that correspond to ``records``.
+    """Deletes the rows of ``table`` that hold one of ``records``. A row holds a record if it has the same coordinates,
+    key and value.
 
     Args:
         session: The Spark session.
         table: The table.
-        records: The records, with their coordinates.
-        names: Maps a column of the table to the column of ``records`` whose value it must equal.
+        records: The records, with their coordinates, keys and values.
+        names: Maps the name of a column of ``table`` to the name of the column of ``records`` that must have the same
+            value, such as ``{"_source_topic": "topic"}``.
     """
     if isinstance(table, IcebergTable) and can_merge_frames():
         on = _same_record(row_name(table.name), names)
@@ -211,8 +224,12 @@ def _same_record(now: str, names: Mapping[str, str]) -> str:
 
 
 def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns) -> DataFrame:
-    """Returns the coordinates, keys and values of those rows of ``table`` whose record contains the id of a person.
-    ``place`` names the columns with the coordinates.
+    """Returns the records in ``table`` that contain the id of a person: their coordinates, keys and values.
+
+    Args:
+        table: The table, whose rows hold records or dead letters.
+        match: The people, and the paths at which records contain their ids.
+        place: The columns with the coordinates of each row's record.
     """
     rows = table.read()
     columns = []
@@ -223,10 +240,13 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
 
 
 def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
-    """Removes the entries of erased people from ``table``, which remembers the rows that were deleted from a table with
-    keys.
+    """Removes the entries of erased people from ``table``. This table belongs to a table with keys, and has an entry
+    for each row that has been deleted there. The entry contains the key of the row, such as ``{"user_id": "7"}``.
 
-    Each entry contains the key of a deleted row, as JSON.
+    Args:
+        session: The Spark session.
+        table: The table with the entries.
+        erasure: The people, and the columns that contain their ids.
 
     Returns:
         The number of removed entries.

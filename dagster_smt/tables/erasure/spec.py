@@ -18,8 +18,8 @@ PARTS = ("key", "value", "headers")
 _KEY = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _PURPOSE = "erasure"
 _BYTES = 16
-"""The size of a reference in bytes. For a billion people, the probability that two of them share a reference is below
-10^-20.
+"""The size in bytes of a reference, the keyed hash of a person's id. For a billion people, the probability that two of
+them have the same reference is below 10^-20.
 """
 
 
@@ -126,7 +126,9 @@ def reference_of(key: KeyReference, kind: str, subject: str) -> str:
 
 
 def references(key: KeyReference, kind: str, subjects: Iterable[str]) -> dict[str, str]:
-    """Maps the id of each person in ``subjects`` to the person's reference, computed with ``key``."""
+    """Returns a dict from each id in ``subjects`` to its reference, a keyed hash of the id. ``kind`` is the kind of the
+    ids, such as ``person``.
+    """
     return {subject: reference_of(key, kind, subject) for subject in subjects}
 
 

@@ -42,11 +42,11 @@ class TopicOutcome:
 
     Attributes:
         records: The number of records that contain the id of a person.
-        action: The action on these records, as in ``ErasedPlace``.
+        action: The action on these records: ``emptied``, ``tombstones sent``, or ``nothing``.
         waits: Descriptions of the records that stay until the brokers remove them.
         read: The number of records that the scan read.
         bytes: The size of the records that the scan read.
-        left: The number of values that are left, by partition.
+        left: For each partition, the number of values of people that the scan still counted: ``("partition 0", 3)``.
         unread: The segments that could not be rewritten.
     """
 
@@ -60,7 +60,7 @@ class TopicOutcome:
 
 
 def file_topics(topics: FileTopics) -> list[str]:
-    """Returns the names of ``topics``, the topics in a folder. If the folder does not exist, the list is empty."""
+    """Returns the names of the topics in the folder ``topics``. If the folder does not exist, the list is empty."""
     from dagster_smt.tables.sources.file_topics import FileTopicsSource
 
     if not local.local_folder(topics.root).is_dir():
@@ -102,9 +102,15 @@ def erase_in_files(topics: FileTopics, topic: str, match: RecordMatch, needles: 
 
 
 def _rewritten(path: Path, match: RecordMatch, say: Say) -> int:
-    """Empties the records of people in the segment ``path``, and returns the number of these records.
+    """Empties the records of people in one file of a file topic, and returns the number of these records. An emptied
+    record has no key and no value.
 
-    The segment is replaced in one step, and each line keeps its length.
+    The new file replaces the old file in one step. Each line keeps its length.
+
+    Args:
+        path: The file, a segment of a partition.
+        match: The people, and the paths at which records contain their ids.
+        say: Is called every 10,000 lines. An error that it raises stops the function.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     emptied = 0
@@ -132,8 +138,8 @@ def _sample(row: SegmentRow) -> Sample:
 
 
 def _empty(row: SegmentRow, length: int) -> bytes:
-    """Returns the line for ``row`` after its record has been emptied. The line has a length of ``length`` bytes, as
-    before.
+    """Returns the line of a file topic that replaces the line of ``row``. The new line contains no key, no value, and
+    only the headers of this package. It is padded with spaces to ``length`` bytes, the length of the old line.
     """
     row.key = row.value = None
     headers = []
@@ -146,7 +152,8 @@ def _empty(row: SegmentRow, length: int) -> bytes:
 
 
 def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needles: Needles, say: Say) -> TopicOutcome:
-    """Sends tombstones for the records of people in a compacted topic. In any other topic, lists the offsets of these
+    """Searches a topic of a Kafka cluster for the records of people. In a compacted topic, sends a tombstone for the
+    key of each such record, so that the brokers remove the record. In any other topic, only lists the offsets of these
     records.
 
     Args:

@@ -288,12 +288,12 @@ class Transactions:
             raise self._overtaken()
 
     def _is_shut_out(self, failure: KafkaException | SystemError) -> bool:
-        """Returns True if a later producer has taken over the name of this producer.
+        """Returns True if a later producer has taken over the name of this producer. The brokers then fence this
+        producer.
 
-        ``failure`` may hide the reason. If librdkafka reports records while it raises its fatal error, Python wraps the
-        fatal error into one ``SystemError`` per record. Later calls that send records raise only ``_FATAL``, without
-        the reason. But every call about transactions raises the original error again. So the method makes such a call
-        to find the reason.
+        ``failure`` does not always show this reason: librdkafka may wrap it into a ``SystemError``, or report only
+        ``_FATAL``. But every call that begins or ends a transaction raises the original error again. So the method
+        makes such a call.
         """
         if any(map(_is_fenced, self.refused)):
             return True

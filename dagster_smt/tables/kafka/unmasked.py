@@ -1,5 +1,8 @@
-"""Stores the list of records that a mask, drop or rename did not touch. The list is in the metadata of the offsets that
-a consumer group commits. This metadata has little space. If the list is too long, its ranges are joined.
+"""Stores the list of unmasked records: the offsets of records that a mask, drop or rename did not touch. The list is in
+the metadata strings next to the offsets that a consumer group commits.
+
+A metadata string has little space. If the list is too long, ranges of offsets are joined: ``[10, 20)`` and ``[50, 60)``
+become ``[10, 60)``.
 """
 
 import json
@@ -13,17 +16,19 @@ from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.tables.kafka.client import Place
 
 ROOM = 1500
-"""The number of bytes that the metadata of the first commit may use to list unmasked records entry by entry."""
+"""The largest size of the full list of unmasked records, in bytes of JSON. A longer list is merged into one entry."""
 _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
-    """Distributes the list of unmasked records in ``state`` over the committed offsets of the partitions in
-    ``places``, as their metadata. Returns the metadata by partition.
+    """Returns the parts of the metadata strings that store the unmasked records in ``state``. These are the records
+    that a mask, drop or rename did not touch. The result maps a topic-partition to the part of its string, as a dict.
 
-    The first partition gets the whole list, in which each entry has one range per partition. If this list is too long,
-    all entries are merged into one. The first partition then gets this entry without its ranges, and each partition
-    gets its own range.
+    Usually, the first partition stores the whole list. The list has an entry for each mask, drop or rename, and each
+    entry has one range of offsets per partition. If the list is too long, its entries are merged into one, and each
+    partition stores only its own range.
+
+    The first partition also stores the latest note that a user has accepted unmasked records.
     """
     if not places or not (state.unmasked or state.accepted):
         return {}
@@ -48,7 +53,9 @@ def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, An
 
 
 def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...]:
-    """Returns the unmasked records that ``texts_of`` has stored in ``texts``."""
+    """Reads the unmasked records from ``texts``, the metadata that ``texts_of`` has returned. Unmasked records are
+    those that a mask, drop or rename did not touch.
+    """
     entries: list[Unmasked] = []
     joined: list[Any] = []
     for text in texts.values():
@@ -66,8 +73,11 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
 
 
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
-    """Returns the latest note that a user has accepted unmasked records, as ``texts_of`` has stored it in ``texts``.
-    The result is empty if there is no such note.
+    """Reads the latest note that a user has accepted unmasked records. Unmasked records are those that a mask, drop or
+    rename did not touch. The result is empty if there is no such note.
+
+    Args:
+        texts: The metadata that ``texts_of`` has returned.
     """
     noted = (text[_ACCEPTED] for text in texts.values() if _ACCEPTED in text)
     accepted = []

@@ -475,8 +475,16 @@ class IcebergTable(IcebergStates):
         return False
 
     def anchor(self) -> bool:
-        """Returns the marker of ``state``, such as ``17.5f3a``: the number of the state, and the id of the attempt to
-        write it.
+        """Stores the marker of the current state in a table property, so that earlier snapshots may expire.
+
+        Without this property, only the snapshot of the last run contains the marker. If a compaction adds a newer
+        snapshot, the snapshot with the marker may expire, and the marker would be lost.
+
+        Returns:
+            True if the property names the current snapshot, or the table has no state.
+
+        Raises:
+            TableError: SMT522, SMT554, SMT555: the state cannot be read.
         """
         properties = self._properties()
         if properties is None or self._state(properties) is None:
@@ -569,8 +577,8 @@ class IcebergTable(IcebergStates):
 
 
 def _mark(state: TableState) -> str:
-    """Returns the marker of ``state``. It consists of the number of the state, and of the attempt that created the
-    state.
+    """Returns the marker of ``state``, such as ``17.5f3a``: the number of the state, and the id of the attempt to write
+    it.
     """
     return f"{state.number}.{re.sub(r'[^0-9A-Za-z]', '_', state.attempt)}"
 

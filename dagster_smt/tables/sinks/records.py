@@ -53,8 +53,8 @@ class RecordTable:
 
         Args:
             frame: The records.
-            prefix: A prefix of the names of the columns that hold the records. With ``in_``, for example, the topic is
-                in the column ``in_topic``.
+            prefix: A prefix of the names of the columns that hold the records. With ``__out.``, for example, the
+                topic is in the column ``__out.topic``.
         """
         topics = []
         for row in frame.select(F.col(f"{prefix}topic").alias("topic")).distinct().collect():
