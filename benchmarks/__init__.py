@@ -1,1 +1,1 @@
-"""Benchmarks: chains of ``dagster_smt`` next to the same records through bare Spark (``make bench``)."""
+"""Measures chains of ``dagster_smt``, and compares them with Spark alone on the same records (``make bench``)."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: measure the cases in one run and print a table."""
+"""Implements ``python -m benchmarks``, which measures the benchmark's cases and prints a table."""
 
 import argparse
 import json
@@ -30,7 +30,7 @@ ALL = (*CASES, *file_topics.CASES, *runs.CASES, *keyed.CASES, *many_tables.CASES
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line, and returns the options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000, help="how many records (default: 1 million)")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that count, after one warm-up (default: 5)")
@@ -56,14 +56,18 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def chosen(only: Sequence[str], cases: Sequence[Case] = ALL) -> list[Case]:
-    """The cases asked for, with those that they are compared with."""
+    """Returns the cases to measure: those whose name contains one of the strings in ``only``, and the cases that they
+    are compared with. If ``only`` is empty, returns all cases.
+    """
     names = {c.name for c in cases if not only or any(text.lower() in c.name.lower() for text in only)}
     names |= {other for c in cases if c.name in names for other in (c.bare, c.connect)}
     return [c for c in cases if c.name in names]
 
 
 def session(scratch: Path) -> SparkSession:
-    """All cores of this machine, nothing shown, nothing kept."""
+    """Starts a Spark session that uses all cores of this machine. It has no UI and no progress bar, and stores its
+    files in ``scratch``.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {
@@ -85,7 +89,9 @@ def session(scratch: Path) -> SparkSession:
 
 
 def machine(spark: SparkSession, folder: Path) -> dict[str, object]:
-    """What the figures depend on."""
+    """Returns the facts that affect the times, such as the number of cores and the versions of Python, Spark and Java.
+    ``folder`` contains the measured records.
+    """
     value_bytes = spark.read.parquet(str(folder)).selectExpr("avg(length(value))").first()
     return {
         "cores": spark.sparkContext.defaultParallelism,
@@ -99,7 +105,14 @@ def machine(spark: SparkSession, folder: Path) -> dict[str, object]:
 
 
 def as_json(results: Sequence[Result], facts: dict[str, object], count: int, summary: Sequence[str] = ()) -> str:
-    """The results for programs; ``benchmarks.page`` makes a table of several."""
+    """Returns the results as JSON text, which ``benchmarks.page`` reads.
+
+    Args:
+        results: The times of each case.
+        facts: The facts about the machine.
+        count: The number of records.
+        summary: Sentences that follow from several cases.
+    """
     bare, connect, costs = ratios(results), ratios_to_connect(results), micros(results)
     cases = [
         {
@@ -117,7 +130,9 @@ def as_json(results: Sequence[Result], facts: dict[str, object], count: int, sum
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print; progress goes to stderr."""
+    """Measures the cases that the command line names, and prints the results. Progress is printed to stderr. Returns
+    the exit code.
+    """
     options = arguments(argv)
     set_example_key()
     known = beside_connect.CASES if options.connect else ALL

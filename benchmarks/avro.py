@@ -1,4 +1,6 @@
-"""Avro in a registry's wire format into columns, beside Spark's ``from_avro`` with the schema given."""
+"""Measures the reading of Avro values with a registry's schema id into columns. Spark's ``from_avro``, which gets the
+schema as an argument, is measured for comparison.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -34,7 +36,9 @@ def _registry() -> Registry:
 
 @dataclass(frozen=True)
 class _ToAvro:
-    """A picklable function for ``mapInArrow``: JSON values as Avro with a schema's id."""
+    """A function for ``mapInArrow`` that Spark can send to its workers. It turns JSON values into Avro values with a
+    schema id in front.
+    """
 
     number: int
 
@@ -48,7 +52,7 @@ class _ToAvro:
 
 
 def _frame(setting: Setting) -> DataFrame:
-    """The records with Avro values; made in the warm-up, by Python."""
+    """Returns the records with Avro values. The first call (in the warm-up) writes them as Parquet, with Python."""
     folder = setting.scratch.with_name("avro")
     if not Path(folder).exists():
         number = _registry().add(f"{TOPIC}-value", avro_out(value_schema()).text)
@@ -58,7 +62,9 @@ def _frame(setting: Setting) -> DataFrame:
 
 
 def bare_avro(setting: Setting) -> None:
-    """Spark's own reader, with the schema given and the id cut off."""
+    """Reads the Avro values with Spark's own reader. It gets the schema as an argument, and the bytes of the schema id
+    are cut off first.
+    """
     parsed = from_avro(F.expr("substring(value, 6)"), avro_out(value_schema()).text)
     setting.to_parquet(_frame(setting).select(parsed.alias("v")).select("v.*"))
 
@@ -66,9 +72,14 @@ def bare_avro(setting: Setting) -> None:
 def with_registry(
     chain: dict[str, str], look: Look = guessed_forms, *, alone: bool = True
 ) -> Callable[[Setting], None]:
-    """Schemas guessed or looked for, and fetched, the chain planned on them, rows made; ``alone``: by Spark.
+    """Returns a case that reads the Avro values with this package, runs a chain on them, and writes columns as Parquet.
 
-    A record that names another schema than the one guessed fails, and so does the case.
+    If ``look`` guesses one schema for all records, and a record has a different schema, the case fails.
+
+    Args:
+        chain: The ``transforms`` properties.
+        look: Finds the schemas of the values: by a guess, or by reading the ids of all values.
+        alone: True if Spark makes the rows, False if Python does.
     """
 
     def measured(setting: Setting) -> None:

@@ -1,6 +1,8 @@
-"""Kafka Connect's converters and transforms, bare Spark and this package on the same records and chains.
+"""Compares three programs on the same records and chains: Kafka Connect's converters and transforms, Spark alone, and
+this package.
 
-Connect runs in a JVM per case, two threads, values in memory; ours and bare Spark read Parquet with Kafka's columns.
+Kafka Connect runs in a new JVM for each case, with two threads, and has the values in memory. Spark and this package
+read Parquet files with Kafka's columns.
 """
 
 import os
@@ -70,7 +72,7 @@ FIVE = {
     "transforms.origin.static.value": "benchmark",
     "transforms.origin.topic.field": "topic",
 }
-"""Five stages on flat records, a date pattern among them."""
+"""A chain of five stages for flat records. One stage prints a timestamp with a date pattern."""
 DEMO = Path(__file__).parents[1] / "definitions" / "chains" / "webhooks.properties"
 _TEXTS = [name for name, kind in FLAT_FIELDS.items() if kind is Type.STRING]
 _WIDE_TEXTS = [name for name, schema in wide_schema().fields if schema.type is Type.STRING]
@@ -79,7 +81,7 @@ _BATCH = 1_000  # as the benchmark's session and ``SparkSessionResource`` have S
 
 
 def masks(fields: Sequence[str]) -> dict[str, str]:
-    """A stage for each field that masks it."""
+    """Returns a chain with one ``MaskField`` stage for each field in ``fields``."""
     chain = {"transforms": ",".join(f"m{n}" for n in range(len(fields)))}
     for n, name in enumerate(fields):
         chain |= {f"transforms.m{n}.type": f"{_KAFKA}MaskField$Value", f"transforms.m{n}.fields": name}
@@ -87,7 +89,15 @@ def masks(fields: Sequence[str]) -> dict[str, str]:
 
 
 def connect(name: str, chain: Mapping[str, str], schema: Schema | None = None, data: str = "flat") -> Case:
-    """A case of Kafka Connect. Each round has a new JVM, which is warm before its clock starts."""
+    """Returns a case that runs ``chain`` in Kafka Connect's own classes. Each round starts a new JVM. The JVM is warmed
+    up before the time is measured.
+
+    Args:
+        name: The name of the case.
+        chain: The ``transforms`` properties.
+        schema: The schema of the values; None for values without a schema.
+        data: The name of the data set.
+    """
 
     def measured(setting: Setting) -> Taken:
         with passes(setting.scratch.parent / "connect", setting.folder, chain, schema) as running:
@@ -103,7 +113,7 @@ def connect(name: str, chain: Mapping[str, str], schema: Schema | None = None, d
 
 
 def without_lane(work: Callable[[Setting], None]) -> Callable[[Setting], None]:
-    """The same in a session without the JVM lane."""
+    """Returns a function that does the same as ``work``, but without the JVM lane (this package's Java code)."""
 
     def measured(setting: Setting) -> None:
         before = os.environ.get(VARIABLE)
@@ -119,18 +129,20 @@ def without_lane(work: Callable[[Setting], None]) -> Callable[[Setting], None]:
 
 
 def bare_read(setting: Setting) -> None:
-    """Read the records, and throw them away: no path of Spark's takes less."""
+    """Reads the records and discards them. No other case on Spark can be faster."""
     setting.discard(setting.frame)
 
 
 def bare_wide(setting: Setting) -> None:
-    """Parse into columns, and throw them away."""
+    """Parses the wide records into columns with Spark alone, and discards them."""
     parsed = F.from_json(F.col("value").cast("string"), struct_type(wide_schema()))
     setting.discard(setting.frame.select(parsed.alias("v")).select("v.*"))
 
 
 def wide(chain: dict[str, str]) -> Callable[[Setting], None]:
-    """Declared wide JSON to columns, discarded."""
+    """Returns a case that runs ``chain`` on the wide records, with a declared schema. The resulting columns are
+    discarded.
+    """
     return lambda s: declared_records(s, chain, wide_schema(), ledger=True, discard=True)
 
 
@@ -139,7 +151,9 @@ def _values(setting: Setting) -> list[bytes]:
 
 
 def in_process(work: Callable[[list[bytes]], None]) -> Callable[[Setting], Taken]:
-    """Work on the values in this process, on one thread; reading them does not count."""
+    """Returns a case that calls ``work`` with all values, in this process and on one thread. The time for reading the
+    values is not counted.
+    """
 
     def measured(setting: Setting) -> Taken:
         values = _values(setting)
@@ -151,7 +165,7 @@ def in_process(work: Callable[[list[bytes]], None]) -> Callable[[Setting], Taken
 
 
 def decoded_and_encoded(values: list[bytes]) -> None:
-    """What parsing and printing cost at least in Python."""
+    """Parses and prints each value, and does nothing else. Python needs at least this time for a chain on JSON."""
     decode, encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
     with no_collection():
         for value in values:
@@ -159,7 +173,7 @@ def decoded_and_encoded(values: list[bytes]) -> None:
 
 
 def evaluated(values: list[bytes]) -> None:
-    """The demo's chain on batches, as a Spark worker does it."""
+    """Runs the demo's chain on the values in batches, as a Python worker of Spark does."""
     chain = parse_chain(DEMO)
     entries = sum(len(stage.transform.ledger()) for stage in chain.stages)
     for done in ArrowMap(chain, Format("string"), Format("json"), entries)(_batches(values)):
@@ -168,7 +182,7 @@ def evaluated(values: list[bytes]) -> None:
 
 
 def _batches(values: list[bytes]) -> Iterator[pa.RecordBatch]:
-    """Records of one topic, in the batches that Spark makes of them."""
+    """Yields the values as records of one topic, in batches of the size that Spark sends to its Python workers."""
     for first in range(0, len(values), _BATCH):
         batch = values[first : first + _BATCH]
         size = len(batch)
@@ -186,12 +200,12 @@ def _batches(values: list[bytes]) -> Iterator[pa.RecordBatch]:
 
 
 def demo(setting: Setting) -> None:
-    """The demo's chain on Spark."""
+    """Runs the demo's chain on Spark, from JSON to JSON."""
     lazy(read_properties(DEMO.read_text()))(setting)
 
 
 def put_together(setting: Setting) -> None:
-    """Plan forty stages over 300 fields, and put the columns together; nothing is run."""
+    """Plans forty stages over records with 300 fields, and builds the Spark columns. No record is read."""
     schema = wide_schema()
     plan = plan_of(masks(_WIDE_TEXTS[:40]), schema)
     table = TopicTable(FileTopics(Path()), topics=(TOPIC,), key=Format("string"), value=Format("json_schema", schema))
@@ -199,7 +213,9 @@ def put_together(setting: Setting) -> None:
 
 
 def small_run(*, again: bool) -> Callable[[Setting], Taken]:
-    """A run of a small topic into a Delta table; ``again``: the one after it, which finds nothing new."""
+    """Returns a case that runs a small topic into a Delta table. With ``again``, the case measures a second run, for
+    which the topic has no new records.
+    """
 
     def measured(setting: Setting) -> Taken:
         table = TopicTable(one_topic(setting), pattern=".*", value=Format("json"))
@@ -310,7 +326,13 @@ CASES = (
 
 
 def summary(results: Sequence[Result], megabytes: int) -> list[str]:
-    """What follows from several cases, each with its target."""
+    """Returns sentences that follow from several cases, such as the cost of the ledger. If a figure has a target, the
+    sentence shows it.
+
+    Args:
+        results: The times of the cases.
+        megabytes: The memory of the largest Python worker, or 0 if it is unknown.
+    """
     medians = {r.case.name: r.median for r in results}
     result = []
     for name in ("flat: JSON to JSON, five stages", "flat: declared JSON to Parquet columns, five stages"):

@@ -1,4 +1,6 @@
-"""What is measured: one function per case, all listed in ``CASES``. A case runs once, from Parquet to its sink."""
+"""Defines the cases of the benchmark, which are listed in ``CASES``. A case is a function that processes all records
+once, from Parquet to a sink.
+"""
 
 import shutil
 from collections.abc import Callable, Iterable
@@ -63,13 +65,13 @@ OTHERS = ("topic", "partition", "offset", "timestamp", "timestampType", "headers
 
 @dataclass(frozen=True)
 class Setting:
-    """What a case gets.
+    """The input of a case.
 
     Attributes:
         frame: The records.
-        records: How many they are.
-        scratch: A folder of its own that it may fill.
-        folder: Where the records are, as Parquet.
+        records: The number of records.
+        scratch: A folder for the output of the case.
+        folder: The folder with the records as Parquet files.
     """
 
     frame: DataFrame
@@ -78,18 +80,23 @@ class Setting:
     folder: Path = Path()
 
     def discard(self, frame: DataFrame) -> None:
-        """Compute every row and column, and throw them away."""
+        """Makes Spark compute every row and column of ``frame``, and discards the result."""
         frame.write.format("noop").mode("overwrite").save()
 
     def to_parquet(self, frame: DataFrame) -> None:
-        """Write Parquet files, and remove them."""
+        """Writes ``frame`` as Parquet files into the scratch folder, and deletes the files."""
         frame.write.mode("overwrite").parquet(str(self.scratch))
         shutil.rmtree(self.scratch)
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a round took: wall seconds, and CPU seconds of all its processes; None where nothing tells them."""
+    """The time that one round of a case took.
+
+    Attributes:
+        seconds: The elapsed time in seconds.
+        cpu: The CPU seconds of all processes; None if they are unknown.
+    """
 
     seconds: float
     cpu: float | None = None
@@ -97,13 +104,13 @@ class Taken:
 
 @dataclass(frozen=True)
 class Target:
-    """What a case is to take at most; None: no target.
+    """The limits that a case should not exceed. None stands for no limit.
 
     Attributes:
-        bare: Times the bare case.
-        connect: Times the case of Kafka Connect.
-        seconds: Seconds.
-        micros: Microseconds of CPU time for each record, beyond those of the bare case.
+        bare: The time as a multiple of the bare case (Spark alone): 0.5 is half of its time.
+        connect: The time as a multiple of Kafka Connect's case.
+        seconds: The time in seconds.
+        micros: The CPU time per record in microseconds, after subtracting the bare case.
     """
 
     bare: float | None = None
@@ -114,17 +121,18 @@ class Target:
 
 @dataclass(frozen=True)
 class Case:
-    """A measured path.
+    """A case of the benchmark: one way to process all records.
 
     Attributes:
-        name: As printed; ``--only`` looks for parts of it.
-        run: Does the work once; gives what it took only if it has a clock of its own, so that a start does not count.
-        bare: Name of the case it is compared with; empty for bare Spark itself.
-        data: Name of its data set; see ``benchmarks.data``.
-        rounds: It runs in so many rounds at most; 0 for all.
-        connect: Name of the case of Kafka Connect it is compared with, if any.
-        target: What it is to take at most.
-        alone: True for one stage beside no stage: the table shows the cost of the stage for each record.
+        name: The name in the table. ``--only`` selects cases by a part of their names.
+        run: Processes the records once. It returns the time only if it measures the time itself, for example to leave
+            out the start of a JVM.
+        bare: The name of the case to compare with, which uses Spark alone. Empty if this case itself uses Spark alone.
+        data: The name of the data set; see ``benchmarks.data``.
+        rounds: The largest number of rounds; 0 for no limit.
+        connect: The name of Kafka Connect's case to compare with; empty if there is none.
+        target: The limits on the time.
+        alone: True if the case has one stage, and ``bare`` has none. The table then shows the stage's cost per record.
     """
 
     name: str
@@ -138,19 +146,21 @@ class Case:
 
 
 def bare_json(setting: Setting) -> None:
-    """Parse and print again: what a typed JSON to JSON path costs at least."""
+    """Parses the JSON values and prints them again, with Spark alone. This is the least work for a chain from JSON to
+    JSON on typed columns.
+    """
     text = F.to_json(F.from_json(F.col("value").cast("string"), DDL)).cast("binary")
     setting.discard(setting.frame.select("key", text.alias("value"), *OTHERS))
 
 
 def bare_columns(setting: Setting) -> None:
-    """Parse into columns and write them."""
+    """Parses the JSON values into columns with Spark alone, and writes them as Parquet."""
     parsed = F.from_json(F.col("value").cast("string"), DDL)
     setting.to_parquet(setting.frame.select(parsed.alias("v")).select("v.*"))
 
 
 def bare_bytes(setting: Setting) -> None:
-    """Every column to Python and back, untouched: what any Python evaluator costs at least."""
+    """Sends every column to Python and back, unchanged. This is the least work for any evaluator in Python."""
     setting.discard(setting.frame.mapInArrow(_same, setting.frame.schema))
 
 
@@ -159,49 +169,78 @@ def _same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
 
 
 def lazy(chain: dict[str, str], ledger: bool = True) -> Callable[[Setting], None]:
-    """Schemaless JSON topic to JSON topic."""
+    """Returns a case that runs ``chain`` on JSON values without a schema, and returns JSON values.
+
+    Args:
+        chain: The ``transforms`` properties.
+        ledger: True to count, for each stage, the records that it changed.
+    """
     return lambda s: lazy_records(s, chain, ledger=ledger)
 
 
 def lazy_records(setting: Setting, chain: dict[str, str], *, ledger: bool) -> None:
-    """The same for any records."""
+    """Runs ``chain`` on the JSON values of ``setting``, without a schema, and discards the resulting JSON values.
+
+    Args:
+        setting: The records.
+        chain: The ``transforms`` properties.
+        ledger: True to count, for each stage, the records that it changed.
+    """
     _through(setting, plan_of(chain, None), Format("json"), "records", ledger)
 
 
 def declared(chain: dict[str, str], ledger: bool = True, *, discard: bool = True) -> Callable[[Setting], None]:
-    """JSON with a declared schema to table columns, flat records; written to Parquet unless discarded."""
+    """Returns a case that runs ``chain`` on the flat records, with a declared schema, and produces columns.
+
+    Args:
+        chain: The ``transforms`` properties.
+        ledger: True to count, for each stage, the records that it changed.
+        discard: True to discard the columns, False to write them as Parquet.
+    """
     return lambda s: declared_records(s, chain, value_schema(), ledger=ledger, discard=discard)
 
 
 def declared_records(
     setting: Setting, chain: dict[str, str], schema: Schema, *, ledger: bool, discard: bool = False
 ) -> None:
-    """The same for any records."""
+    """Runs ``chain`` on the JSON values of ``setting``, with the declared schema ``schema``, and produces columns.
+
+    Args:
+        setting: The records.
+        chain: The ``transforms`` properties.
+        schema: The schema of the values.
+        ledger: True to count, for each stage, the records that it changed.
+        discard: True to discard the columns, False to write them as Parquet.
+    """
     form = Format("json_schema", schema)
     _through(setting, plan_of(chain, schema), form, "columns", ledger, discard=discard)
 
 
 def plan_of(chain: dict[str, str], schema: Schema | None) -> Plan:
-    """The plan of a chain over the benchmark's topic. ``schema``: of the values; None without."""
+    """Returns the plan of ``chain`` (the schema after each stage) for the benchmark's topic. ``schema`` is the schema
+    of the values; None if they have none.
+    """
     key = None if schema is None else STRING.with_(optional=True)
     return plan_chain(parse_chain(chain), key, schema, topics=(TOPIC,), typed=schema is not None)
 
 
 def struct_type(schema: Schema) -> StructType:
-    """The schema of records as Spark's type."""
+    """Returns the Spark type of values with the schema ``schema``."""
     result = spark_type(schema)
     assert isinstance(result, StructType)
     return result
 
 
 def bare_nested(setting: Setting) -> None:
-    """As ``bare_json``, on nested records."""
+    """Parses the nested records' JSON and prints it again, with Spark alone."""
     text = F.to_json(F.from_json(F.col("value").cast("string"), struct_type(nested_schema()))).cast("binary")
     setting.discard(setting.frame.select("key", text.alias("value"), *OTHERS))
 
 
 def declared_nested(chain: dict[str, str]) -> Callable[[Setting], None]:
-    """Nested JSON with a declared schema through the Spark evaluator, and printed as JSON again."""
+    """Returns a case that runs ``chain`` on the nested records, with a declared schema, in the Spark evaluator. The
+    resulting columns are printed as JSON.
+    """
 
     def run(setting: Setting) -> None:
         schema = nested_schema()
@@ -235,7 +274,19 @@ def write_counted(
     as_json: bool = False,
     ledger: bool = True,
 ) -> None:
-    """Write what the evaluator made, and count what became of the records; all must have come through."""
+    """Writes the rows of ``frame`` whose records passed through the chain, and counts the records.
+
+    Args:
+        setting: The records before the chain.
+        frame: The evaluated records.
+        plan: The plan of the chain.
+        write: Writes a frame, or discards it.
+        as_json: True to print each row as JSON.
+        ledger: True to count, for each stage, the records that it changed.
+
+    Raises:
+        RuntimeError: ``ledger`` is set, and not all records passed through the chain.
+    """
     observation = Observation()
     # without observed columns below it, Spark would push the filter into the parsing and parse once per condition
     counted = count_columns(plan.chain, plan.entries) if ledger else [F.count(F.lit(1)).alias("records")]
@@ -247,7 +298,7 @@ def write_counted(
 
 
 def _check(counts: TopicCounts, records: int) -> None:
-    """Records that failed or were dropped would make a case look fast."""
+    """Raises a ``RuntimeError`` if a record failed or was dropped, because such records would make a case look fast."""
     if (counts.records, counts.rows_out) != (records, records):
         raise RuntimeError(f"{records} records were to come through; {counts.rows_out} of {counts.records} did")
 

@@ -1,4 +1,4 @@
-"""The data sets: what their records look like, and how many each has."""
+"""Defines the data sets of the benchmark: the kind of their records, and the number of records."""
 
 import json
 import random
@@ -21,13 +21,13 @@ _WEBHOOKS = Path(__file__).parents[1] / "definitions" / "demo" / "topics"
 
 @cache
 def webhooks() -> tuple[dict[str, Any], ...]:
-    """GitHub's webhooks of the demo, as published in ``@octokit/webhooks-examples``."""
+    """Returns the values of GitHub's webhooks in the demo. They come from ``@octokit/webhooks-examples``."""
     files = sorted(_WEBHOOKS.glob("*/*/*.jsonl"))
     return tuple(json.loads(json.loads(line)["value"]) for file in files for line in file.read_text().splitlines())
 
 
 def webhook(rng: random.Random, at: datetime) -> dict[str, Any]:
-    """One of them."""
+    """Returns a random webhook of the demo. ``at`` is not used."""
     return rng.choice(webhooks())
 
 
@@ -36,9 +36,10 @@ class DataSet:
     """Records of one kind.
 
     Attributes:
-        make: Makes a value.
-        share: There are so many times fewer than asked for: longer records would take longer.
-        most: There are no more than this.
+        make: Makes the value of a record from random numbers and a timestamp.
+        share: The divisor of the number of records, because records of this kind are longer. With ``share=10``, 1000
+            requested records give 100.
+        most: The largest number of records.
     """
 
     make: Value
@@ -46,7 +47,7 @@ class DataSet:
     most: int = 10**9
 
     def records(self, asked: int) -> int:
-        """How many there are if so many are asked for."""
+        """Returns the number of records in the data set if the command line asks for ``asked`` records."""
         return min(-(-asked // self.share), self.most)
 
 
@@ -61,7 +62,9 @@ DATA = {
 
 
 class Settings(Mapping[str, Setting]):
-    """What the cases of each data set get; records are written when they are first asked for, and kept."""
+    """Maps the name of each data set to the input of its cases. The records are written to disk on first use, and stay
+    there.
+    """
 
     def __init__(self, session: SparkSession, folder: Path, records: int, scratch: Path):
         self._session, self._folder, self._records, self._scratch = session, folder, records, scratch

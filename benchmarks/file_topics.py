@@ -1,4 +1,6 @@
-"""File topics: reading them, against a bare read of the same lines that checks nothing; and appending to them."""
+"""Measures file topics (topics stored as JSON lines in a folder): reading them and appending to them. For comparison,
+Spark alone reads and writes the same lines, without any check.
+"""
 
 import shutil
 from pathlib import Path
@@ -17,7 +19,7 @@ READ, WRITE = "bare read of JSON lines", "bare write of JSON lines"
 
 
 def _topics(setting: Setting) -> FileTopics:
-    """The records as file topics; made in the warm-up, removed with the scratch folder."""
+    """Returns file topics with the records. The first call (in the warm-up) writes them next to the scratch folder."""
     source = FileTopics(setting.scratch.with_name("topics"))
     if not Path(source.root).exists():
         append_frame(source, _frame(setting), ["offset"])
@@ -29,27 +31,27 @@ def _frame(setting: Setting) -> DataFrame:
 
 
 def bare_read(setting: Setting) -> None:
-    """Spark's own reader, with texts as texts and no headers."""
+    """Reads the lines with Spark alone. Keys and values stay strings, and headers are not read."""
     root = _topics(setting).root
     setting.discard(setting.frame.sparkSession.read.schema(_TEXT).json(f"{root}/*/*/*.jsonl"))
 
 
 def read(setting: Setting) -> None:
-    """A window of everything: list, find, read, check every line."""
+    """Reads all records of the file topics with this package: it lists the files, reads them, and checks every line."""
     source = open_source(_topics(setting), setting.frame.sparkSession)
     frame = source.read(Window(tuple(source.ranges(source.topics()))))
     setting.discard(frame)
 
 
 def bare_write(setting: Setting) -> None:
-    """Spark's own writer, in any order, without offsets of its own."""
+    """Writes the records as JSON lines with Spark alone, in any order."""
     texts = (F.col(name).cast("string").alias(name) for name in ("key", "value"))
     setting.frame.select(*texts, "topic", "partition", "offset").write.mode("overwrite").json(str(setting.scratch))
     shutil.rmtree(setting.scratch)
 
 
 def append(setting: Setting) -> None:
-    """The records, ordered, as the next segments of new topics."""
+    """Appends the records to new file topics, in the order of their offsets."""
     append_frame(FileTopics(setting.scratch), _frame(setting), ["offset"])
     shutil.rmtree(setting.scratch)
 

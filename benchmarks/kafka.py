@@ -1,4 +1,6 @@
-"""Whole runs from a broker on the same machine, against Spark's own Kafka source and Delta writer."""
+"""Measures whole runs from a Kafka broker on the same machine. For comparison, Spark alone does the same with its Kafka
+source and its Delta writer.
+"""
 
 import shutil
 import sys
@@ -40,14 +42,18 @@ _iceberg_worker: list[IcebergWorker] = []
 
 @contextmanager
 def broker(folder: Path) -> Iterator[None]:
-    """A broker that the cases use, and what they start on it."""
+    """Starts the broker that the cases use. At the end of the block, stops the broker and everything that the cases
+    have started.
+    """
     with KafkaBroker(folder) as running, _stack:
         _broker["topics"] = KafkaTopics(running.servers, create=NewTopics(PARTITIONS))
         yield
 
 
 def _topic(setting: Setting) -> KafkaTopics:
-    """The records in a topic of four partitions; written in the warm-up."""
+    """Returns the broker's topics, among them a topic of four partitions with the records. The first call (in the
+    warm-up) writes the records.
+    """
     topics = _broker["topics"]
     client = KafkaClient(topics)
     if TOPIC not in client.names():
@@ -67,14 +73,14 @@ def _read(setting: Setting) -> DataFrame:
 
 
 def bare_table(setting: Setting) -> None:
-    """Records read, parsed and written by Spark alone."""
+    """Copies the topic into a Delta table of columns, with Spark alone."""
     rows = _read(setting).select(F.from_json(F.col("value").cast("string"), DDL).alias("v")).select("v.*")
     rows.write.format("delta").mode("overwrite").save(str(setting.scratch))
     shutil.rmtree(setting.scratch)
 
 
 def bare_copy(setting: Setting) -> None:
-    """Records read, parsed, printed and written to another topic by Spark alone."""
+    """Copies the topic into another topic, with Spark alone. Each JSON value is parsed and printed again."""
     value = F.to_json(F.from_json(F.col("value").cast("string"), DDL)).alias("value")
     options = {**_WRITER, "kafka.bootstrap.servers": _topic(setting).servers, "topic": "copies"}
     client = KafkaClient(_broker["topics"])
@@ -84,7 +90,9 @@ def bare_copy(setting: Setting) -> None:
 
 
 def to_table(kind: SinkKind) -> Callable[[Setting], None]:
-    """List, read, check, evaluate, count, commit."""
+    """Returns a case that runs the topic through a chain into a Delta table. The time covers the whole run, from
+    listing the topic's offsets to the commit.
+    """
 
     def measured(setting: Setting) -> None:
         value = Format("json_schema", value_schema()) if kind == "columns" else Format("json")
@@ -96,14 +104,18 @@ def to_table(kind: SinkKind) -> Callable[[Setting], None]:
 
 
 def to_topic(setting: Setting) -> None:
-    """The same into another topic, in a group that begins each time."""
+    """Runs the topic through a chain into another topic. Each round uses a new consumer group, and therefore reads all
+    records.
+    """
     table = TopicTable(_topic(setting), (TOPIC,))
     sink = KafkaSink(_broker["topics"], f"benchmark-{time.monotonic_ns()}")
     _run(setting, RunSpec("benchmark", parse_chain(FLAT), table, sink))
 
 
 def connect_copy(setting: Setting) -> Taken:
-    """The same by Kafka Connect; its worker starts in the warm-up and goes on, as Spark does."""
+    """Copies the topic through the chain into another topic, with Kafka Connect. The worker starts in the warm-up, and
+    continues to run for all rounds.
+    """
     if not _worker:
         topics = _topic(setting)
         folder = setting.scratch.with_name("connect")
@@ -112,14 +124,16 @@ def connect_copy(setting: Setting) -> Taken:
 
 
 def to_iceberg(setting: Setting) -> None:
-    """Declared values into an Iceberg table of columns."""
+    """Runs the topic through a chain into an Iceberg table of columns. The values have a declared schema."""
     table = TopicTable(_topic(setting), (TOPIC,), value=Format("json_schema", value_schema()))
     _run(setting, RunSpec("benchmark", parse_chain(FIVE), table, IcebergSink(setting.scratch, "columns")))
     shutil.rmtree(setting.scratch)
 
 
 def connect_iceberg(setting: Setting) -> Taken:
-    """The same by Kafka Connect, with the sink of the Iceberg project: until all rows are committed."""
+    """Copies the topic through a chain into an Iceberg table, with Kafka Connect and the Iceberg project's own sink.
+    The time ends when all rows are committed.
+    """
     if not _iceberg_worker:
         topics = _topic(setting)
         folder = setting.scratch.with_name("connect-iceberg")

@@ -1,4 +1,6 @@
-"""Tables with keys: changes of a tenth of the keys, beside a ``MERGE`` that Spark alone makes of the same records."""
+"""Measures tables with keys: a tenth of the keys changes. For comparison, Spark alone merges the same records with
+``MERGE``.
+"""
 
 import json
 import time
@@ -19,17 +21,17 @@ from dagster_smt.tables.sources.frame_writer import append_frame
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 SHARE = 10
-"""One of so many keys changes in each round."""
+"""The divisor of the number of keys: with 10, one key in ten changes in each round."""
 _BARE = "bare MERGE of changes into Delta"
 
 
 def _first(setting: Setting) -> DataFrame:
-    """The records that make the table: each has a key of its own."""
+    """Returns the records that fill the table at first. Each record has a different key."""
     return setting.frame.withColumn("topic", F.lit(TOPIC)).withColumn("timestamp_ms", F.unix_millis("timestamp"))
 
 
 def _changes(setting: Setting) -> DataFrame:
-    """The records that change a tenth of the keys."""
+    """Returns the records that change the table. They have a tenth of the keys."""
     return _first(setting).where(F.pmod(F.xxhash64("value"), F.lit(SHARE)) == 0)
 
 
@@ -38,7 +40,9 @@ def _append(source: FileTopics, frame: DataFrame) -> None:
 
 
 def bare_merge(setting: Setting) -> Taken:
-    """Lines read, parsed, reduced to the last of each key and merged: nothing is checked, counted or kept."""
+    """Merges the changes into a Delta table with Spark alone. Spark parses the lines, takes the last record of each
+    key, and runs ``MERGE``. Nothing is checked or counted.
+    """
     session, place = setting.frame.sparkSession, setting.scratch.with_name("bare_keyed")
     table, source = f"delta.`{place / 'table'}`", FileTopics(place / "topics")
     if not place.exists():
@@ -57,7 +61,13 @@ def bare_merge(setting: Setting) -> Taken:
 
 
 def upsert(sink: Callable[[Path], TableSink], name: str) -> Callable[[Setting], Taken]:
-    """A run that reads the changes and merges them."""
+    """Returns a case that runs the changes into a table. Only the run is measured, not the writing of the changes to
+    the topic.
+
+    Args:
+        sink: Returns the sink for a folder.
+        name: The name of the folder.
+    """
 
     def measured(setting: Setting) -> Taken:
         place = setting.scratch.with_name(name)

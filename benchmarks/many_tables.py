@@ -1,6 +1,7 @@
-"""Many topics, two hundred by default, into as many tables: one run beside a run for each topic.
+"""Measures many topics (two hundred by default) into as many tables: one run for all topics, compared with one run per
+topic.
 
-Runs for single topics take the same time each, so only some of them are measured and the time is multiplied.
+Runs for single topics take equally long. Therefore only some of them are measured, and their time is multiplied.
 """
 
 import json
@@ -20,9 +21,9 @@ from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 TOPICS = 200
 RECORDS = 50
-"""Records of each topic in a round."""
+"""The number of records that each topic gets in a round."""
 MEASURED = 20
-"""So many runs for single topics are measured at most."""
+"""The largest number of runs for single topics that are measured."""
 
 
 def _append(source: FileTopics, setting: Setting, topics: int) -> None:
@@ -39,7 +40,7 @@ def _spec(place: Path, topic: str, sink: str) -> RunSpec:
 
 
 def one_run(topics: int) -> Callable[[Setting], Taken]:
-    """One run that writes all tables."""
+    """Returns a case in which one run writes the tables of all topics."""
 
     def measured(setting: Setting) -> Taken:
         place, session = setting.scratch.with_name("many_tables"), setting.frame.sparkSession
@@ -55,7 +56,9 @@ def one_run(topics: int) -> Callable[[Setting], Taken]:
 
 
 def many_runs(topics: int) -> Callable[[Setting], Taken]:
-    """A run for each topic, which writes its table, all in one session. The time is multiplied to all topics."""
+    """Returns a case in which each topic has its own run and its own table, all in one Spark session. If only some of
+    the topics are measured, their time is multiplied to the time of all topics.
+    """
     count = min(topics, MEASURED)
 
     def measured(setting: Setting) -> Taken:
@@ -70,7 +73,9 @@ def many_runs(topics: int) -> Callable[[Setting], Taken]:
 
 
 def cases(topics: int) -> tuple[Case, Case]:
-    """Both cases, for a number of topics. Their warm-up makes the tables."""
+    """Returns two cases for ``topics`` topics: one run per topic, and one run for all topics. Their warm-up creates the
+    tables.
+    """
     bare = f"bare: {topics} runs, {topics} topics into {topics} Delta tables"
     if topics > MEASURED:
         bare = f"{bare} (from {MEASURED} measured runs)"

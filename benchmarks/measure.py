@@ -1,4 +1,6 @@
-"""Timing: every case once per round, so that a noisy minute hits all of them; medians over the rounds."""
+"""Measures the time of the cases. Each round runs every case once, so a slow minute of the machine affects all cases.
+The result is the median over the rounds.
+"""
 
 import statistics
 import time
@@ -11,13 +13,13 @@ from benchmarks.processes import cpu_seconds
 
 @dataclass(frozen=True)
 class Result:
-    """Seconds of one case, one per round.
+    """The times of one case, with one item for each measured round.
 
     Attributes:
         case: The case.
-        seconds: Wall time of the rounds that count.
-        records: How many records each of them had.
-        cpu: CPU time of all processes in those rounds; empty where nothing tells it.
+        seconds: The elapsed seconds of each round, without the warm-up.
+        records: The number of records in a round.
+        cpu: The CPU seconds of all processes in each round; empty if they are unknown.
     """
 
     case: Case
@@ -37,7 +39,14 @@ class Result:
 def measure(
     cases: Sequence[Case], settings: Mapping[str, Setting], repeats: int, say: Callable[[str], None]
 ) -> list[Result]:
-    """Run all cases ``repeats`` times, after one round that does not count."""
+    """Runs all cases once as a warm-up, and then ``repeats`` times. Returns the times of each case.
+
+    Args:
+        cases: The cases.
+        settings: Maps the name of a data set to the input of its cases.
+        repeats: The number of measured rounds.
+        say: Receives a line after each run of a case.
+    """
     rounds: dict[str, list[Taken]] = {case.name: [] for case in cases}
     for number in range(repeats + 1):
         for case in cases:
@@ -52,7 +61,7 @@ def measure(
 
 
 def _timed(case: Case, setting: Setting) -> Taken:
-    """One round: what it says itself, else what the clocks say."""
+    """Runs a case once, and returns the time. If the case measures the time itself, returns that time."""
     used, start = cpu_seconds(), time.perf_counter()
     own = case.run(setting)
     taken, spent = time.perf_counter() - start, cpu_seconds()
@@ -66,21 +75,27 @@ def _result(case: Case, rounds: Sequence[Taken], records: int) -> Result:
 
 
 def ratios(results: Sequence[Result]) -> dict[str, float | None]:
-    """Per case: its median by that of its bare counterpart; None if that one was not run."""
+    """Maps the name of each case to its median time, divided by the median time of its bare case (Spark alone). The
+    quotient is None if the bare case did not run.
+    """
     medians = {r.case.name: r.median for r in results}
     return {r.case.name: _by(r.median, medians.get(r.case.bare or r.case.name)) for r in results}
 
 
 def ratios_to_connect(results: Sequence[Result]) -> dict[str, float | None]:
-    """Per case: its median by that of Kafka Connect on the same path; None without one."""
+    """Maps the name of each case to its median time, divided by the median time of Kafka Connect's case. The quotient
+    is None if there is no such case.
+    """
     medians = {r.case.name: r.median for r in results}
     return {r.case.name: _by(r.median, medians.get(r.case.connect)) for r in results}
 
 
 def micros(results: Sequence[Result]) -> dict[str, float | None]:
-    """Per case of one stage: its microseconds of CPU time for each record; wall time where no clock tells CPU time.
+    """Maps the name of each case with a single stage to the stage's CPU time per record, in microseconds. All other
+    cases are mapped to None.
 
-    They are those beyond the case without a stage; a stage that costs next to nothing may come out below zero.
+    The time of the same case without the stage is subtracted, so a stage that costs almost nothing may get a negative
+    number. If the CPU time is unknown, the elapsed time is used instead.
     """
     by_name = {r.case.name: r for r in results}
     costs: dict[str, float | None] = {}
@@ -101,7 +116,9 @@ def _by(seconds: float, bare: float | None) -> float | None:
 
 
 def _shown(ratio: float | None, target: float | None = None) -> str:
-    """A figure, with its target: ``1.20 > 1.00`` missed it, ``0.90 <= 1.00`` did not."""
+    """Returns ``ratio`` as text, with its target if it has one: ``1.20 > 1.00`` if the target was missed, or ``0.90 <=
+    1.00`` if it was met.
+    """
     if ratio is None:
         return "-"
     if target is None:
@@ -110,7 +127,7 @@ def _shown(ratio: float | None, target: float | None = None) -> str:
 
 
 def table(results: Sequence[Result]) -> str:
-    """The results for people, each with its target if it has one."""
+    """Returns the results as a text table with one line per case. A figure with a target shows the target."""
     times_bare, times_connect = ratios(results), ratios_to_connect(results)
     head = ["case", "median s", "min", "max", "CPU s", "k rec/s", "x bare"]
     compared = any(r.case.connect for r in results)

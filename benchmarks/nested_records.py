@@ -1,4 +1,6 @@
-"""The nested records measured: five levels, arrays of twenty structs, an e-mail address at four places."""
+"""Makes the nested records of the benchmark: structs on several levels, arrays of twenty structs, and an e-mail address
+at four paths.
+"""
 
 import random
 from datetime import datetime
@@ -29,7 +31,7 @@ def _item(rng: random.Random) -> dict[str, Any]:
 
 
 def nested_value(rng: random.Random, at: datetime) -> dict[str, Any]:
-    """One value."""
+    """Returns a random nested value, with ``at`` as its timestamp."""
     source = {"system": rng.choice(("web", "app")), "contact": {"email": _mail(rng), "night": rng.random() < 0.5}}
     address = {"street": _text(rng, 2), "city": _text(rng, 1), "geo": {"lat": rng.random(), "source": source}}
     customer = {"name": _text(rng, 2), "email": _mail(rng), "address": address, "notes": [_text(rng, 6)] * 3}
@@ -45,7 +47,7 @@ def nested_value(rng: random.Random, at: datetime) -> dict[str, Any]:
 
 
 def nested_schema() -> Schema:
-    """The declared schema of the values: every field optional."""
+    """Returns the declared schema of the nested values. Every field is optional."""
     text, number, real = (Schema(t, optional=True) for t in (Type.STRING, Type.INT64, Type.FLOAT64))
     flag = Schema(Type.BOOLEAN, optional=True)
     source = _struct(system=text, contact=_struct(email=text, night=flag))

@@ -1,4 +1,6 @@
-"""Cases on the record of a documented example, many times over, for classes that no table has options for."""
+"""Builds cases from the documented examples of transforms, for classes without options in ``benchmarks.transforms``.
+Such a case processes the example's record many times.
+"""
 
 import json
 from collections.abc import Callable
@@ -23,19 +25,21 @@ from dagster_smt.model.topics.format import Format
 
 @dataclass(frozen=True)
 class ExampleRecord:
-    """The record of an example as a value of JSON; the benchmark's own where the example shows another part."""
+    """The record of a documented example, as a JSON value to measure. If the example shows a key or header instead of a
+    value, the benchmark's own value is used.
+    """
 
     example: Example
 
     @cached_property
     def text(self) -> str:
-        """The value, without a schema around it."""
+        """The value as JSON text. If the example has an envelope with a schema, only the payload is used."""
         value = json.loads(self.example.before) if self._is_value else value_of(Random(1), START)
         return json.dumps(value["payload"] if is_envelope(value) else value)
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of the value: the one around it, else the one it would have."""
+        """The schema of the value: the schema in the example's envelope, or a schema derived from the value."""
         value = json.loads(self.example.before) if self._is_value else None
         if value is None:
             return value_schema()
@@ -50,15 +54,23 @@ class ExampleRecord:
         return (self.example.input_part or self.example.shows) == "value"
 
     def lazy(self, chain: dict[str, str]) -> Callable[[Setting], None]:
-        """As ``cases.lazy``."""
+        """Returns a case that runs ``chain`` on this record many times, without a schema; see ``cases.lazy``."""
         return lambda s: lazy_records(self._records(s), chain, ledger=True)
 
     def declared(self, chain: dict[str, str]) -> Callable[[Setting], None]:
-        """As ``cases.declared``."""
+        """Returns a case that runs ``chain`` on this record many times, with its schema declared; see
+        ``cases.declared``.
+        """
         return lambda s: declared_records(self._records(s), chain, self.schema, ledger=True, discard=True)
 
     def goes_through(self, chain: dict[str, str], word: str) -> bool:
-        """Whether a chain keeps the record, ``lazy`` or ``declared``; one that fails or is dropped shows no speed."""
+        """Returns True if the record passes through ``chain``. A record that fails or is dropped cannot show the
+        chain's speed.
+
+        Args:
+            chain: The ``transforms`` properties.
+            word: ``declared`` if the record has a declared schema, ``lazy`` if it has none.
+        """
         schema = self.schema if word == "declared" else None
         try:
             plan_of(chain, schema)

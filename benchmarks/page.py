@@ -1,7 +1,7 @@
-"""A table of several runs side by side, as Markdown: ``python -m benchmarks.page one.json two.json three.json``.
+"""Prints a Markdown table of several benchmark runs: ``python -m benchmarks.page one.json two.json three.json``.
 
-The files are what ``python -m benchmarks --json`` prints. Each cell has one figure per run, so that one sees how much
-they differ; a target is missed if most runs miss it.
+The files contain the output of ``python -m benchmarks --json``. Each cell has one figure per run, which shows how much
+the runs differ. A target is missed if the median of the runs exceeds it.
 """
 
 import json
@@ -13,14 +13,17 @@ from typing import Any
 
 Run = Mapping[str, Any]
 _TARGETS = {"bare": ("to_bare", "× bare"), "connect": ("to_connect", "× Connect"), "seconds": ("median", "s")}
-"""What each kind of target is held against, and how it is shown."""
+"""Maps each kind of target to two items: the figure in the JSON that is compared with the target, and the unit in the
+table.
+"""
 
 
 def page(runs: Sequence[Run]) -> str:
-    """The table, what the figures depend on above it, what follows from them below.
+    """Returns the Markdown page about ``runs``: facts about the machine, the table of the cases, and sentences that
+    follow from the figures.
 
     Raises:
-        ValueError: The runs are of different cases, numbers of records or versions.
+        ValueError: The runs differ in their cases, numbers of records or versions.
     """
     facts = [{k: v for k, v in run.items() if k not in ("cases", "summary", "load_at_start")} for run in runs]
     names = [[case["name"] for case in run["cases"]] for run in runs]

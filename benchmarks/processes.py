@@ -1,4 +1,6 @@
-"""What this process and those below it have used, as Linux tells it: Spark's JVM, Python workers, Kafka Connect."""
+"""Reads from Linux (``/proc``) the CPU time and memory of this process and its child processes, such as Spark's JVM,
+Python workers and Kafka Connect.
+"""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +10,9 @@ _PROC = Path("/proc")
 
 
 def cpu_seconds() -> float | None:
-    """CPU time so far, user and system, with ended processes that were waited for; None where nothing tells it."""
+    """Returns the CPU seconds of this process and all processes below it so far. Ended processes are included if their
+    parent waited for them. Returns None without ``/proc``.
+    """
     if not _PROC.is_dir():
         return None
     ticks = 0
@@ -19,7 +23,9 @@ def cpu_seconds() -> float | None:
 
 
 def worker_megabytes() -> int:
-    """The most memory that a Python worker of Spark has had at a time; 0 if there is none, or nothing tells it."""
+    """Returns the largest memory of a Python worker of Spark so far, in megabytes. Returns 0 if there is no worker, or
+    no ``/proc``.
+    """
     most = 0
     for number in _below(os.getpid()) if _PROC.is_dir() else ():
         try:
@@ -33,7 +39,7 @@ def worker_megabytes() -> int:
 
 
 def _below(root: int) -> Iterator[int]:
-    """The process and all that come from it."""
+    """Yields the id of the process ``root``, and the ids of all processes that descend from it."""
     children: dict[int, list[int]] = {}
     for entry in _PROC.iterdir():
         if entry.name.isdecimal() and (fields := _stat(int(entry.name))):
@@ -46,7 +52,9 @@ def _below(root: int) -> Iterator[int]:
 
 
 def _stat(number: int) -> list[str]:
-    """The fields after the name, from the state on; empty if the process has ended."""
+    """Returns the fields of ``/proc/NUMBER/stat`` after the process name, beginning with the state. Empty if the
+    process has ended.
+    """
     try:
         return (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,6 @@
-"""The records measured: synthetic, the same in every run, written once as Parquet with Kafka's columns."""
+"""Makes the records of the benchmark. They are synthetic and the same in every run. Each data set is written once, as
+Parquet with Kafka's columns.
+"""
 
 import random
 from collections.abc import Callable, Iterator
@@ -46,7 +48,7 @@ _COLUMNS = pa.schema(
 
 
 def value_schema() -> Schema:
-    """The declared schema of the values: every field optional."""
+    """Returns the declared schema of the flat values. Every field is optional."""
     return Schema(Type.STRUCT, fields=tuple((name, Schema(type_, optional=True)) for name, type_ in FIELDS.items()))
 
 
@@ -68,7 +70,7 @@ def _text_fields(rng: random.Random) -> dict[str, str]:
 
 
 def value_of(rng: random.Random, at: datetime) -> dict[str, Any]:
-    """One value."""
+    """Returns a random flat value, with ``at`` as its timestamp."""
     numbers = {"ts": int(at.timestamp() * 1000), "items": rng.randrange(1, 40), "score": rng.random()}
     return {**_text_fields(rng), **numbers, "test": rng.random() < 0.1}
 
@@ -100,13 +102,13 @@ def _batches(records: int, size: int, make: Value) -> Iterator[pa.Table]:
 
 
 def ensure(folder: Path, records: int, name: str = "records", make: Value = value_of) -> Path:
-    """The folder with that many records; made on the first call.
+    """Returns the folder with the records as Parquet files. The first call writes the files.
 
     Args:
-        folder: Where to keep it.
-        records: How many.
-        name: What to call it; other values need another name.
-        make: Makes a value, the same for the same random numbers and time.
+        folder: The folder that contains the folder of the records.
+        records: The number of records.
+        name: The first part of the folder's name. Different values need a different name.
+        make: Makes a value. It must return the same value for the same random numbers and time.
     """
     target = folder / f"{name}-{records}-v{VERSION}"
     done = target / "_SUCCESS"

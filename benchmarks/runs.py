@@ -1,4 +1,6 @@
-"""Whole runs: file topics to tables, against Spark's own reader and writer; many topics against one; old tables."""
+"""Measures whole runs from file topics (topics as JSON lines in a folder) to tables. For comparison, Spark alone reads
+and writes the same lines. Runs over many topics and commits to old tables are also measured.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -28,7 +30,9 @@ _ONE = "no stage: a run over one topic"
 
 
 def _topics(setting: Setting, topics: int) -> FileTopics:
-    """The records as file topics; made in the warm-up, removed with the scratch folder."""
+    """Returns file topics that contain the records, distributed over ``topics`` topics. The first call (in the warm-up)
+    writes them next to the scratch folder.
+    """
     source = FileTopics(setting.scratch.with_name(f"topics{topics}"))
     if not Path(source.root).exists():
         number = F.pmod(F.hash("partition", "offset"), F.lit(topics))
@@ -38,12 +42,14 @@ def _topics(setting: Setting, topics: int) -> FileTopics:
 
 
 def one_topic(setting: Setting) -> FileTopics:
-    """The records as one file topic."""
+    """Returns file topics that contain all records in one topic."""
     return _topics(setting, 1)
 
 
 def bare_run(setting: Setting) -> None:
-    """Lines read, parsed and written by Spark alone: nothing is checked, counted or kept as progress."""
+    """Copies the lines into a Delta table of columns, with Spark alone. Nothing is checked or counted, and no progress
+    is stored.
+    """
     text = "partition INT, offset BIGINT, timestamp BIGINT, key STRING, value STRING"
     lines = setting.frame.sparkSession.read.schema(text).json(f"{_topics(setting, 1).root}/*/*/*.jsonl")
     rows = lines.select(F.from_json("value", DDL).alias("v")).select("v.*")
@@ -52,7 +58,14 @@ def bare_run(setting: Setting) -> None:
 
 
 def whole_run(chain: dict[str, str], kind: SinkKind, topics: int = 1) -> Callable[[Setting], None]:
-    """List, find, read, check, evaluate, count, commit."""
+    """Returns a case that runs file topics through ``chain`` into a Delta table. The time covers the whole run, from
+    listing the files to the commit.
+
+    Args:
+        chain: The ``transforms`` properties.
+        kind: ``records`` or ``columns``, the kind of the table.
+        topics: The number of topics.
+    """
 
     def measured(setting: Setting) -> None:
         value = Format("json_schema", value_schema()) if kind == "columns" else Format("json")
@@ -67,7 +80,9 @@ def whole_run(chain: dict[str, str], kind: SinkKind, topics: int = 1) -> Callabl
 
 
 def commit_of_age(sink: Callable[[Path], TableSink], before: int) -> Callable[[Setting], None]:
-    """One small commit to a table that has had so many before; they are made in the warm-up."""
+    """Returns a case that makes one small commit to a table with many commits. The warm-up makes the first ``before``
+    commits.
+    """
 
     def measured(setting: Setting) -> None:
         session = setting.frame.sparkSession
@@ -106,7 +121,9 @@ CASES = (
 
 
 def aged_cases(commits: int) -> tuple[Case, ...]:
-    """Commits to tables of age 1, 100, … up to ``commits``."""
+    """Returns cases that make one commit to a table with 1, 100 or 1000 commits, for Delta and for Iceberg. Tables with
+    more than ``commits`` commits are left out.
+    """
     result: list[Case] = []
     for name, sink in (("Delta", _delta), ("Iceberg", _iceberg)):
         first = f"no stage: commit 1 of a {name} table"

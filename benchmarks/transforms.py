@@ -1,7 +1,8 @@
-"""Each transform alone, on both evaluators: what one stage of it costs.
+"""Measures each transform alone, on JSON without a schema and with a declared schema. The result is the cost of one
+stage.
 
-A class that no table here has is measured with its first example that goes through: on the record of that example, many
-times over. Where none does (a class that looks at headers), it is not measured.
+Classes without options in this module are measured with their first documented example whose record passes through. A
+class without such an example, such as a class that reads headers, is not measured.
 """
 
 from benchmarks.cases import NOTHING, Case, Target, declared, lazy
@@ -33,31 +34,39 @@ _SOME = {
 _ONLY_WITH_SCHEMA = ("SetSchemaMetadata$Value",)
 LAZY_NOTHING, DECLARED_NOTHING = "lazy JSON, no stage", "declared JSON, no stage"
 ROUNDS = 2
-"""Rounds of these cases: there are many."""
+"""The number of measured rounds of these cases. It is low because there are many cases."""
 
 
 def chain(kind: str) -> dict[str, str]:
-    """A chain of one stage."""
+    """Returns a chain with one stage of the class ``kind``, such as ``MaskField$Value``."""
     options = {f"transforms.it.{name}": text for name, text in _SOME[kind].items()}
     tombstone = {"predicates": "tombstone", "predicates.tombstone.type": "RecordIsTombstone"}
     return {"transforms": "it", "transforms.it.type": kind, **options, **(tombstone if kind == "Filter" else {})}
 
 
 def unlisted() -> list[type[Transform]]:
-    """The classes that ``_SOME`` has no options for."""
+    """Returns the transform classes that have no options in ``_SOME``."""
     listed = {PACKAGE + kind.partition("$")[0] for kind in _SOME}
     return [cls for cls in own(Transform) if cls.connect_class not in listed]
 
 
 def called(kind: str) -> str:
-    """The short name of a class, with its vendor where several have one of that name."""
+    """Returns the short name of the class ``kind``. If several vendors have a class with this name, the vendor is
+    added.
+    """
     short, connect_class = kind.rpartition(".")[2], kind.partition("$")[0]
     same = [cls for cls in own(Transform) if cls.__name__ == short.partition("$")[0]]
     return f"{short} of {vendor_of(connect_class)}" if len(same) > 1 else short
 
 
 def of_example(cls: type[Transform], word: str) -> list[Case]:
-    """The case of a class's example, after one that does nothing to the same records. ``word``: lazy or declared."""
+    """Returns two cases for the documented example of ``cls``: first one without a stage, then one with the transform.
+    Empty if no example's record passes through the transform.
+
+    Args:
+        cls: The class of the transform.
+        word: ``lazy`` for values without a schema, ``declared`` for values with a declared schema.
+    """
     kind = cls.connect_class + ("$Value" if cls.sided else "")
     for example in cls.examples:
         record = ExampleRecord(example)
@@ -75,7 +84,9 @@ def of_example(cls: type[Transform], word: str) -> list[Case]:
 
 
 def _target(cls: type[Transform], word: str) -> Target:
-    """A pseudonym costs a microsecond at most in the JVM lane."""
+    """Returns the limit on the time of a case. Only ``Pseudonymize`` on JSON without a schema has one: a microsecond of
+    CPU time per record.
+    """
     return Target(micros=1.0) if cls is Pseudonymize and word == "lazy" else Target()
 
 

@@ -1,4 +1,4 @@
-"""The wide records measured: 300 fields, most of them short texts."""
+"""Makes the wide records of the benchmark, which have 300 fields. Most fields are short strings."""
 
 import random
 from datetime import datetime
@@ -11,7 +11,7 @@ _WORDS = "ash birch cedar elm fir hazel larch maple oak pine rowan spruce willow
 
 
 def wide_value(rng: random.Random, at: datetime) -> dict[str, Any]:
-    """One value."""
+    """Returns a random wide value. ``at`` is not used."""
     return {f"field_{n}": _field(n, rng) for n in range(FIELDS)}
 
 
@@ -24,7 +24,7 @@ def _field(number: int, rng: random.Random) -> Any:
 
 
 def wide_schema() -> Schema:
-    """The declared schema of the values: every field optional."""
+    """Returns the declared schema of the wide values. Every field is optional."""
     kinds = {0: Type.INT64, 5: Type.BOOLEAN}
     fields = ((f"field_{n}", Schema(kinds.get(n % 10, Type.STRING), optional=True)) for n in range(FIELDS))
     return Schema(Type.STRUCT, fields=tuple(fields))

@@ -1,1 +1,3 @@
-"""Kafka Connect beside Spark: its own worker, converters and transforms on the same broker and machine."""
+"""Runs Kafka Connect's own worker, converters and transforms, to compare their times with Spark's. They use the same
+machine and broker.
+"""

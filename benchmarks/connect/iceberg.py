@@ -1,4 +1,6 @@
-"""A standalone worker of Kafka Connect with the Iceberg project's own sink: a topic into a table, round after round."""
+"""Runs a standalone worker of Kafka Connect with the Iceberg project's own sink connector. In each round, the worker
+writes a topic into a new table.
+"""
 
 import json
 import shutil
@@ -32,7 +34,7 @@ appender.console.layout.pattern = %d %p %c %m%n%ex{3}
 
 
 class IcebergWorker:
-    """A running worker; each round is a connector of its own that writes all records into a new table."""
+    """A running worker of Kafka Connect. In each round, a new connector writes all records into a new Iceberg table."""
 
     def __init__(self, url: str, folder: Path, servers: str, topic: str, chain: Mapping[str, str], records: int):
         self._url, self._folder, self._servers = url, folder, servers
@@ -40,7 +42,9 @@ class IcebergWorker:
         self._rounds = 0
 
     def round(self) -> float:
-        """Write all records; seconds from the moment in which both tasks run to the last commit."""
+        """Writes all records into a new table. Returns the seconds from the moment when both tasks are running until
+        all records are committed.
+        """
         self._rounds += 1
         name = f"iceberg{self._rounds}"
         self._ask("POST", "/connectors", {"name": name, "config": self._config(name)})
@@ -55,7 +59,7 @@ class IcebergWorker:
         return seconds
 
     def ready(self) -> None:
-        """Wait until the worker answers."""
+        """Waits until the worker answers requests."""
         self._wait(lambda: self._ask("GET", "/connectors") == [])
 
     def _wait(self, is_done: Any) -> None:
@@ -75,7 +79,9 @@ class IcebergWorker:
         return sum(task["state"] == "RUNNING" for task in tasks)
 
     def _committed(self, name: str) -> int:
-        """How many records the table's snapshot has."""
+        """Returns the number of records in the current snapshot of the table ``name``; 0 if the table does not exist
+        yet.
+        """
         metadata = self._folder / "lake" / "bench" / name / "metadata"
         try:
             version = (metadata / "version-hint.text").read_text().strip()
@@ -114,14 +120,15 @@ class IcebergWorker:
 def iceberg_worker(
     folder: Path, servers: str, topic: str, chain: Mapping[str, str], records: int
 ) -> Iterator[IcebergWorker]:
-    """A worker that listens on a port of 127.0.0.1; it is ended by its id.
+    """Starts a worker of Kafka Connect that listens on a port of 127.0.0.1, and yields it. Kills the worker at the end
+    of the block.
 
     Args:
-        folder: Where its tables, settings and log go.
-        servers: The broker.
-        topic: What it reads.
-        chain: ``transforms`` properties.
-        records: How many a round has.
+        folder: The folder for the tables, the settings and the log.
+        servers: The addresses of the broker.
+        topic: The topic to read.
+        chain: The ``transforms`` properties.
+        records: The number of records in a round.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "log4j2.properties").write_text(_LOGGING)
@@ -154,7 +161,9 @@ def _worker(folder: Path, servers: str, port: int) -> dict[str, str]:
 
 
 def _class_path() -> str:
-    """Kafka Connect's jars, the sink's, and Hadoop's as PySpark ships them."""
+    """Returns the class path: the jars of Kafka Connect, of the Iceberg sink, and of Hadoop. PySpark ships the jars of
+    Hadoop.
+    """
     ships = Path(pyspark.__file__).parent / "jars"
     names = ("hadoop-client-", "commons-logging-", "log4j-", "slf4j-api-")
     first = [str(jar) for jar in sorted(ships.glob("*.jar")) if jar.name.startswith(names)]

@@ -1,4 +1,4 @@
-"""Kafka Connect's converters and transforms in a JVM of their own: two threads, values in memory."""
+"""Runs Kafka Connect's converters and transforms in a JVM, with two threads and the values in memory."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,13 @@ _SOURCE = Path(__file__).with_name("Chains.java")
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass over all values: wall and CPU seconds of the whole JVM, and how many records came through."""
+    """The measurement of one pass over all values.
+
+    Attributes:
+        seconds: The elapsed time in seconds.
+        cpu: The CPU seconds of the whole JVM.
+        passed: The number of records that passed through the chain.
+    """
 
     seconds: float
     cpu: float
@@ -27,17 +33,17 @@ class Pass:
 
 
 class Passes:
-    """A running JVM that has the values in memory."""
+    """A running JVM that has all values in memory. Each call of ``round`` runs the chain on all of them once."""
 
     def __init__(self, running: Jvm):
         self._running = running
 
     def ready(self) -> int:
-        """Wait until the values are there; gives how many there are."""
+        """Waits until the JVM has loaded the values, and returns their number."""
         return int(self._running.line_after("ready"))
 
     def round(self) -> Pass:
-        """One pass."""
+        """Runs the chain on all values once, and returns the measurement."""
         self._running.begin()
         seconds, cpu, rest = self._running.line_after("pass").split()
         return Pass(float(seconds), float(cpu), int(rest))
@@ -45,13 +51,14 @@ class Passes:
 
 @contextmanager
 def passes(folder: Path, values: Path, chain: Mapping[str, str], schema: Schema | None = None) -> Iterator[Passes]:
-    """A JVM that runs a chain on values; it is ended by its id.
+    """Starts a JVM that runs ``chain`` on all values, and yields it. Kills the JVM at the end of the block.
 
     Args:
-        folder: Where its settings, its log and ``shown.jsonl``, the first values that it makes, go.
+        folder: The folder for the settings, the log, and the first resulting values (``shown.jsonl``).
         values: A folder of Parquet files with a column ``value``.
-        chain: ``transforms`` properties.
-        schema: Of the values, as KIP-1054 gives it to the converter; None without schemas.
+        chain: The ``transforms`` properties.
+        schema: The schema of the values, which the converter gets as KIP-1054 describes; None for values without a
+            schema.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lines, properties, shown = values / "_values.jsonl", folder / "chain.properties", folder / "shown.jsonl"
@@ -68,7 +75,9 @@ def passes(folder: Path, values: Path, chain: Mapping[str, str], schema: Schema 
 
 
 def _export(values: Path, lines: Path) -> None:
-    """The values, a line each: JSON has no line breaks of its own. Spark passes over files that begin with ``_``."""
+    """Writes the values into the file ``lines``, one JSON value per line. The file is in the folder of the Parquet
+    files, and its name begins with ``_``, so Spark ignores it.
+    """
     result = lines.with_suffix(".new")
     with result.open("wb") as into:
         for file in sorted(values.glob("*.parquet")):

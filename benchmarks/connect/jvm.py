@@ -1,4 +1,6 @@
-"""A JVM with Kafka Connect's classes that works when it is asked to: a line in begins a round, lines out tell of it."""
+"""Runs a JVM with Kafka Connect's classes. A line to its standard input starts a round. The JVM reports the results as
+lines on its standard output.
+"""
 
 import contextlib
 import subprocess
@@ -12,19 +14,21 @@ from dagster_smt.testing.broker import fetch_jars, java
 
 
 class Jvm:
-    """A running JVM."""
+    """A running JVM with a pipe to its standard input and one from its standard output."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path):
         self._process, self._log = process, log
 
     def begin(self) -> None:
-        """Begin a round."""
+        """Tells the JVM to start a round."""
         into = cast("IO[str]", self._process.stdin)
         into.write("\n")
         into.flush()
 
     def line_after(self, word: str) -> str:
-        """What follows a word in the next line that begins with it."""
+        """Waits for the next output line that begins with ``word``, and returns the rest of this line. For ``seconds
+        1.5`` and the word ``seconds``, returns ``1.5``.
+        """
         for line in cast("IO[str]", self._process.stdout):
             result, _, rest = line.strip().partition(" ")
             if result == word:
@@ -35,18 +39,23 @@ class Jvm:
 
 
 def class_path() -> str:
-    """Kafka Connect's jars."""
+    """Returns the class path with the jars of Kafka Connect."""
     return f"{fetch_jars('connect-runtime', 'connect-json', 'connect-transforms')}/*"
 
 
 def write_properties(file: Path, settings: Mapping[str, str]) -> None:
-    """A file that Java reads as properties."""
+    """Writes ``settings`` into ``file``, in the format of Java's properties files."""
     file.write_text("".join(f"{written_property(*item)}\n" for item in settings.items()))
 
 
 @contextmanager
 def started(arguments: Sequence[str], log: Path) -> Iterator[Jvm]:
-    """A JVM with these arguments, working beside its log; it is ended by its id."""
+    """Starts a JVM with the command-line ``arguments``, and yields it. Kills the JVM at the end of the block.
+
+    Args:
+        arguments: The arguments after ``java``.
+        log: The file for the JVM's error output. Its folder is the JVM's working directory.
+    """
     with log.open("ab") as errors:
         process = subprocess.Popen(
             [java(), *arguments],

@@ -1,4 +1,4 @@
-"""A standalone worker of Kafka Connect that copies a topic through a chain, round after round in one JVM."""
+"""Runs a standalone worker of Kafka Connect that copies a topic through a chain. All rounds use the same JVM."""
 
 import os
 import shutil
@@ -17,19 +17,21 @@ _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 class Worker:
-    """A running worker; each call of ``round`` copies all records once."""
+    """A running worker of Kafka Connect. Each call of ``round`` copies all records once."""
 
     def __init__(self, running: Jvm):
         self._running = running
 
     def opened(self, partitions: int) -> None:
-        """Wait until the tasks share the partitions; the first one has all of them for a moment."""
+        """Waits until the tasks have shared the partitions equally. At first, a single task has all partitions for a
+        moment.
+        """
         ready = 0
         while ready < TASKS:
             ready += self._running.line_after("open") == str(partitions // TASKS)
 
     def round(self) -> float:
-        """Copy all records; seconds from the beginning to the last acknowledged one."""
+        """Copies all records. Returns the seconds until the broker has acknowledged the last record."""
         self._running.begin()
         return float(self._running.line_after("seconds"))
 
@@ -38,15 +40,16 @@ class Worker:
 def worker(
     folder: Path, servers: str, topic: str, partitions: int, chain: Mapping[str, str], records: int
 ) -> Iterator[Worker]:
-    """A worker with one sink connector of two tasks; it is ended by its id.
+    """Starts a worker of Kafka Connect with one sink connector of two tasks, and yields it. Kills the worker at the end
+    of the block.
 
     Args:
-        folder: Where its classes, settings and log go.
-        servers: The broker.
-        topic: What it reads.
-        partitions: How many that has.
-        chain: ``transforms`` properties.
-        records: How many a round has.
+        folder: The folder for the compiled classes, the settings and the log.
+        servers: The addresses of the broker.
+        topic: The topic to read.
+        partitions: The number of partitions of the topic.
+        chain: The ``transforms`` properties.
+        records: The number of records in a round.
     """
     classes = _compiled(folder)
     files = [folder / "worker.properties", folder / "connector.properties"]

@@ -94,7 +94,7 @@ def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
 
 
 def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | None, value: Schema) -> T.StructType:
-    """Returns the type of the rows that the chain returns on Spark, for records with the schemas ``key`` and ``value``."""
+    """Returns the type of the rows that the chain produces on Spark, given the schemas ``key`` and ``value``."""
     topics = tuple(topics_of(comparison.readings.samples))
     plan = plan_chain(comparison.pair.ours, key, value, topics=topics, typed=True)
     frame = session.createDataFrame([], RECORD_DDL)

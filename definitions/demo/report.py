@@ -1,4 +1,4 @@
-"""Prints the summary at the end of the demo. All numbers come from the metadata that the runs have stored in Dagster."""
+"""Prints the summary at the end of the demo. All numbers come from the metadata that the runs stored in Dagster."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
