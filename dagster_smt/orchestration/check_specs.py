@@ -53,7 +53,7 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
 
 
 CHECKS_OF_DESTINATIONS = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
-"""The checks of each table in ``destinations``, which is a separate asset."""
+"""The checks of a table that is a separate asset, although its run writes many tables (the option ``destinations``)."""
 _NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "contract")
 """The checks that an asset with a ``{topic}`` sink does not have, because they apply to a single table."""
 

@@ -255,7 +255,7 @@ def _by_others(evidence: Evidence, counted: int, rows: int) -> str:
 
 
 def tables_written(evidence: Evidence) -> CheckVerdict:
-    """Each table for which the run has records has been written, and no record waits for its table."""
+    """Each table with new records was written, and no record waits for a table that could not be written."""
     destinations, waiting = evidence.report.destinations, evidence.facts.waiting
     failed = [one for one in destinations if one.failed]
     metadata: dict[str, Any] = {"tables": len(destinations), "failed": len(failed), "waiting": waiting}
@@ -497,7 +497,7 @@ def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = Fal
 
 
 def held_back(evidence: Evidence) -> CheckVerdict:
-    """The policy dropped no field and no header for lack of a decision."""
+    """No field or header was left out because the policy has no decision about it."""
     fields = evidence.facts.held_back
     if not fields:
         return CheckVerdict(True, "the policy holds no field back")
@@ -537,7 +537,9 @@ def same_as_connect(evidence: Evidence) -> CheckVerdict:
 
 
 def _related(one: str, other: str) -> bool:
-    """Returns True if the paths ``one`` and ``other`` are equal, or if one of them is inside the other."""
+    """Returns True if the paths ``one`` and ``other`` are equal, or if one path is inside the other: ``a`` and
+    ``a.b``.
+    """
     return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 

@@ -1,5 +1,5 @@
-"""Does the Spark work of a run, after its window and its plan have been determined: evaluates the records once, counts,
-writes and commits.
+"""Does the Spark work of a run: evaluates the records once, counts them, writes the rows and commits. The offsets to
+read and the output schema have been determined before.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -127,8 +127,8 @@ class Attempt:
         return self.commit_fitting(result, targets)
 
     def targets(self, result: EvaluatedWindow) -> list[TargetRecords]:
-        """Returns descriptions of the records in ``result`` that passed through the chain, by target topic. A lake
-        table has no target topics, so the list is then empty.
+        """Returns, for the topics to which the run will write, the number of records, the size of the longest record
+        and similar facts. If the run writes to a Delta or Iceberg table, the list is empty.
         """
         if not isinstance(self.run_.table, RecordTable):
             return []

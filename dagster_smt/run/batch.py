@@ -221,8 +221,8 @@ class _Run:
         return waits_for_rows(self.spec, error, records)
 
     def check_whole_rebuild(self) -> None:
-        """Raises an error if the run would start the table over without the topics in ``failures``. No later run would
-        read the records of these topics again, so their rows would be lost.
+        """Raises an error if the run would replace all rows of the table, but cannot read the topics in ``failures``.
+        The rows of these topics would be lost, because no later run reads the topics from the beginning.
 
         Raises:
             TableError: The problems of the topics, and SMT556.
@@ -403,8 +403,8 @@ class _Run:
         return narrow
 
     def resolve(self, state: TableState | None) -> tuple[ResolvedWindow, dict[str, str]]:
-        """Returns the window that the run reads, which continues from ``state``, and the identities of the window's
-        topics. The problems of topics that cannot be read are added to ``failures``.
+        """Returns the offsets that the run reads, and the ids of their topics. Without a fixed range, the offsets begin
+        where the progress in ``state`` ends. The problems of topics that cannot be read are added to ``failures``.
         """
         spec, source = self.spec, self.source
         topics = choose_topics(spec.table, spec.window, source.topics())

@@ -131,7 +131,9 @@ def check_removal(
 
 
 def rebuild_without(place: str) -> Problem:
-    """Returns the problem that the table ``place`` would start over without some of its topics."""
+    """Returns a problem: a rebuild would replace all rows of the table ``place``, but some topics cannot be read, so
+    their rows would be lost.
+    """
     statement = "a rebuild replaces all rows, also those of topics that fail, so nothing was committed"
     hint = "fix these topics and launch again; or rebuild the other topics: name them in window.topics"
     return Problem("SMT556", place, statement, hint)
@@ -170,9 +172,8 @@ class Draft:
         identities: The identity of each topic.
         replaced: The rows that the commit removes.
         before: The state before the commit.
-        over: Topics that are read again from the beginning. Their offsets in the previous state no longer count as
-            read.
-        anew: Those of the topics in ``over`` whose rows stay, because the topic was deleted and created again.
+        over: Topics that are read again from the beginning. Their offsets in the previous state are forgotten.
+        anew: Topics in ``over`` whose old rows stay in the table, because the topic was deleted and created again.
         progress: If the run writes many tables: the state of the table that stores their common progress. The offsets
             in this state also count as read for the table of this commit.
     """

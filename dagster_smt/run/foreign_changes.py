@@ -1,5 +1,5 @@
-"""Counts the changes that foreign stages made in a window, by topic and part of the window. The counts come from the
-rows that Spark has cached.
+"""Counts the changes that foreign stages (Java classes from jars) made in the records of a run, by topic and part of
+the window. The counts come from the rows that Spark has cached.
 """
 
 import json

@@ -86,8 +86,8 @@ def _in_schema(
 
 
 def _unnamed_parts(stages: tuple[PolicyStage, ...], report: RunReport | None) -> set[Part]:
-    """Returns the parts of records in which ``stages`` have held something back, according to ``report``. If a stage
-    dropped whole records of a topic, the parts are the key and the value.
+    """Returns the parts of records (key, value, headers) from which ``stages`` of the policy have removed something,
+    according to the counts in ``report``. The result does not say which fields were removed.
     """
     if report is None:
         return set()

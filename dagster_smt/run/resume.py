@@ -58,8 +58,8 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
-    """Raises an error if, according to ``state``, an asset with a different name writes the table, because its chain
-    may be a different one. With ``take_over``, the run accepts this.
+    """Raises an error (SMT524) if the last commit to the table came from an asset with a different name. Two assets
+    could write rows of different chains into the table. With ``take_over``, the run continues the table.
     """
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:
@@ -98,7 +98,8 @@ def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
     """Stores the unchanged state of ``table`` again, after a run that found no new records. This is necessary for a
     Kafka sink: its state is in the committed offsets of a consumer group, which brokers delete after some time.
 
-    If the run accepts unmasked records, the table records the acceptance.
+    If the run config accepts records that a mask failed to change (``accept_unmasked``), the acceptance is stored with
+    its reason.
     """
     reason = spec.window.accept_unmasked
     if not reason or not state.unmasked:

@@ -139,7 +139,9 @@ class RunSpec:
 
     @property
     def finds_schemas(self) -> bool:
-        """True if the columns of the table depend on the records."""
+        """True if the run learns the columns of the table from the records, because their values contain or name their
+        own schemas, or because a Java class from a jar produces the columns.
+        """
         if self.sink.kind != "columns":
             return False
         return self.chain.has_foreign or self.table.value.kind in SELF_DESCRIBED

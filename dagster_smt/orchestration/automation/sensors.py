@@ -69,8 +69,8 @@ def build_new_topic_sensor(
 ) -> dg.SensorDefinition:
     """Builds a sensor that turns new topics into partitions of an asset, and requests their runs in the same tick.
 
-    One run handles all new topics of a tick: one window, one Spark job, one commit. If the daemon dies after it has
-    added a partition, but before it has requested the run, a later tick requests the run.
+    One run handles all new topics of a tick, in one Spark job and one commit. If the daemon dies after it has added a
+    partition, but before it has requested the run, a later tick requests the run.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.

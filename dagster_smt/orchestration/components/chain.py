@@ -211,11 +211,10 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         return spec
 
     def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
-        """Returns the spec of a topic: ``spec`` with the group, owners, tags and key prefix that ``translation`` gives
-        to the asset.
+        """Returns the spec of a topic. The option ``translation`` of ``defs.yaml`` changes the asset spec of the table;
+        its group, owners, tags and key prefix also apply to the topic.
 
-        All other attributes of ``translation`` apply only to the table. If another component observes the topic, the
-        method returns ``spec`` unchanged.
+        If the component has no ``translation``, or does not observe its topics, the method returns ``spec`` unchanged.
         """
         if self.translation is None or not self.observe_topics:
             return spec

@@ -230,8 +230,8 @@ class TimePartitionsModel(dg.Model):
 
 
 def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
-    """Returns the name and the value of the only option that is set in ``data``. From ``{"kafka": {…}, "files":
-    None}``, the function returns ``("kafka", {…})``.
+    """Returns the name and the value of the only option that is set in ``data``. For ``{"kafka": {…}, "files": None}``,
+    this is ``("kafka", {…})``.
 
     Raises:
         ConfigError: SMT040, none or several of the options are set.
@@ -363,7 +363,7 @@ def _default(field: Any) -> Any:
 
 
 _NOT_IN_STATEMENTS = ("statement", "source", "on_data_loss", "group", "start", "key")
-"""Options that may be set in addition to a statement, because a statement cannot or need not contain them."""
+"""The options of a topic table that ``defs.yaml`` may set in addition to a ``CREATE TABLE`` statement."""
 _START = "earliest"
 
 
@@ -477,8 +477,8 @@ def erasure_of(data: Mapping[str, Any] | None) -> SmtErasure | None:
 
 
 def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
-    """Returns a resolver that renders the templates of ``model``, and then calls ``make`` to convert the model into
-    plain data.
+    """Returns a Dagster resolver for values of ``model`` in ``defs.yaml``. The resolver renders templates, such as
+    ``{{ env('NAME') }}``. Then it passes the resulting dict to ``make``, which returns the final value.
     """
 
     def resolve(context: dg.ResolutionContext, value: Any) -> Any:

@@ -124,8 +124,8 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 
 def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
-    """Returns the format ``form`` with the columns in ``data``. If ``data`` is None, the columns are unknown. The
-    returned format then has no columns, and does not turn the elements of arrays into rows.
+    """Returns the format ``form`` with the columns in ``data``, the JSON of a schema. If ``data`` is None, the columns
+    are unknown. The result is then ``form``, but without its option to turn array elements into rows.
     """
     if data is None:
         if form.arrays_as_rows:

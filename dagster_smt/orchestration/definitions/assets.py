@@ -81,7 +81,7 @@ def build_smt_asset(
     Raises:
         ConfigError: SMT040, the table has no key; or the chain is wrong, and the error lists all of its problems.
         PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
-            touch nothing.
+            never change a record.
     """
     planned = planned_asset(table_argument("build_smt_asset", table, former), translator)
     name = op_name(planned.key)
@@ -139,7 +139,7 @@ def build_smt_assets(
         ConfigError: A chain is wrong; SMT037, two tables share a key or a sink; SMT040, a table has no key; SMT735, a
             table has ``destinations``.
         PlanError: No record with a table's declared schema can pass through its chain, or a mask, drop or rename can
-            touch nothing.
+            never change a record.
     """
     planned_tables = {}
     for table in tables:
@@ -218,4 +218,6 @@ def _backfill(policy: dg.BackfillPolicy | None, table: PlannedAsset) -> dg.Backf
 
 
 table_name = op_name
-"""Returns the name under which the run config of ``build_smt_assets`` contains the part for a table."""
+"""Returns the name of a table's part in the run config of ``build_smt_assets``. For the asset key ``lake/orders``, the
+name is ``lake__orders``.
+"""

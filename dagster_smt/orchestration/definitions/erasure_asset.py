@@ -157,8 +157,8 @@ def _tables(assets: Sequence[dg.AssetsDefinition]) -> list[PlannedAsset]:
 
 
 def not_erasable(table: PlannedAsset) -> Iterator[Problem]:
-    """Yields a problem for each reason why an erasure cannot cover ``table``: for example, the table does not declare
-    the columns that name a person. Such an erasure could prove nothing about the table.
+    """Yields a problem for each reason why people cannot be erased from ``table``. For example, the table does not
+    declare the columns that name a person.
     """
     erasure, sink = table.definition.erasure, table.sink
     if erasure is None:
@@ -287,8 +287,8 @@ def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
 
 
 def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
-    """Returns the failure of the step. A failed step yields no other event with metadata, so the failure's metadata
-    contains ``report``, the record of the erasure.
+    """Returns the failure of an erasure step, with ``metadata``. A failed step yields no other event, so the failure
+    must carry this metadata about the erasure.
     """
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)

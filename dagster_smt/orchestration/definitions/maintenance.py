@@ -110,14 +110,15 @@ def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> di
 
 
 def _key_of(table: dg.AssetKey | Sequence[str] | str) -> dg.AssetKey:
-    """Returns the asset key for ``table``, which may also be a string such as ``lake/orders``."""
+    """Returns ``table`` as an asset key. The string ``lake/orders`` becomes ``AssetKey(["lake", "orders"])``."""
     if isinstance(table, str):
         return dg.AssetKey.from_user_string(table)
     return dg.AssetKey.from_coercible(table)
 
 
 def _config(name: str, tables: Sequence[str]) -> dict[str, dg.Field]:
-    """Returns the config schema of the op ``name``. With this config, a launch can select some of ``tables``.
+    """Returns the config schema of the maintenance op ``name``. In the config, a launch can select some of ``tables``,
+    and some of the maintenance steps.
 
     The enum of each op needs a name of its own, because Dagster treats two enums with the same name in a process as
     one.

@@ -6,8 +6,8 @@ import re
 import dagster as dg
 
 OF_CHAIN = "dagster_smt/chain_hash"
-"""The key of a metadata entry that only the asset with a chain has. Other assets of the same op do not have this
-entry.
+"""The key of a metadata entry that marks the main asset of an op. The op may have more assets: the tables in
+``destinations``. They do not have this entry.
 """
 
 

@@ -72,7 +72,7 @@ def build_smt_op(
     Raises:
         ConfigError: The chain is wrong; the error lists all of its problems.
         PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
-            touch nothing.
+            never change a record.
     """
     if table is None and "asset_key" in former:
         former["key"] = former.pop("asset_key")

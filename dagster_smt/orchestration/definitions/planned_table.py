@@ -1,4 +1,6 @@
-"""Defines planned tables. The chain of a planned table has been read and planned, so that runs can use it."""
+"""Defines planned tables. When definitions load, the chain of each table is parsed, and its output schema is computed
+(the plan). Runs use the result.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -196,7 +198,7 @@ def planned_op(table: SmtTable, name: str) -> PlannedTable:
     Raises:
         ConfigError: The chain is wrong; the error lists all of its problems.
         PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
-            touch nothing.
+            never change a record.
     """
     own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
     policy = definition_policy(table)
@@ -223,7 +225,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
     Raises:
         ConfigError: The table has no key; or the chain is wrong, and the error lists all of its problems.
         PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
-            touch nothing.
+            never change a record.
     """
     if table.key is None:
         raise ConfigError(Problem("SMT040", "SmtTable key", "no option is set", "give the asset a key"))

@@ -20,7 +20,7 @@ SAMPLE = 200
 
 
 def subject_of(table: SmtTable) -> Subject:
-    """Returns the facts about ``table`` that a policy needs."""
+    """Returns the facts about ``table`` that a policy needs, such as its topics, formats and declared fields."""
     topics, sink = table.table, table.sink
     return Subject(
         topics=topics.topics,

@@ -47,7 +47,7 @@ class SmtTable:
         dead_letters: The destination of dead letters; by default the cluster or folder of the topics.
         dead_letter_topic: The topic of the dead letters. If empty, no dead letters are written.
         checks: The asset checks, and the severity of their failures.
-        dead_paths: The reaction to a mask, drop or rename that can touch nothing: an ``error``, or a warning
+        dead_paths: The reaction to a mask, drop or rename that can never change a record: an ``error``, or a warning
             (``warn``). By default, the setting of the chain applies, or else ``error``.
         smt_jars: Jars with classes of the chain that this package does not contain: files, folders as in Connect's
             ``plugin.path``, and Maven coordinates (``group:artifact:version``).
@@ -123,7 +123,8 @@ def parsed_chain(
     Args:
         chain: A file, properties, stages, or a parsed chain, which is returned.
         name: The name of the asset or op, for messages.
-        dead_paths: The reaction to a mask, drop or rename that can touch nothing; None for the setting of the chain.
+        dead_paths: The reaction to a mask, drop or rename that can never change a record; None for the setting of the
+            chain.
         smt_jars, connect_version: As in ``SmtTable``; ignored for a parsed chain, which has its own values.
 
     Raises:

@@ -170,8 +170,8 @@ def _observe(
 
 
 def topics_version(ranges: Sequence[Range], identities: Mapping[str, str]) -> str:
-    """Returns a string that identifies the current state of topics. ``ranges`` are their offsets, and ``identities``
-    their ids.
+    """Returns a string that identifies the current state of topics. ``ranges`` are the offsets in the topics, and
+    ``identities`` maps each topic to its id.
 
     The string changes if a topic-partition has new records, if a topic gets another partition, or if a topic has been
     created again.

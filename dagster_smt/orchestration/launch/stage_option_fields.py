@@ -84,7 +84,9 @@ def _type(name: str, fields: list[FieldInfo]) -> Any:
 
 
 def _plain(field: FieldInfo) -> Any:
-    """Returns the type of the option ``field`` without null and without validators."""
+    """Returns the type of the option ``field`` without null and without validators: ``str``, for example, for
+    ``Annotated[str, …] | None``.
+    """
     kind: Any = field.annotation
     if _allows_null(field):
         kind = next(part for part in get_args(kind) if part is not NoneType)

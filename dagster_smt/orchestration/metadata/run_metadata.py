@@ -298,7 +298,8 @@ def _table_metadata(report: RunReport, diff: Sequence[FieldChange], since: Seque
 
 def _unread_table(report: RunReport) -> dg.TableMetadataValue:
     """Returns a table of the records that the run of ``report`` did not read because a stage would drop them. Each row
-    has the number of records for a topic and stage, or the number of offsets if the records were not counted.
+    has a topic, a stage and the number of records that the stage would have dropped. If the records were not counted,
+    the row has the number of offsets instead.
     """
     rows = []
     for u in report.unread:

@@ -98,8 +98,8 @@ def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
 
 
 def _is_delete_flag(path: str, sink: Sink) -> bool:
-    """Returns True if the column ``path`` is the flag with which the chain marks deletions. A table with keys does not
-    contain this column, because it applies the deletion instead.
+    """Returns True if ``path`` is the column with which the chain marks deletions, such as ``__deleted``. A table with
+    keys does not store this column: the run deletes the row instead.
     """
     return sink.keyed is not None and path == below("", sink.keyed.delete_flag)
 

@@ -40,7 +40,7 @@ class RunRequest:
     Attributes:
         chain: The chain without the policy of the table, in the form of a run config.
         chain_hash: The hash of the chain with the policy.
-        chain_warns: True if a mask, drop or rename that can touch nothing is only a warning.
+        chain_warns: True if a mask, drop or rename that can never change a record is only a warning.
         window, rebuild, errors_tolerance, take_over, micro_batch, settle: The settings of the run, as in
             ``RunSettings``.
         key: The run and the step, as in ``RunWork``.

@@ -245,8 +245,8 @@ def execute(
 def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     """Returns the id of the run that first attempted the work of ``run``.
 
-    The result is the first run in an unbroken series of retries. A retry follows a failed run. If somebody executes a
-    successful run again, this execution is a new request.
+    For example, run 3 retries run 2, and run 2 retries run 1: the result is the id of run 1. If somebody executes a
+    successful run again, this is not a retry, and the new run is the first one.
     """
     while run.parent_run_id:
         parent = instance.get_run_by_id(run.parent_run_id)

@@ -14,8 +14,8 @@ from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_conf
 
 
 def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], flag: str, name: str) -> Any:
-    """Returns a job that runs some tables of an asset, with a flag in the run config of each table: ``window: {redrive:
-    true}``.
+    """Returns a job that runs some tables of an asset, with a flag in the run config of each table, such as
+    ``window: {redrive: true}``.
 
     A job of a partitioned asset can only be launched for partitions, and its Launchpad shows no defaults before
     somebody chooses partitions. For an asset with a partition per topic, the job therefore has a separate op that runs
