@@ -20,11 +20,15 @@ from dagster_smt.values.java.regex import compile_java
 
 Function = Callable[[Record], Any]
 Items = Mapping[str, list[Any]]
-"""Maps the name of each element in scope to the box that contains the element."""
+"""Maps the name of an array or map element in an expression to its box. A box is a list of one item, in which the loop
+over the elements stores the current element.
+"""
 
 
 def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that computes the value of ``expr`` from the record before the stage."""
+    """Returns a function that receives a record, and computes the value of ``expr`` from the record. The record must be
+    unchanged by the stage. ``items`` maps the names of array or map elements to their boxes.
+    """
     if isinstance(expr, Const):
         value = expr.value
         return lambda record: value
@@ -92,8 +96,8 @@ def _any_item(expr: AnyItem, items: Items) -> Function:
 
 
 def _selector(select: Select) -> Callable[[Any], Collection[Any]]:
-    """Returns a function that receives an array or map, and returns the indexes or keys that ``select`` selects in
-    it.
+    """Returns a function that lists the elements that ``select`` selects. For an array, the function returns indexes,
+    such as ``(0,)``; for a map, it returns keys.
     """
     if isinstance(select, Every):
         return lambda value: value.keys() if type(value) is dict else range(len(value))
@@ -143,8 +147,8 @@ def _call(expr: Call, items: Items) -> Function:
 
 
 def _per_topic(run: Callable[[Any], Any]) -> Function:
-    """Returns a function of a record that calls ``run`` with the topic of the record. The results are cached by
-    topic.
+    """Returns a function that calls ``run`` with the topic of a record. It calls ``run`` once per topic, and remembers
+    the results.
     """
     known: dict[str | None, Any] = {}
 
@@ -174,7 +178,9 @@ def _field_of_value(name: str) -> Function:
 
 
 def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that computes the value of ``node`` from the record before the stage."""
+    """Returns a function that receives a record, and computes the value of ``node``, a struct or another part of the
+    plan. The record must be unchanged by the stage. ``items`` maps the names of array or map elements to their boxes.
+    """
     if not isinstance(node, Group):
         return expr_function(node.expr, items)
     base = node.present.path if isinstance(node.present, Ref) else None

@@ -105,10 +105,10 @@ def _written(codec: SideCodec, schema: Schema | None, value: Any) -> str:
 
 
 def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, typed: bool) -> str:
-    """Runs the transform ``cls`` on the JSON ``before``, and returns the result. If the record is rejected, returns
-    ``refused: `` and the problem.
+    """Runs the transform ``cls`` on the value ``before``, a JSON text, and returns the result as JSON text. If the
+    transform rejects the record, returns ``refused: `` and the problem.
 
-    With ``typed``, the JSON has a schema, which ``schema_of`` infers.
+    If ``typed`` is True, the value has a schema, which ``schema_of`` derives from the JSON.
     """
     chain = Chain((Stage("t", cls.model_validate(options), "value"),))
     if typed:
@@ -127,9 +127,10 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
-    """Returns the changes that ``example`` makes to the schema of its input, as a string. The string is empty unless
-    the input is the value of a record, and is a JSON object but not an envelope. It is also empty if the chain rejects
-    the schema.
+    """Returns the changes that ``example`` makes to the schema of a value, as a string for the reference pages.
+
+    The string is empty in these cases: the example is about the key, topic or headers; its input is not a JSON object;
+    its input is an envelope; or the chain rejects the schema.
     """
     if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)

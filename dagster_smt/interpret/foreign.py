@@ -1,8 +1,9 @@
-"""Runs foreign stages in the Python evaluator. Adjacent stages run together in the host, one batch at a time.
+"""Runs foreign stages in the Python evaluator. These are stages with a Java class from a jar, either as the transform
+or as the predicate. The class runs in the host, a separate Java process.
 
-Three kinds of stages need the host. First, a foreign transform whose predicate the host can also test. Second, a
-foreign transform with a predicate that only Python can test. Third, a transform of this package with a foreign
-predicate. Only stages of the first kind run together.
+There are three kinds of such stages. (1) Transform and predicate both run in the host. (2) The transform runs in the
+host, but only Python can test the predicate. (3) The transform runs in Python, but the host tests the predicate.
+Adjacent stages of kind 1 run together, one batch at a time.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,14 +24,17 @@ Test = Callable[[Record], bool]
 
 @dataclass
 class ForeignRun:
-    """Adjacent foreign stages of a chain, which run together in the host.
+    """Adjacent foreign stages of a chain (stages with Java classes). They run together in the host, a separate Java
+    process.
 
     Attributes:
         chain: The chain.
-        indexes: The indexes of the stages.
-        classes: The locations of their classes; None to use the settings of the chain.
-        test: The test of the predicate, if Python runs it. There is then only one stage.
-        apply: The function of the transform, if the transform is one of ours. There is then only one stage.
+        indexes: The positions of the stages in the chain.
+        classes: The jars with the classes; None for the jars in the chain's settings.
+        test: A function that tests the predicate in Python; None if the host tests it. With ``test``, there is only one
+            stage.
+        apply: A function that runs the transform in Python; None if the host runs it. With ``apply``, there is only one
+            stage.
     """
 
     chain: Chain
@@ -55,11 +59,11 @@ class ForeignRun:
         return segment
 
     def run(self, records: list[Record]) -> dict[int, Lost]:
-        """Runs the stages on ``records``, which are changed in place. Returns the records that a stage drops or
-        rejects, by their position in ``records``.
+        """Runs the stages on ``records``, and changes the records in place. Returns a dict that has an entry for each
+        record that a stage drops or rejects. The key is the position of the record in ``records``.
 
         Raises:
-            EngineError: The host cannot run.
+            EngineError: The host, the Java process of the stages, cannot run.
         """
         if self.test is None and self.apply is None:
             return self.segment.run(records)
@@ -82,8 +86,8 @@ class ForeignRun:
         return losses
 
     def _tested(self, records: list[Record], test: Test, lost: dict[int, Lost]) -> list[int]:
-        """Returns the positions of those ``records`` on which the stage acts, according to ``test``. If ``test`` fails
-        for a record, adds the record to ``lost``.
+        """Calls ``test``, the predicate, for each of ``records``. Returns the positions of the records on which the
+        stage acts. If ``test`` raises an exception, the record fails, and is added to ``lost``.
         """
         positions = []
         for number, record in enumerate(records):
@@ -123,19 +127,22 @@ class ForeignRun:
 
 
 Functions = Callable[[int], tuple[Test | None, Apply]]
-"""A function that returns the predicate and the transform of a stage as Python functions."""
+"""A function that receives the position of a stage in the chain. It returns the stage's predicate (None if there is
+none) and its transform, both as Python functions.
+"""
 
 
 def foreign_runs(
     chain: Chain, functions: Functions, classes: Classes | None = None, *, join: bool = True
 ) -> dict[int, ForeignRun]:
-    """Returns the foreign stages of ``chain``, grouped so that adjacent stages run together. The key of a group is the
-    index of its first stage.
+    """Returns the foreign stages of ``chain`` (stages with Java classes) in groups. Adjacent stages form a group, which
+    runs together. The result maps the position of a group's first stage to the group.
 
     Args:
         chain: The chain.
-        functions: Receives the index of a stage, and returns the stage's predicate and transform as Python functions.
-        classes: The locations of the classes.
+        functions: Receives the position of a stage, and returns the stage's predicate and transform as Python
+            functions.
+        classes: The jars with the classes; None for the jars in the chain's settings.
         join: False to run each stage alone, as a preview does.
     """
     runs: dict[int, ForeignRun] = {}

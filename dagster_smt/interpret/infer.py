@@ -10,16 +10,17 @@ from typing import Any
 from dagster_smt.model.schema import Schema, Type, optional
 
 _UNKNOWN = Schema(Type.STRING, optional=True, version=-1)
-"""The schema of a field that has been null in all records so far. It is recognized by its version, because inferred
-schemas have no version.
+"""The schema of a field that has been null in all records so far. Its version is -1, by which other code recognizes it,
+because all other inferred schemas have no version.
 """
 
 
 def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
-    """Returns a schema that fits all ``values``, which are JSON. Returns None if a value is not an object.
+    """Returns a schema that fits all ``values``, which are JSON texts. Nulls are ignored. Returns None if a value is
+    not a JSON object.
 
-    A field is optional if it is missing or null in some records. If the types of a field differ between records, whole
-    numbers and doubles become doubles, and all other combinations become strings.
+    A field is optional if it is missing or null in some records. A field with whole numbers in some records and doubles
+    in others becomes a double. Any other mixture of types becomes a string.
     """
     schema: Schema | None = None
     for value in values:
@@ -35,7 +36,8 @@ def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
 
 
 def _known(schema: Schema) -> Schema:
-    """Returns ``schema`` in which each type that is still unknown is a string."""
+    """Returns ``schema`` with strings instead of unknown types. A type is unknown if the field was null in all records.
+    """
     if schema.type is Type.STRUCT:
         return schema.with_(fields=tuple((name, _known(child)) for name, child in schema.fields))
     return schema.with_(version=None, values=_known(schema.values) if schema.values is not None else None)
@@ -62,7 +64,9 @@ def _schema(data: Any) -> Schema:
 
 
 def _both(one: Schema, other: Schema) -> Schema:
-    """Returns a schema that fits the values of both ``one`` and ``other``."""
+    """Merges two schemas. The result fits the values of ``one`` and also the values of ``other``. For example, a whole
+    number and a double become a double.
+    """
     null = one.optional or other.optional
     for known, unknown in ((one, other), (other, one)):
         if unknown == _UNKNOWN:

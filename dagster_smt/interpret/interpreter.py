@@ -40,11 +40,12 @@ class Outcome:
 
 @dataclass(slots=True)
 class Batch:
-    """Records that go through the chain together.
+    """The keys and values of a batch of records that go through the chain together.
 
     Attributes:
-        keys, values: The bytes of the keys and values, by position. A changed key or value gets new bytes.
-        lost: The results of records that are dropped or fail, by position.
+        keys, values: The bytes of the keys and values, in the order of the records. A changed key or value gets new
+            bytes.
+        lost: Maps the position of a dropped or failed record to its result.
     """
 
     keys: list[bytes | None] | None
@@ -60,8 +61,8 @@ class Batch:
 
 KEPT_OUTCOME = Outcome()
 AfterStage = Callable[[int, list[Record], dict[int, Outcome]], None]
-"""A function that receives three arguments: the index of a stage, the records that are left after the stage, and the
-results of all dropped or failed records by position.
+"""A function that is called after a stage, with three arguments: the position of the stage in the chain, the remaining
+records, and a dict from position to result for all dropped or failed records.
 """
 NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
 """The result for a message that contains no row. It is the converter that drops such a message, not a stage."""
@@ -76,11 +77,11 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """Returns the sides (key or value) that must be encoded again if a record moves to another topic, even if no stage
-    has changed them.
+    """Returns a number with two bits, for key and value. A set bit means: if a record moves to another topic, its key
+    (or value) must be encoded again, even if no stage has changed it.
 
-    These are the sides whose format in ``written`` registers schemas in a subject of the target topic. Readers of that
-    topic look for the schemas in its subjects. Connect's converters also encode such records again.
+    This is the case if the format in ``written`` registers schemas under the name of the topic. Readers of the new
+    topic look for the schemas under its name. Connect's converters do the same.
     """
     forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
     bits = 0

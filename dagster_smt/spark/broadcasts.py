@@ -8,13 +8,15 @@ from dagster_smt.spark.environment import is_connect
 
 _LIMIT = "spark.sql.autoBroadcastJoinThreshold"
 _PART = 16
-"""A small frame takes up at most a ``_PART``-th of the driver's memory, because the driver collects the frame and sends
-it to the executors.
+"""The largest share of the driver's memory that a small frame may take up: one sixteenth. To broadcast a frame, the
+driver collects the frame and sends it to the executors.
 """
 _MOST_BYTES = 256 * 1024 * 1024
-"""The size in bytes of the largest frame that is broadcast. It is a quarter of the default of
-``spark.driver.maxResultSize``. Spark's own limit is only 10 MB, because Spark estimates sizes, whereas this module
-measures them.
+"""The largest size in bytes of a frame that is broadcast: 256 MB. This is a quarter of Spark's default for
+``spark.driver.maxResultSize``.
+
+Spark's own limit for broadcasts is only 10 MB, because Spark estimates the size of a frame. This module measures the
+size.
 """
 
 

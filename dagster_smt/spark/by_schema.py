@@ -1,7 +1,7 @@
-"""Finds out whether Spark can read records without Python if the records name their schemas.
+"""Determines, for records that name their schemas, whether Spark can read the records without Python.
 
-If so, Spark reads the records of each schema as if the schema had been declared: the records of a schema become a frame
-with its own plan. The rows of all frames are then combined.
+For example, the header of an Avro record names the schema with id 7. Spark reads the records of each schema into a
+separate frame, with a plan for exactly this schema. At the end, the rows of all frames are combined.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,23 +29,25 @@ from dagster_smt.spark.reading.window_forms import WindowForms, schema_text
 
 _AVRO, _ENVELOPE = "avro-confluent", "envelope"
 _MOST, _RECORDS = 8, 20_000
-"""The largest number of schemas for which Spark reads the records, and the smallest average number of records per
-schema. For each schema, Spark passes over the window and compiles code.
+"""Two limits for reading records by schema in Spark: at most 8 schemas, and on average at least 20,000 records per
+schema. Each schema costs time, because Spark reads the whole window (the run's range of offsets) once per schema, and
+compiles code for the schema.
 """
 
 
 @dataclass(frozen=True)
 class OneSchema:
-    """The records of a window that name one schema.
+    """One schema, and the records of a window (the run's range of offsets) that name this schema.
 
     Attributes:
         plan: The plan of the chain for this schema.
         text: The bytes that identify the schema in each value: Avro's header, or the text of an envelope's schema.
-        sides: Maps a side (key or value) in Avro to its reader.
-        envelopes: Maps a side that consists of envelopes to their schema and its text.
-        others: None if this object has exactly the values that contain ``text``. One object also has the values that
-            name no schema. For this object, ``others`` lists the texts of all other schemas, and the object has the
-            values that contain none of these texts.
+        sides: Maps a side (``key`` or ``value``) whose format is Avro to its Avro reader.
+        envelopes: Maps a side whose format is envelopes to a pair: the schema of the envelopes, and the text of this
+            schema.
+        others: Usually None: this object gets the values whose schema has the text ``text``. The first schema of a
+            window also gets the values that name no schema. Its ``others`` lists the texts of all other schemas, and it
+            gets every value that has none of these texts.
     """
 
     plan: Plan
@@ -55,8 +57,8 @@ class OneSchema:
     others: tuple[bytes, ...] | None = None
 
     def of(self, frame: DataFrame) -> DataFrame:
-        """Returns the records of ``frame`` that name this schema. One of the schemas also gets the records that name no
-        schema.
+        """Returns the records of ``frame`` that name this schema. If ``others`` is not None, the result also contains
+        the records that name no schema.
         """
         if self.envelopes:
             name = schema_text("value", _ENVELOPE)
@@ -69,26 +71,28 @@ class OneSchema:
         return frame
 
     def formats(self, table: SideFormats) -> Formats:
-        """Returns the formats of key and value in ``table``. For envelopes, the schema is the one in this object."""
+        """Returns the formats of key and value in ``table``. If a format is envelopes, the result has the schema of
+        this object in that format.
+        """
         forms = {"key": table.key, "value": table.value}
         forms |= {side: replace(forms[side], schema=schema) for side, (schema, _) in self.envelopes.items()}
         return Formats(forms["key"], forms["value"])
 
 
 def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: WindowForms) -> tuple[OneSchema, ...]:
-    """Returns one item for each schema of a window's records, if Spark can read all of them without Python.
+    """Returns one item for each schema that values in a window name. Returns an empty tuple if Spark cannot read all
+    these records without Python.
 
     Args:
-        session: The session, which may lack ``from_avro`` or Avro's limits.
+        session: The session. It may lack the function ``from_avro``, or limits for Java's Avro reader.
         plan: The plan for ``forms``.
         table: The topic table of the records, or the formats of key and value.
-        forms: The forms (topic, key schema and value schema) of the records, and the schemas that records name. A
-            schema that cannot be read is in no form, but its id is listed.
+        forms: The combinations of topic, key schema and value schema in the window, and the ids of all schemas that the
+            records name.
 
     Returns:
-        An item for each schema that values name. The result is empty if Python must create the rows. For example, this
-        is the case if the keys have several schemas, if Spark reads a schema differently from Connect, or if there are
-        too many schemas for the number of records.
+        An item for each schema. The result is empty in these cases, for example: the keys have several schemas; Spark
+        would read a schema differently from Connect; or there are too many schemas for the number of records.
     """
     if not forms.forms or not _possible(plan, table, forms):
         return ()
@@ -120,9 +124,11 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
 
 
 def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
-    """Returns True if the records of ``table`` meet three conditions. (1) The values are Avro or envelopes. (2) If
-    values may be null, no stage converts a null key or value. (3) If the chain reads keys, all keys have the same
-    schema. If keys contain or name this schema, they also have the same format as the values.
+    """Returns True if Spark may be able to read the records of ``table`` schema by schema.
+
+    Three conditions must be true. (1) The values are Avro or envelopes. (2) If values may be null, no stage converts a
+    null key or value into something else. (3) If the chain reads keys, all keys have the same schema. Keys that contain
+    or name their schema (such as Avro) must also have the same format as the values.
     """
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
@@ -139,8 +145,8 @@ def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
 def _envelope_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns an item for each envelope schema in ``names``. For each schema, ``names`` lists the topics whose records
-    contain the schema.
+    """Returns an item for each readable envelope schema in ``names``. ``names`` maps the name of a schema to the topics
+    whose records contain this schema. The first item also gets the records that contain no schema.
     """
     if reads_keys(plan.chain, table.key):
         key_schema = forms.forms[0].key
@@ -166,8 +172,8 @@ def _envelope_schemas(
 
 
 def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
-    """Returns the schema in ``text``, the text of an envelope's schema. Returns None if the text has no schema or
-    cannot be read. In that case, Python reports the problem of each record.
+    """Parses ``text``, the JSON text of an envelope's schema, and returns the schema. Returns None if the text contains
+    no schema or cannot be parsed. In that case, Python reads the records and reports the problem of each record.
     """
     try:
         return reader.schema(text)
@@ -176,8 +182,11 @@ def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
 
 
 def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
-    """Returns the schema of the keys in ``table`` and its text, if keys are envelopes and the chain reads them.
-    Otherwise the result is empty.
+    """Returns ``{"key": (schema, text)}`` if the keys in ``table`` are envelopes and the chain reads keys. ``text`` is
+    the JSON text of ``schema`` in the keys. Otherwise returns an empty dict.
+
+    Raises:
+        UnableError: The keys contain several schemas.
     """
     if table.key.kind != _ENVELOPE or schema is None:
         return {}
@@ -219,7 +228,9 @@ _kinds = {_AVRO: _avro_schemas, _ENVELOPE: _envelope_schemas}
 
 
 def _make(after: Schema | None, parts: Sequence[Schema | None]) -> bool:
-    """Returns True if the rows of all schemas in ``parts`` fit into rows of the schema ``after``."""
+    """Returns True if rows with each schema in ``parts`` fit into a table whose rows have the schema ``after``. For
+    example, the fields of a part must all exist in ``after``, with the same types.
+    """
     if len(parts) == 1:
         return parts[0] == after
     if after is None or after.type is not Type.STRUCT:

@@ -1,7 +1,7 @@
-"""Copies Iceberg catalogs without their table cache. Runs write through these copies.
+"""Copies Iceberg catalogs, but without their table cache. Runs write their tables through these copies.
 
-A run creates a copy when it needs one. There is one exception: a catalog with a secret gets its copy when the session
-starts. Spark hides the secret in its event log only if the session was started with the settings of the copy.
+A run creates a copy when it needs one. A catalog whose settings contain a secret gets its copy earlier, when the
+session starts. Spark redacts a secret in its event log only if the setting was present at that time.
 """
 
 import re
@@ -64,8 +64,8 @@ def secrets_of(conf: Mapping[str, str], catalog: str) -> list[str]:
 
 
 def copies_with_secrets(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings for the copies of those catalogs that have secrets and need a copy. A session with the
-    settings ``conf`` must be started with the returned settings as well.
+    """Returns the settings that add catalog copies to a session that starts with ``conf``. The function copies each
+    Iceberg catalog that has secrets and a table cache, except JDBC catalogs.
     """
     settings: dict[str, str] = {}
     for key, value in conf.items():

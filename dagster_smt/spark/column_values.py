@@ -1,8 +1,8 @@
-"""Converts values of records into the plain form (``spark.plain``), from which Arrow builds a table's columns. The
-conversion runs in Python.
+"""Converts the values of records into the plain form, from which Arrow builds a table's columns. In the plain form, a
+date is a number of days, and a timestamp is a number of milliseconds. The conversion runs in Python.
 
-The schema of a record may have fewer fields than the table. The missing fields become null. If Spark's types cannot
-hold a value, only the record fails, not the job.
+If a record's schema has fewer fields than the table, the missing fields become null. If Spark's types cannot hold a
+value, only this record fails, not the job.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,9 @@ _ARROW: dict[Type, pa.DataType] = {
 
 
 def arrow_type(schema: Schema) -> pa.DataType:
-    """Returns the Arrow type that corresponds to ``spark.plain.plain_type(schema)``."""
+    """Returns the Arrow type for values of ``schema`` in the plain form, in which dates and timestamps are whole
+    numbers. For example, a STRING is ``pa.string()`` and a Date is a whole number of days.
+    """
     if schema.logical == "Decimal":
         return pa.decimal128(MAX_DIGITS, schema.scale)
     if schema.type is Type.STRUCT:
@@ -70,12 +72,13 @@ def check_defaults(schema: Schema, where: str = "") -> None:
 
 
 def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
-    """Returns a function that converts values of ``schema`` into the plain form for an Arrow column.
+    """Returns a function that converts values of ``schema`` for an Arrow column. The converted values are in the plain
+    form, in which dates and timestamps are numbers.
 
     Args:
-        schema: The schema of the value.
-        column: The schema of the column, which equals ``schema`` or has more fields.
-        where: The path of the field in problems.
+        schema: The schema of the values.
+        column: The schema of the column. It has all fields of ``schema``, and possibly more.
+        where: The path of the field, for the problems.
 
     Returns:
         The function. It raises ``DataError``: SMT426 if the column's type cannot hold the value; SMT427 if a map's key

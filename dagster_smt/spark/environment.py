@@ -25,8 +25,8 @@ _SETTINGS = {
     "spark.sql.ansi.enforceReservedKeywords": ("true", "Delta cannot read statistics of columns named as keywords"),
     **dict.fromkeys(_REBASE, ("exception", _ANCIENT)),
 }
-"""Maps a session setting to two strings: the value that this package rejects, and the effect of this value. No version
-of Spark 4 has such a value by default.
+"""Maps a session setting to two strings: the value that this package rejects, and the harm that this value would do. No
+version of Spark 4 has such a value by default.
 """
 
 
@@ -85,8 +85,9 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 def check_settings(session: Any) -> None:
     """Raises an error if a setting of ``session`` changes the meaning of this package's SQL.
 
-    By default, Spark 3.5 does not write very early timestamps to Parquet. The session therefore gets Spark 4's values
-    of the settings ``_REBASE``, unless the user has set them. With Spark Connect, it gets them in any case.
+    With Spark 3.5, the function first changes the settings in ``_REBASE``. Their defaults would make Spark fail when it
+    writes a date before 1582 to Parquet. The function keeps values that the user has set, except with Spark Connect,
+    which does not show whether the user has set a value.
 
     Raises:
         UnsupportedError: SMT639 if the session has such a setting.

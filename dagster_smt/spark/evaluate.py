@@ -71,25 +71,27 @@ def evaluate(
     whole: bool = True,
     note: Callable[[Way], None] = no_note,
 ) -> DataFrame:
-    """Applies ``plan`` to the records of ``frame``, on the path that ``spark.ways`` determines for them.
+    """Applies ``plan`` to the records of ``frame``, on the path that ``spark.ways`` selects. For example, the path may
+    be Spark columns, Java, or Python.
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
-        plan: The plan. If the sink holds records, only the chain and the ledger of the plan are used. If the sink holds
-            columns, and the records contain or name their schemas, the plan is for the schemas that ``window_forms``
-            finds in the records.
+        plan: The plan: the chain with the schema after each stage. If ``sink_kind`` is ``records``, only the chain and
+            the ledger of the plan are used. If it is ``columns``, and the records name their schemas, the plan is for
+            the schemas that ``window_forms`` reads from the records.
         table: The topic table of the records, or the formats of key and value.
-        sink_kind: ``records`` or ``columns``.
+        sink_kind: ``records`` for a table with Kafka's columns; ``columns`` for a table with one column per field.
         written: The formats in which records are written. If None, the formats of ``table``.
-        forms: The schemas for which ``plan`` was created, if the records name their schemas. With these schemas, Spark
-            may be able to read the records without Python. If it does so, and if the schemas were guessed, the result
-            has the column ``window_forms.GUESSED``.
-        ledger: True to fill ``__touched``.
+        forms: If the records name their schemas: the combinations of topic, key schema and value schema for which
+            ``plan`` was created. With ``forms``, Spark may be able to read the records without Python. If Spark does,
+            and if the schemas were guessed, the result has the column ``window_forms.GUESSED``.
+        ledger: True to fill the column ``__touched``, which shows the ledger entries (stage and field) that each record
+            touched.
         beat: Is called now and then while the columns are built, which takes seconds for wide schemas. To stop the
             work, ``beat`` may raise an exception.
-        whole: If True, the records that the JVM lane cannot evaluate are evaluated in Python immediately, so the frame
-            is read twice. A caller that caches the rows passes False, and calls ``left_records`` later.
-        note: Receives the path on which the records are evaluated.
+        whole: If True, the result also contains the records that the JVM lane (the Java evaluator) leaves to Python.
+            The frame is then read twice. A caller that caches the rows passes False, and calls ``left_records`` later.
+        note: Is called with the path on which the records are evaluated.
 
     Returns:
         The columns of ``spark.outcome_columns``, with one row per record, even if the record is dropped or has failed.
@@ -106,7 +108,9 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Work:
-    """The arguments of ``evaluate``, and the facts that determine on which path the records are processed."""
+    """The arguments of one call of ``evaluate``. Its properties select the path (Java, Spark columns or Python) for the
+    records.
+    """
 
     frame: DataFrame
     plan: Plan
@@ -144,7 +148,9 @@ class _Work:
 
     @cached_property
     def program(self) -> str | None:
-        """The JSON program of the JVM lane. None if the lane cannot run the chain, or if the session has no lane."""
+        """The chain as a JSON program for the JVM lane, which is the Java evaluator inside Spark. None if the lane
+        cannot run the chain, or if the session has no lane.
+        """
         return lane_program(self.frame.sparkSession, self.job)
 
     @property
@@ -153,8 +159,8 @@ class _Work:
 
     @cached_property
     def setup(self) -> str | None:
-        """The setup with which Spark's JVM runs the chain's Java classes. None if the chain needs the host process
-        instead.
+        """The setup (as text) with which Spark's JVM runs the Java classes of the chain. None if these classes must run
+        in a separate Java process, the host.
         """
         return connect_setup(self.frame.sparkSession, self.job)
 
@@ -164,7 +170,9 @@ class _Work:
 
     @cached_property
     def declared(self) -> DataFrame:
-        """The result for records with declared schemas. The JVM lane parses as many records as it can."""
+        """The result for records whose schemas are known before the run. The JVM lane, which is the Java evaluator
+        inside Spark, reads as many of these records as it can.
+        """
         lane = has_lane(self.frame.sparkSession)
         return _columns(self.frame, self.plan, self.formats, self.plan, {}, self.ledger, self.beat, lane=lane)
 
@@ -300,8 +308,10 @@ def _job(plan: Plan, table: SideFormats, written: Formats | None, ledger: bool) 
 
 
 def left_records(evaluated: DataFrame, plan: Plan, table: SideFormats, written: Formats | None = None) -> DataFrame:
-    """Evaluates in Python the records that the JVM lane could not evaluate, and returns their new rows. Their old rows
-    have the ``__status`` ``LEFT``.
+    """Evaluates, in Python, the records that the JVM lane (the Java evaluator inside Spark) could not evaluate. Returns
+    the new rows of these records.
+
+    In ``evaluated``, the same records have rows with the ``__status`` ``LEFT``, which the new rows replace.
 
     Args:
         evaluated: The result of ``evaluate`` with ``whole=False``. The result may have been persisted.
@@ -326,15 +336,17 @@ def _columns(
     lane: bool = False,
     envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> DataFrame:
-    """Applies a typed plan to records, and returns the result as columns.
+    """Runs the stages of ``plan`` with Spark columns, and returns the result with one column per field.
 
     Args:
-        frame, plan, ledger, beat: The arguments of ``evaluate``.
+        frame, plan, ledger, beat: The arguments of ``evaluate``. ``plan`` has a schema.
         forms: The formats of key and value.
-        rows: The plan of the table's rows, which may have more columns than ``plan``.
-        avro: Maps a side (key or value) to its reader, if all records name the same Avro schema on this side.
-        lane: True if the JVM lane may read keys and values. The result may then have the column ``LEFT_RECORD``.
-        envelopes: Maps a side whose format is envelopes to the text of their schema.
+        rows: The plan from which the table gets its columns. If records have several schemas, it may have more columns
+            than ``plan``.
+        avro: Maps ``key`` or ``value`` to its Avro reader, if all records have the same Avro schema there.
+        lane: True if the JVM lane (the Java evaluator) may read keys and values. The result may then have the column
+            ``LEFT_RECORD``.
+        envelopes: Maps ``key`` or ``value`` to the text of the schema, if its format is envelopes.
     """
     target, after = output_schema(rows, "columns"), rows.rows
     assert after is not None
@@ -367,8 +379,8 @@ def _columns(
 
 
 def _left(evaluated: DataFrame) -> DataFrame:
-    """Returns the records of ``evaluated`` that the JVM lane has left to Python. The records are unchanged, as the
-    source read them.
+    """Returns the records of ``evaluated`` that the JVM lane (the Java evaluator inside Spark) could not evaluate. The
+    records are unchanged, as the source read them.
     """
     # The filter must not use the status. Spark would move such a filter below all stages, where the expression of each
     # status contains the previous status twice.

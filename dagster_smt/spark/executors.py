@@ -1,8 +1,8 @@
-"""Checks, before the first record, whether Spark's executors have the modules that this package's functions need.
+"""Checks, before a run reads the first record, whether Spark's executors can import all modules that they need.
 
-Executors are separate processes, mostly on other machines, and need this package and its libraries. A small job checks
-whether they have all of these. The job's function is pickled by value, so the job itself needs none of these modules on
-the executors.
+Executors are separate processes, mostly on other machines. They need this package and its libraries. The check runs a
+small job that tries to import the modules. cloudpickle sends the job's function with its code, so the job itself runs
+without this package on the executors.
 """
 
 import json
@@ -65,8 +65,8 @@ def on_a_cluster(master: str | None) -> bool:
 
 
 def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
-    """Returns the function that executors run. The function returns two things: the ``modules`` that cannot be
-    imported, and the hashes of the files of ``package``.
+    """Returns a function for executors. The function tries to import ``modules``, and returns a JSON text such as
+    ``{"missing": ["yaml"], "code": "…"}``. ``code`` is one hash of all Python files of ``package``.
 
     The function is nested and contains its own imports, so cloudpickle ships it by value.
     """
@@ -109,8 +109,12 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
 
 def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
-    """Returns the problems in ``looks_of_executors``, the answers of executors. The list is empty if all executors have
-    every module, and the same code as this process.
+    """Returns the problems that the executors' answers show. The list is empty if all executors have every module, and
+    the same code as this process.
+
+    Args:
+        looks_of_executors: One answer per executor: ``{"missing": ["yaml"], "code": "…"}``, with the modules that the
+            executor lacks and a hash of its code.
     """
     answers = list(looks_of_executors)
     names = set()
@@ -129,8 +133,8 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Returns the problem if ``text``, the text of a failure, shows that the executors cannot run any Python function.
-    Returns None for any other failure.
+    """Returns the problem that an error message ``text`` shows: the executors have a different Python version, or lack
+    a module, so they cannot run any Python function. Returns None for any other error message.
     """
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"

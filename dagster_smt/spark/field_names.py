@@ -25,8 +25,10 @@ MOST_FIELDS = 200
 
 @dataclass(frozen=True)
 class _HeldBack:
-    """A picklable function for ``DataFrame.mapInArrow``. For each field and header that a policy holds back, it counts
-    the records of a batch that contain it.
+    """A picklable function for ``DataFrame.mapInArrow`` that counts held-back fields and headers. A policy holds back a
+    field if it has no decision about the field.
+
+    For each such field or header, the function yields the number of records of the batch that contain it.
     """
 
     stages: tuple[PolicyStage, ...]
@@ -43,7 +45,9 @@ class _HeldBack:
             yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
     def held(self, row: dict[str, object]) -> Iterator[tuple[str, str, str]]:
-        """Yields the fields and headers of the record ``row`` that the policy holds back, each of them once."""
+        """Yields the fields and headers of the record ``row`` that the policy holds back, because it has no decision
+        about them. Each item is a topic, a part of the record and a path, such as ``("orders", "value", "email")``.
+        """
         topic = str(row["topic"])
         parts: tuple[Part, ...] = ("value", "key")
         for part in parts:
@@ -65,11 +69,11 @@ class _HeldBack:
 
 
 def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tuple[str, str, str, int]]:
-    """Returns the fields and headers in ``frame`` that a policy holds back. Each item contains the topic, the part of
-    the record, the path and the number of records.
+    """Counts the fields and headers in ``frame`` that a policy holds back, because it has no decision about them. An
+    item of the result is ``("orders", "value", "email", 12)``: topic, part of the record, path and number of records.
 
-    ``frame`` has Kafka's columns. The fields of a key or value are read only if it is JSON. The result has at most
-    ``MOST_FIELDS`` items, the most frequent first.
+    ``frame`` has Kafka's columns. A key or value is read only if it is JSON. The result has at most ``MOST_FIELDS``
+    items, the most frequent first.
     """
     counts = map_in_arrow(frame.select("topic", "key", "value", "headers"), _HeldBack(stages), _DDL)
     sums = counts.groupBy("topic", "part", "path").agg(F.sum("records").alias("records"))

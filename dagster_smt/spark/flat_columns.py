@@ -1,6 +1,7 @@
-"""Describes the internal columns that hold the values of a record between two stages.
+"""Describes the columns that hold the values of a record between two stages of a chain.
 
-Only structs that a stage addresses are split into columns. Any other value stays one opaque column.
+If a stage works on a field inside a struct, the struct is split into one column per field. Any other struct, array or
+map stays in a single column.
 """
 
 from dataclasses import dataclass, field
@@ -14,10 +15,10 @@ from dagster_smt.spark.types import internal_names
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value in a single column, whose type is the internal type of ``schema``.
+    """A value that is in one single column. The column has Spark's type for ``schema`` between stages.
 
-    ``column`` may also name a field inside a struct that the reader created (``side.field``): a field that no stage has
-    changed stays in this struct.
+    ``column`` is the column's name. It may also be ``side.field``: a field inside a struct column that the reader
+    created. A field stays in this struct until a stage changes it.
     """
 
     column: str
@@ -26,9 +27,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Struct:
-    """A struct whose fields are separate columns.
+    """A struct that is split into columns, at least one for each field.
 
-    ``present`` is a column that is null if the struct is null. It is None if the struct is never null.
+    ``present`` is the name of a column that is null exactly if the struct is null. ``present`` is None if the struct is
+    never null.
     """
 
     schema: Schema
@@ -46,7 +48,9 @@ def field_of(column: Column, schema: Schema, name: str) -> Column:
 
 
 def columns_of(layout: Layout | None) -> set[str]:
-    """Returns the internal columns that ``layout`` uses."""
+    """Returns the names of the columns that hold the values in ``layout``. For a struct, these are the columns of its
+    fields, and the column that shows whether the struct is null.
+    """
     if layout is None:
         return set()
     if isinstance(layout, Leaf):
@@ -57,8 +61,11 @@ def columns_of(layout: Layout | None) -> set[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """The location of a value that an expression refers to. ``layout`` is the smallest part of the layout that contains
-    the value. ``below`` is the path from there to the value, if the value is inside a struct in a single column.
+    """The location of a value in the columns of a record.
+
+    For example, the value is ``address.city``. If ``address`` is split into columns, ``layout`` is the column of
+    ``city``, and ``below`` is empty. If ``address`` is one single column, ``layout`` is this column, and ``below`` is
+    ``("city",)``.
     """
 
     layout: Layout
@@ -66,14 +73,16 @@ class Place:
 
     @property
     def exact(self) -> str | None:
-        """The column that holds exactly the value of the reference; None if there is no such column."""
+        """The name of the column that holds this value and nothing else. None if the value is inside a column, or
+        spread over several columns.
+        """
         if isinstance(self.layout, Leaf) and not self.below:
             return self.layout.column
         return None
 
 
 def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
-    """Returns the part of ``layout`` to which the field names in ``steps`` lead."""
+    """Returns the location of the value at the path ``steps``, a sequence of field names, in ``layout``."""
     for number, step in enumerate(steps):
         if isinstance(layout, Leaf):
             return Place(layout, steps[number:])
@@ -101,7 +110,9 @@ def presence_of(place: Place) -> Column:
 
 
 def built(layout: Layout) -> Column:
-    """Returns a column that joins the columns of ``layout``, a split struct, into one struct in the internal form."""
+    """Returns one column with the whole value of ``layout``. If ``layout`` is a struct that is split into columns,
+    Spark joins the columns into a struct again.
+    """
     if isinstance(layout, Leaf):
         return F.col(layout.column)
     names = internal_names(layout.schema)

@@ -68,11 +68,12 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
 
 @cache
 def _archives() -> "tempfile.TemporaryDirectory[str]":
-    """Returns the folder for archives, which is deleted when this process ends.
+    """Returns the temporary folder for archives of jars. The folder exists until this process ends, and all sessions
+    share it.
 
-    All sessions share this folder, and it stays as long as the process, for two reasons. An executor fetches an archive
-    only before its first task, which may be long after the session began. And a driver accepts only one path for each
-    archive name.
+    The folder must not be deleted earlier, because an executor fetches an archive only before its first task, long
+    after the session began. Sessions must share the folder, because a driver accepts only one path for each archive
+    name.
     """
     return tempfile.TemporaryDirectory(prefix="smt-jars-")
 
@@ -92,8 +93,8 @@ def _pack(classes: Classes, archive: Path) -> None:
 
 
 def classes_here(chain: Chain) -> Classes | None:
-    """Returns the classes of ``chain`` from the archive that Spark has copied to this machine. Tasks call this
-    function. If there is no archive, returns None.
+    """Returns the Java classes that ``chain`` needs, from the archive that Spark has copied to this machine. The first
+    call unpacks the archive. Returns None if the chain needs no classes, or if there is no archive.
     """
     if not chain.has_foreign:
         return None

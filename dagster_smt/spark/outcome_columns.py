@@ -29,13 +29,13 @@ from dagster_smt.spark.sql import Column
 from dagster_smt.values.headers.fields import HEADERS_DDL
 
 LEFT = 3
-"""The value of ``__status`` for a record that the JVM lane leaves to Python."""
+"""The value of ``__status`` for a record that the JVM lane, the Java evaluator inside Spark, leaves to Python."""
 LEFT_RECORD = "__left"
 CHANGES = "__changes"
 KEY, GONE, TIMESTAMP = "__key", "__gone", "__timestamp"
 DESTINATION = "__destination"
 IN_TIMESTAMP = "in_timestamp"
-"""The name of the column ``__timestamp`` inside the Spark evaluator."""
+"""The name that the column ``__timestamp`` has while the Spark evaluator runs the stages."""
 BITS = 62
 """The number of ledger entries per element of ``__touched``."""
 
@@ -68,8 +68,8 @@ UNREADABLE = Problem(
     "send timestamps in milliseconds since 1970",
 )
 NO_ROW = Problem("", "", "the message holds no row")
-"""Takes the place of a problem if a message contains no row. The record is counted as dropped, although no stage has
-dropped it.
+"""A marker instead of a problem, for a message that contains no row. The record is then counted as dropped, although no
+stage has dropped it.
 """
 RECORD_DDL = ", ".join(f"{F.quoted(name)}: {type_}" for name, type_ in RECORD_COLUMNS.items())
 TARGET = "target_partition"
@@ -93,7 +93,9 @@ def timestamp_type_name(number: Column) -> Column:
 
 
 def words(entries: int) -> int:
-    """Returns the number of elements that ``__touched`` needs for ``entries`` ledger entries."""
+    """Returns the length that the array ``__touched`` needs for ``entries`` ledger entries. Each number in the array
+    holds ``BITS`` entries, so 63 entries need 2 numbers.
+    """
     return -(-entries // BITS)
 
 

@@ -46,8 +46,8 @@ PACKAGES: dict[str, dict[str, str]] = {
         "iceberg-s3": "org.apache.iceberg:iceberg-aws-bundle:1.11.0",
     },
 }
-"""Maps Spark's minor version and the name of a package to the package's Maven coordinates. The coordinates are for the
-Scala version in ``spark.versions``.
+"""Maps Spark's minor version and a short package name to Maven coordinates: ``PACKAGES["4.0"]["delta"]``. The
+coordinates are for the Scala version in ``spark.versions``.
 
 ``s3`` is Hadoop's file system ``s3a``, in the same version as the Hadoop that PySpark ships. ``iceberg-s3`` is
 Iceberg's own client for S3 and Glue.
@@ -129,7 +129,9 @@ LOG_STORE_CLASS = "dagstersmt.delta.ConditionalLogStore"
 contains the class.
 """
 CONDITIONAL_WRITES = ("4.0", "4.1")
-"""The versions of Spark whose Hadoop contains the AWS SDK that the log store calls."""
+"""The Spark versions with which Delta can use ``LOG_STORE_CLASS``. The Hadoop of these versions contains the AWS SDK
+that the class calls.
+"""
 JVM_OPTIONS = {
     # By default, Java does not compile methods of more than 8000 bytes. Spark generates such a method for a few stages
     # on fifty fields.
@@ -157,14 +159,15 @@ _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 def session_settings(
     packages: Iterable[str], conf: Mapping[str, str], version: str, lane: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Returns ``conf`` with the settings that ``packages`` and the JVM lane need. The settings in ``conf`` take
-    precedence.
+    """Returns ``conf`` together with the settings that ``packages`` and the JVM lane (the Java evaluator inside Spark)
+    need. A setting in ``conf`` takes precedence.
 
     Args:
         packages: Keys of ``PACKAGES``.
         conf: The session's own settings.
         version: PySpark's version.
-        lane: The settings that add the JVM lane; by default with the jar of this environment. Empty to do without.
+        lane: The settings that add the JVM lane. If None, the settings for the jar of this environment. If empty, the
+            session gets no lane.
 
     Raises:
         UnsupportedError: SMT611 if no version of a package is known for this version of PySpark.
@@ -233,8 +236,8 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ivy_folder(package: str) -> str:
-    """Returns the name of the folder in which Spark stores the files that Ivy downloads for ``package``. The name
-    depends on the version of Spark, which follows from the package's coordinates.
+    """Returns the name of the folder in which Spark stores the files that Ivy downloads for ``package``. For example,
+    it is ``.ivy2`` for a package of Spark 3.5, and ``.ivy2.5.2`` for a package of Spark 4.
     """
     for version, packages in PACKAGES.items():
         if package in packages.values():

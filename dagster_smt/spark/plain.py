@@ -1,7 +1,7 @@
-"""Converts values between the plain form, which Spark uses, and this package's Python values.
+"""Converts values between the plain form in Spark columns and the Python values of this package.
 
-In the plain form, dates and timestamps are whole numbers (days, milliseconds). Python's ``datetime`` cannot represent
-them, because it ends with the year 9999 and Connect's values can be later.
+In the plain form, a date is a number of days, and a timestamp is a number of milliseconds. Python's ``datetime`` cannot
+hold all of Connect's dates, because it ends with the year 9999.
 """
 
 from collections.abc import Callable, Iterable
@@ -60,13 +60,15 @@ def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.Da
 
 
 def to_plain(column: Column, schema: Schema) -> Column:
-    """Converts ``column``, whose values have the type ``schema``, from the internal form to the plain form."""
+    """Returns ``column`` with numbers instead of dates and timestamps: days since 1970 for a Date, milliseconds since
+    1970 for a Timestamp. ``schema`` is the schema of the values.
+    """
     return _each(column, schema, lambda c, kind: F.unix_date(c) if kind == "Date" else F.unix_millis(c))
 
 
 def from_plain(column: Column, schema: Schema) -> Column:
-    """Converts ``column``, whose values have the type ``schema``, from the plain form to the internal form. A timestamp
-    that Spark cannot hold becomes null.
+    """Returns ``column`` with dates and timestamps instead of numbers. A Date is stored as days since 1970, a Timestamp
+    as milliseconds since 1970. A timestamp that Spark cannot hold becomes null. ``schema`` is the schema of the values.
     """
     return _each(column, schema, lambda c, kind: F.date_from_unix_date(c) if kind == "Date" else timestamp_of(c))
 
@@ -98,8 +100,8 @@ def _has_dates(schema: Schema) -> bool:
 
 
 def reader(schema: Schema | None) -> Convert:
-    """Returns a function that converts values of ``schema`` from the plain form into this package's Python values. Null
-    becomes None.
+    """Returns a function that converts values from Spark columns into this package's Python values. In the columns,
+    dates and timestamps are numbers (the plain form). The function converts null into None.
     """
     convert = _reading(schema) if schema else _same
     return lambda value: None if value is None else convert(value)
@@ -132,7 +134,9 @@ def _parts(row: Any) -> Any:
 
 
 def writer(schema: Schema) -> Convert:
-    """Returns a function that converts this package's Python values of ``schema`` into the plain form."""
+    """Returns a function that converts this package's Python values of ``schema`` for Spark columns. In the result,
+    dates and timestamps are numbers (the plain form).
+    """
     convert = _writing(schema)
     return lambda value: None if value is None else convert(value)
 

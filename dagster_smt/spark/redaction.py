@@ -27,14 +27,15 @@ def redacting(conf: Mapping[str, str], setting: str) -> str:
 
 
 def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
-    """Raises an error if Spark would print the value of a secret option.
+    """Raises an error if Spark would write a secret option into its event log, because no regular expression for
+    redaction matches the option.
 
     Args:
         session: The Spark session.
         options: The options of a read or write, which include secrets.
 
     Raises:
-        ConfigError: SMT047, for each such option.
+        ConfigError: SMT047, with one problem for each such option.
     """
     expressions = []
     for setting, standard in _SPARKS.items():

@@ -22,7 +22,9 @@ _SCHEMA = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records"
 
 @dataclass(frozen=True)
 class _Search:
-    """A picklable function for ``DataFrame.mapInArrow`` that searches batches for original values of masked fields."""
+    """A picklable function for ``DataFrame.mapInArrow`` that checks the masks of a chain. In each record, it searches
+    all other fields for the original value of a masked field.
+    """
 
     chain: Chain
     key: Format
@@ -49,8 +51,10 @@ def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
 
 
 def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
-    """Counts the records of ``frame`` in which another field still contains the original value of a masked field. The
-    result maps each pair of the masked field and the other field to the number of records.
+    """Counts the records of ``frame`` in which another field still contains the original value of a masked field.
+
+    A result such as ``{("value.email", "value.note"): 12}`` means: in 12 records, the field ``note`` contains the value
+    of ``email``, which the chain masks.
     """
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
     counts = map_in_arrow(

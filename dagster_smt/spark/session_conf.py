@@ -31,7 +31,8 @@ DRIVER_CONF = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     **JVM_OPTIONS,
 }
-"""The settings of a driver that is not reached through Spark Connect."""
+"""The settings of a classic session, whose driver runs in this process. A session of Spark Connect does not get them.
+"""
 CLASSIC_CONF = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",

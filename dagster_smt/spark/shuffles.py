@@ -8,11 +8,11 @@ _ROWS = 25_000
 
 
 def by_key(frame: DataFrame, rows: int, key: str) -> DataFrame:
-    """Returns ``frame`` partitioned by ``key`` into as few partitions as its rows need. If this number is not below
-    Spark's default, returns ``frame`` unchanged.
+    """Returns ``frame`` partitioned by the column ``key``, with about 25,000 rows per partition. Returns ``frame``
+    unchanged if this needs at least as many partitions as Spark's default.
 
-    By default, Spark shuffles into 200 partitions. In a plain query, Spark then merges small partitions, but it does
-    not do so in a frame that it caches. Each later job on the frame would then have 200 tasks for a few thousand rows.
+    By default, Spark shuffles into 200 partitions. Spark merges small partitions in a plain query, but not in a frame
+    that it caches. Each later job on such a frame would start 200 tasks for a few thousand rows.
 
     Args:
         frame: The frame.

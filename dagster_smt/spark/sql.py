@@ -1,14 +1,15 @@
-"""Builds Spark SQL expressions as text, with the names that ``pyspark.sql.functions`` and ``Column`` use.
+"""Builds Spark SQL expressions as text, with the names that ``pyspark.sql.functions`` and ``Column`` use. For example,
+``F.lower(F.col("a"))`` is SQL text that calls ``lower`` with the column ``a``. ``select`` passes the texts to Spark.
 
-Each method of PySpark's ``Column`` makes several calls into the JVM, which take a tenth of a millisecond each. A table
-of 300 fields needs tens of thousands of such calls. Here an expression is a string until ``select`` passes it to Spark.
-The method ``column(F, …)`` of a value rule accepts this module or PySpark's functions as its argument ``F``.
+This is faster than PySpark's own ``Column``, which calls the JVM several times for each method. A call takes a tenth of
+a millisecond, and a table of 300 fields needs tens of thousands of calls. A value rule of a transform works with this
+module or with PySpark's functions: its method ``column(F, …)`` takes one of them as ``F``.
 
 Operators are written as functions, without extra parentheses. At each opening parenthesis, Spark's parser looks ahead
 to the closing parenthesis, and keeps the result in memory as long as the process lives.
 
-A Python function cannot be part of such a string. So ``python`` gives the result of the function a column of its own,
-and ``select`` adds this column to the frame first.
+Such a text cannot contain a Python function. So ``python`` reserves a column for the function's result, and ``select``
+adds this column to the frame first.
 """
 
 import inspect
@@ -27,8 +28,9 @@ from dagster_smt.spark.versions import missing
 
 Operand = Union["Column", str, int, float, bool, Decimal, bytes, bytearray, None]
 Needs = Mapping[str, tuple[Callable[..., Any], tuple["Column", ...]]]
-"""Maps the name of a result column to the Python function that computes it. The second item of each value holds the
-function's arguments."""
+"""Maps the name of a result column to a pair: the Python function (a UDF) that computes the column, and the arguments
+of the function.
+"""
 _TEXTS = {"regexp_replace": (1, 2), "translate": (1, 2), "format_string": (0,), "concat_ws": (0,)}
 """Lists, by function, the positions of arguments that PySpark takes as literal strings. Elsewhere PySpark takes a
 string as the name of a column."""
@@ -145,8 +147,8 @@ class Column:
 
 
 class _Joined(Column):
-    """An expression that applies one binary operator to several operands. The operands form a balanced tree, because
-    Spark's parser recurses once for each nesting level.
+    """An expression with one operator and many operands, such as ``a AND b AND c AND d``. It is written as nested
+    pairs, like ``(a AND b) AND (c AND d)``, because Spark's parser recurses once for each nesting level.
     """
 
     __slots__ = ("operands", "operator")
@@ -164,8 +166,8 @@ def _halved(operator: str, operands: tuple[str, ...]) -> str:
 
 
 class Case(Column):
-    """A ``CASE WHEN`` expression, written as a function if Spark has one. If the ELSE of a case is itself a case, the
-    two cases become one.
+    """A ``CASE WHEN`` expression. Spark 4 can write it as a function, ``when(a, b, c)``. If the value after ELSE is
+    also a ``Case``, both become one expression with all branches.
     """
 
     __slots__ = ("branches", "rest")
@@ -288,9 +290,9 @@ def create_map(*columns: Column) -> Column:
 
 
 def call_function(name: str, *arguments: Operand) -> Column:
-    """Returns a call of the Spark SQL function ``name``.
-
-    A plain string among ``arguments`` is an error, because it could be a literal or the name of a column.
+    """Returns a call of the Spark SQL function ``name``. A plain string among ``arguments`` raises ``TypeError``,
+    because the string may mean a literal or a column. Functions that take literal strings, such as ``translate``, are
+    an exception.
     """
     known = _TEXTS.get(name, ())
     for number, argument in enumerate(arguments):
@@ -300,16 +302,20 @@ def call_function(name: str, *arguments: Operand) -> Column:
 
 
 def aggregate(container: Column, start: Operand, merge: Callable[[Column, Column], Column]) -> Column:
-    """Returns the result of merging the elements of the array ``container`` one after the other. ``merge`` combines the
-    result so far with the next element, beginning with ``start``.
+    """Combines all elements of the array ``container`` into one value, as ``functools.reduce`` does. ``start`` is the
+    first result. ``merge(result, element)`` returns the next result.
     """
     first = lit(start)
     return _of_elements("aggregate", first.text)(container, merge)
 
 
 def _of_elements(name: str, *others: str) -> Callable[[Column, Callable[..., Column]], Column]:
-    """Returns a Python function that builds a call of the SQL function ``name`` over the elements of an array or a map.
-    ``others`` are further arguments in SQL, which are placed between the array and the lambda function.
+    """Returns a Python function that writes a higher-order SQL function, such as ``transform(array, x -> …)``. Its
+    arguments are an array or a map, and a Python function that builds the lambda's body.
+
+    Args:
+        name: The name of the SQL function.
+        others: Further arguments as SQL text. They come between the array and the lambda.
     """
 
     def higher_order(container: Column, function: Callable[..., Column]) -> Column:
@@ -348,7 +354,9 @@ def sql_try_cast(name: str, kind: T.DataType | str) -> str:
 
 
 def __getattr__(name: str) -> Callable[..., Column]:
-    """Returns the SQL function called ``name``, if PySpark and SQL use the same name."""
+    """Returns a Python function that builds a call of the SQL function ``name``. So ``F.upper(column)`` works for each
+    function of PySpark that has the same name in SQL.
+    """
     # Value rules call ``F.upper(column)``, where ``F`` is this module or ``pyspark.sql.functions``. So this module must
     # offer every function of PySpark. Python calls a module's ``__getattr__`` for each name that the module does not
     # define.
@@ -389,8 +397,8 @@ def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()
 
 
 def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
-    """Returns ``frame`` with the results of the Python functions in ``needs`` as additional columns. If a function
-    needs the result of another function, that result is added first.
+    """Adds a column to ``frame`` for each Python function in ``needs``, with the function's result. An argument of a
+    function may need another Python function, whose column is then added first.
     """
     inner = _needs(argument for _, own in needs.values() for argument in own)
     if inner:

@@ -39,7 +39,9 @@ def _fitting(value: Decimal, schema: Schema) -> Decimal:
 
 
 def literal(value: Any, schema: Schema) -> Column:
-    """Returns a literal for ``value``, whose type is the internal type of ``schema``."""
+    """Returns a literal for ``value`` as a column. The column has the Spark type that values of ``schema`` have between
+    two stages (``internal_type``).
+    """
     if value is None:
         return F.lit(None).cast(internal_type(schema))
     if schema.logical == "Date":

@@ -72,11 +72,11 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
 
 
 def internal_type(schema: Schema) -> T.DataType:
-    """Returns the type that values of ``schema`` have between stages. It is the ``spark_type``, with field names that
-    Spark can distinguish.
+    """Returns the Spark type that values of ``schema`` have between two stages of a chain.
 
-    In this type, decimals have the largest number of digits, because the result of a stage may have more digits than
-    the column.
+    It differs from ``spark_type`` in two ways. Fields have numbered names if Spark would confuse the original names,
+    such as ``a`` and ``A``. And decimals have 38 digits, because a stage may compute a value with more digits than its
+    column has.
     """
     if schema.logical is None and schema.type is Type.STRUCT:
         names = internal_names(schema)
@@ -113,8 +113,8 @@ def nullable(data_type: T.DataType) -> T.DataType:
 
 
 def internal_names(schema: Schema) -> tuple[str, ...]:
-    """Returns the names of the fields of ``schema`` for Spark: the user's names, or numbered names if Spark would
-    confuse the user's names.
+    """Returns the names that Spark uses for the fields of ``schema``. These are the user's names. If Spark would
+    confuse two of them, such as ``a`` and ``A``, all fields get numbered names.
     """
     return schema.internal_names
 

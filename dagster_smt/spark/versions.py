@@ -84,8 +84,9 @@ def minor_of(version: str) -> str:
 
 @cache
 def missing() -> frozenset[str]:
-    """Returns the keys of ``SINCE_4`` for features that the PySpark of this process lacks. A Connect server cannot be
-    older than its client (SMT649), so the features of the client determine the result.
+    """Returns the keys of ``SINCE_4`` (features of Spark 4) that the PySpark of this process does not have. With
+    PySpark 4 the result is empty. A Spark Connect server is never older than this PySpark (SMT649), so it has at least
+    the same features.
     """
     from pyspark.sql import functions
 
@@ -196,8 +197,8 @@ def frame_of_arrow(session: Any, table: Any) -> Any:
 
 
 def inheriting(session: Any, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Returns ``work`` as a function for another thread. The Spark jobs of that thread get the tags of the present
-    thread, so that they can be cancelled.
+    """Wraps ``work``, a function that another thread will run. The Spark jobs that ``work`` starts get the tags of the
+    current thread, so that they can be cancelled together with it.
     """
     from pyspark.util import inheritable_thread_target
 

@@ -1,7 +1,7 @@
-"""Lists, in one table, the paths on which a run can process records. ``spark.evaluate`` chooses a path from this table.
+"""Lists all paths on which a run can process records, such as "records in the JVM" or "rows in Python".
 
-A run takes the first path in ``WAYS`` whose condition is true. ``dagster-smt explain`` prints the possible paths. The
-report of a run names the path that the run took.
+A run takes the first path in ``WAYS`` whose condition is true (``spark.evaluate``). The report of the run names this
+path. ``dagster-smt explain`` prints the possible paths before a run.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 
 
 class Facts(Protocol):
-    """The facts that determine on which path a run processes its records. A fact that depends on the session or on the
-    records may be None, because it is not known yet.
+    """The facts about a chain, its formats and its session that determine on which path a run processes records. Some
+    of them may be None, because they are not known before the run.
     """
 
     @property
@@ -59,14 +59,13 @@ class Facts(Protocol):
 
 @dataclass(frozen=True)
 class Way:
-    """A path that the records of a run can take.
+    """A path that the records of a run can take, such as "records in the JVM".
 
     Attributes:
         name: The name of the path in reports and messages.
-        when: The condition of the path, in words. A run checks the condition only if no earlier path applies.
+        when: The condition of the path, in words. All earlier paths in ``WAYS`` take precedence.
         why: The reason for the path.
-        takes: The condition as a function of the facts. The result is None if facts that the condition needs are not
-            known.
+        takes: The condition as a function of the facts: True, False, or None if a fact that it needs is not known.
     """
 
     name: str
@@ -147,15 +146,15 @@ WAYS = (
 
 
 def way_of(facts: Facts) -> Way:
-    """Returns the way in which a run with ``facts`` processes its records. This is the first of ``WAYS`` whose
-    condition is true. All facts that the conditions use must be known.
+    """Returns the path on which a run with ``facts`` processes its records: the first path in ``WAYS`` whose condition
+    is true. No fact that the conditions need may be None.
     """
     return next(way for way in WAYS if way.takes(facts))
 
 
 def possible_ways(facts: Facts) -> list[Way]:
-    """Returns the paths that are possible with ``facts``. Some facts may be unknown, so several paths may be possible.
-    The preferred path comes first.
+    """Returns the paths that a run may take, the preferred path first. If a fact is None (not known yet), more than one
+    path may be possible.
     """
     ways = []
     for way in WAYS:
@@ -169,15 +168,15 @@ def possible_ways(facts: Facts) -> list[Way]:
 
 @dataclass(frozen=True)
 class PlannedFacts:
-    """The facts that are known without a Spark session and without records.
+    """The facts about a run that are known without a Spark session and without records.
 
     Attributes:
-        records_out: True if the sink holds records.
+        records_out: True if the sink holds records; False if it holds columns.
         value: The format of the values.
-        lane_runs_chain: True if the JVM lane can run the chain.
-        lane_parses: False if the JVM lane cannot parse the values; None if this depends on the session.
-        has_foreign: True if a stage runs from a jar.
-        jvm_runs_kafkas_classes: False if a stage needs the host; None if this depends on the session.
+        lane_runs_chain: True if the JVM lane, the Java evaluator inside Spark, can run the chain.
+        lane_parses: False if the JVM lane cannot parse the values; None if the answer needs the session.
+        has_foreign: True if a stage is a Java class from a jar.
+        jvm_runs_kafkas_classes: False if such a class needs its own Java process; None if the answer needs the session.
     """
 
     records_out: bool

@@ -1,11 +1,12 @@
-"""Runs functions of this package in Spark's Python workers. With this module, a worker reads the zip directory of each
-jar only once.
+"""Runs functions of this package in Spark's Python workers, and saves them from reading the directories of jars before
+each task.
 
-Spark puts its own core jar, and the jars of ``spark.jars.packages``, on the path of its Python workers, because some
-jars contain Python modules. Before each task, a worker calls ``importlib.invalidate_caches``, and Python reads the
-directory of each jar again. This takes 0.1 to 0.5 seconds; Iceberg's jar alone has 25,000 entries. Jars do not change
-while a process runs, so one reading is enough. If a jar contains no Python modules, its directory is not kept in
-memory, because these directories would take up 70 MB in each worker.
+Spark puts jars on the module path of its Python workers, because some jars contain Python modules. Before each task, a
+worker calls ``importlib.invalidate_caches``, so Python reads the zip directory of each jar again. This takes 0.1 to 0.5
+seconds: Iceberg's jar alone has 25,000 entries.
+
+Jars do not change while a process runs, so this module lets a worker read each directory only once. The directory of a
+jar without Python modules is then removed from memory. All these directories would take up 70 MB in each worker.
 """
 
 import base64
@@ -33,10 +34,10 @@ _DATA = re.compile(rf"{re.escape(_MARK)}([\w-]+=*)")
 
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
-    """Calls ``DataFrame.mapInArrow`` with ``function``, a picklable function of this package.
+    """Calls ``DataFrame.mapInArrow`` with ``function``, a picklable function of this package. ``schema`` describes the
+    result. Every column of the result may be null, even if ``schema`` says that it is required.
 
-    Spark trusts the nullability in ``schema``, and crashes at a null in a required column. A failed record has nulls
-    even in columns that its source declares ``NOT NULL``. So each returned column may be null.
+    Otherwise Spark would crash: it trusts ``schema``, but a record that has failed has nulls in all its fields.
     """
     if isinstance(schema, StructType):
         schema = cast("StructType", nullable(schema))
@@ -56,10 +57,10 @@ class _InWorker:
 
 
 class WorkerError(Exception):
-    """An ``EngineError`` that a worker raises. The text of the exception ends with the problems as data.
+    """An ``EngineError`` in a Spark worker. The text of this exception ends with the list of problems, as encoded JSON.
 
-    Spark passes only the text of a worker's exception to the driver. The driver extracts the problems from this text
-    with ``problems_of_worker``, so that no code has to interpret the wording of a message.
+    Spark passes only the text of a worker's exception to the driver. The driver calls ``problems_of_worker``, which
+    extracts the problems from the text again.
     """
 
     def __init__(self, error: EngineError):
@@ -81,10 +82,11 @@ def problems_of_worker(text: str) -> tuple[Problem, ...]:
 
 
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Yields ``batches`` after converting the offsets of strings, bytes and lists to 32 bits.
+    """Converts 64-bit Arrow types in ``batches`` into 32-bit types, such as ``large_string`` into ``string``. Yields
+    the batches. Leaves out batches without rows.
 
-    With ``spark.sql.execution.arrow.useLargeVarTypes`` Spark sends 64-bit offsets, but the functions of this package
-    read and join buffers with 32-bit offsets. Batches without rows are left out.
+    Spark sends 64-bit types if ``spark.sql.execution.arrow.useLargeVarTypes`` is true. The functions of this package
+    read buffers with 32-bit offsets.
     """
     for batch in batches:
         # Spark 3.5 may send a batch without rows, whose offset buffers are so short that Arrow crashes
@@ -120,8 +122,8 @@ def _small(kind: pa.DataType) -> pa.DataType:
 
 
 class AtRest:
-    """A wrapper with which a function is pickled for Spark's UDFs. When a worker unpickles the wrapper, it calls
-    ``keep_directories`` and gets the function itself.
+    """A wrapper around a function of a UDF. Spark pickles the wrapper, and sends it to a worker. There, unpickling
+    calls ``keep_directories`` and returns the function itself.
     """
 
     def __init__(self, function: Callable[..., Any]):
@@ -157,9 +159,8 @@ class _Nothing:
 
 
 def keep_directories() -> None:
-    """Keeps the zip directories of the archives on this process's module path in memory.
-
-    A worker's first task calls this function, and later tasks benefit.
+    """Makes this process keep the zip directories of the jars on its module path, so that Python does not read them
+    again before each task. A worker's first task calls this function.
     """
     finders: dict[str, Any] = sys.path_importer_cache
     for place, finder in list(finders.items()):

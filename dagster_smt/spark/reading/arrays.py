@@ -1,9 +1,8 @@
-"""Converts arrays into rows, if a topic table requests this. If the value of a record is an array, each element becomes
-the value of a row.
+"""Converts arrays into rows, if a topic table requests this. If the value of a record is the JSON array ``[5, 6]``, the
+record becomes two rows with the values 5 and 6.
 
-The rows of a record share all other columns, including the coordinates. Only the column ``in_element`` tells them apart
-while the stages run: it contains the position of the row's element in the array. In the result of an evaluator, this
-column has the name in ``ELEMENT``.
+All rows of a record have the same coordinates (topic, partition and offset). Only the column ``in_element`` differs: it
+contains the position in the array, here 0 and 1. In the result of an evaluator, this column is called ``__element``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,11 +20,13 @@ from dagster_smt.spark.workers import map_in_arrow
 
 IN_ELEMENT = "in_element"
 ELEMENT = "__element"
-"""The result column with the position of the row's element in the array. The column is null if the value is not an
-array.
+"""The name of the result column with the position of a row's element in the array. The column is null if the record's
+value was not an array.
 """
 EMPTY = -1
-"""The position that marks the single row of an empty array. The row is kept only until it is counted."""
+"""The position that marks the single row of an empty array. The row has no element; it exists only so that the run
+counts its record.
+"""
 _PARTS = "smt_parts"
 
 
@@ -47,7 +48,10 @@ def rows_of_arrays(frame: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class _Split:
-    """A picklable function for ``DataFrame.mapInArrow``. It replaces each array with its elements."""
+    """A picklable function for ``DataFrame.mapInArrow``. It splits each value that is an array into its elements.
+
+    The elements are in a new column, as a list. In the value's own column, an array becomes null.
+    """
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

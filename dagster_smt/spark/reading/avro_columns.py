@@ -1,15 +1,17 @@
 """Reads Avro in Spark with ``from_avro``, without Python. All keys, or all values, must name the same schema.
 
-``from_avro`` receives the schema with different names, and without logical types except decimals. The bytes of records
-contain neither names nor logical types, so ``from_avro`` can still read the records. This module adds the original
-names and the logical types afterwards.
+``from_avro`` receives the schema with technical field names such as ``f0``, and of the logical types only decimals. It
+can still read the records, because the bytes of a record contain neither names nor logical types. This module adds the
+original names and the logical types afterwards.
 
-``from_avro`` leaves two checks to this module. It ignores left-over bytes, so this module appends an end marker to each
-value. And it does not check that strings are UTF-8, so this module checks them. Python (``formats.avro``) reads unions,
-which Connect converts into structs, and arrays of key-value entries, which Connect converts into maps.
+This module makes two checks that ``from_avro`` does not make. It appends an end marker to each value, to detect
+left-over bytes. And it checks that strings are UTF-8.
 
-Strings at the top of a record are read as bytes, because Avro writes both in the same way. Otherwise, Avro's reader
-would look up a Java class for each string, which takes a tenth of the time.
+Python (``formats.avro``) reads two kinds of values instead: unions, which Connect converts into structs, and arrays of
+key-value entries, which Connect converts into maps.
+
+Spark reads the string fields at the top of a record as bytes, because Avro encodes both in the same way. For strings,
+Avro's reader would look up a Java class each time, which takes a tenth of the run's time.
 """
 
 import json
@@ -43,20 +45,18 @@ from dagster_smt.spark.types import internal_names
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _VALUE, _END, _SKIPPED = "v", "e", "u"
 _MOST_NESTED, _MOST_FIXED = 4, 2**16
-"""Two limits: the largest number of nested levels, and the largest size of a fixed type. Java's reader allocates memory
-for as many items as the bytes claim on each level, and for each value of a fixed type.
+"""Two limits for schemas that Spark reads: at most 4 levels of nested arrays or maps, and at most 65,536 bytes in a
+value of a fixed type. Without the limits, a record of a few bytes could make Java's reader allocate very much memory.
 """
 _MARK = secrets.randbits(63)
-"""The end marker, which is appended to the bytes of each record. If Avro reads the marker after the record, Avro has
-read exactly the bytes of the record.
+"""The end marker, a number that is appended to the bytes of each record. If Avro reads the marker directly after the
+record, the record had exactly the right length.
 
-The number is random, so no producer can have written it into a record. A process uses only one number, because Spark
-compiles the number into its code, and would compile the code again for a different number.
+The number is random, so a producer cannot write it into a record. All records of a process get the same number, because
+Spark compiles the number into its code.
 """
 Doubt = tuple[Column, Problem]
-"""A condition and a problem. If the condition is true, the record does not fit its schema, and fails with the
-problem.
-"""
+"""A pair: a boolean column, and the problem of those records for which the column is true."""
 
 
 class UnableError(Exception):
@@ -68,12 +68,13 @@ class AvroSide:
     """A reader that decodes the keys or the values of records from Avro.
 
     Attributes:
-        header: The header of all values.
+        header: The header bytes, which are the same in all values. They contain the schema's id.
         schema: The schema of the values.
-        needed: The schema with only the fields that the chain and its result need. All other fields need not fit
-            Spark's types.
-        text: The schema for ``from_avro``, as text. A struct has an additional field for the end marker. Any other
-            value is wrapped in a record, together with the marker.
+        needed: The schema with only the fields that the chain and its result need. Spark's types must be able to hold
+            only these fields.
+        text: The schema for ``from_avro``, as JSON text. It has one more field at the end, for the end marker, which
+            shows that the value has been read to its last byte. A value that is not a struct is wrapped in a record
+            with this field.
     """
 
     header: bytes
@@ -82,8 +83,9 @@ class AvroSide:
     text: str
 
     def parsed(self, side: Column) -> Column:
-        """Returns a column that decodes the bytes in ``side`` into a record with the end marker. The record's fields
-        are null if the bytes cannot be read.
+        """Returns a column with the Avro record that Spark decodes from the bytes in the column ``side``. The record's
+        last field is an end marker, which shows that all bytes have been read. If the bytes cannot be read, all fields
+        are null.
         """
         end = avro_out(INT64).write(_MARK)
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
@@ -92,10 +94,10 @@ class AvroSide:
         return F.call_function("from_avro", text, F.lit(self.text), options)
 
     def value(self, parsed: Column) -> Column:
-        """Returns a column with the value in ``parsed`` in its plain form. The fields of a struct have the names of
-        ``json_columns.SideColumns.fields``.
+        """Returns the column with the value itself, from the column ``parsed`` of decoded records. The fields of a
+        struct are called ``f0``, ``f1`` and so on.
 
-        The string fields of a struct (``texts``) are still bytes.
+        Dates and timestamps are numbers. The string fields in ``texts`` are still bytes.
         """
         if _is_record(self.schema):
             return parsed
@@ -114,14 +116,20 @@ class AvroSide:
         return names
 
     def as_text(self, parsed: Column, name: str) -> Column:
-        """Returns the column ``name``, one of ``texts``, as a string column."""
+        """Returns the field ``name`` (such as ``f0``) of the column ``parsed`` as a string column. Spark has read this
+        field as bytes.
+        """
         return self.value(parsed).getField(name).cast("string")
 
     def bad(self, side: Column, parsed: Column, known: Mapping[str, Column]) -> Iterator[Doubt]:
-        """Yields the possible problems of a key or value that is not null. A problem that takes precedence comes
-        earlier.
+        """Yields a pair for each problem that a key or value may have: a boolean column that is true if the record has
+        the problem, and the problem. The most important problem comes first. A null has no problem.
 
-        ``known`` holds the columns of ``texts`` as strings.
+        Args:
+            side: The column with the bytes of the key or value.
+            parsed: The column with the decoded records.
+            known: Maps field names such as ``f0`` to string columns, for the string fields that Spark has read as
+                bytes.
         """
         yield (F.length(side) < HEADER) | ~side.startswith(b"\0"), no_header().problem
         yield ~side.startswith(self.header), unplanned("").problem
@@ -145,15 +153,15 @@ class AvroSide:
 
 
 def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
-    """Returns the reader for keys or values that begin with ``header``.
+    """Returns the Avro reader for keys or values that begin with the bytes ``header``.
 
     Args:
-        header: The header of the values.
+        header: The header bytes. They contain the schema's id.
         avro: The schema.
-        needed: The schema with only the needed fields; see ``AvroSide``.
+        needed: The schema with only the fields that the chain and its result need.
 
     Raises:
-        UnableError: ``from_avro`` cannot read the values, so Python must (``formats.avro``).
+        UnableError: ``from_avro`` cannot read the values. Python must read them instead (``formats.avro``).
     """
     names = _Names(avro.names, _top(avro.schema, needed))
     bare = names.bare(avro.source, avro.schema, top=True)
@@ -190,8 +198,9 @@ class _Names:
         return f"t{next(self.numbers)}"
 
     def bare(self, avro: Any, schema: Schema, *, top: bool = False) -> Any:
-        """Returns the schema ``avro`` without Connect's names. The result describes the same bytes. With ``top``, the
-        fields get the names in ``self.top``.
+        """Returns the Avro schema ``avro`` with technical names instead of Connect's names. Both schemas read the same
+        bytes, because Avro does not encode names. With ``top``, the fields of a record get the names in ``self.top``,
+        such as ``f0``.
         """
         if isinstance(avro, list):
             return self._union(avro, schema, top)
@@ -271,8 +280,8 @@ def _valid(name: str) -> str:
 
 
 def _top(schema: Schema, needed: Schema) -> list[str]:
-    """Returns internal names for the top-level fields of ``schema``. A field in ``needed`` gets the name that it has in
-    ``json_columns.SideColumns``, such as ``f0``.
+    """Returns technical names for the top-level fields of ``schema``. The fields in ``needed`` are called ``f0``,
+    ``f1`` and so on. All other fields are called ``u`` and their position, such as ``u3``.
     """
     known = {}
     for n, (name, _) in enumerate(needed.fields):
@@ -318,8 +327,8 @@ def _inside(column: Column, item: Schema) -> Iterator[Column]:
 
 
 def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[Column]:
-    """Applies ``wrong`` to the elements of ``column``, and yields the resulting conditions. A condition is true if at
-    least one element satisfies it.
+    """Yields columns that check all elements of an array column. ``wrong`` returns boolean columns for one element, one
+    for each possible fault. A yielded column is true if at least one element has the fault.
     """
 
     def holds(number: int) -> Callable[[Column], Column]:

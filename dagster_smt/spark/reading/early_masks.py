@@ -1,9 +1,11 @@
-"""Applies masks while records are read, so that Spark never sees values that the first stages of a chain mask.
+"""Applies masks while Spark reads records, if the first stages of a chain do nothing but mask. Spark then never sees
+the masked values.
 
-To mask a field of structs inside an array, Catalyst builds each struct again, in interpreted code. In the Arrow columns
-of the reader (``json_columns``), such a field is a single column at any depth, and the mask replaces this column. So
-if the first stages of a chain do nothing but mask, the reader applies them. Spark still computes the ledger of these
-stages. It can do so afterwards, because a mask does not change which fields are null.
+This is fast for a field of structs inside an array. In the Arrow columns of the reader (``json_columns``), such a field
+is a single column, and the mask replaces this column. Spark itself would build each struct again.
+
+Spark still computes the ledger of these stages, which counts the masked records. This is possible because a mask never
+changes whether a field is null.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +24,9 @@ from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.values.value_rule import KeepNull
 
 Place = tuple[str | None, ...]
-"""A path of field names, beginning at the top. None represents every element of an array, or every value of a map."""
+"""A path of field names from the top of a record, such as ``("value", "items", None, "email")``. None means every
+element of an array, or every value of a map.
+"""
 Masks = Mapping[Place, Any]
 """Maps a path to a mask: the Python value that replaces all values at the path. Nulls stay null."""
 MaskColumn = Callable[[pa.Array], pa.Array]
@@ -30,11 +34,11 @@ _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
-    """Splits the typed plan ``plan`` into two parts: the masks at its beginning, and the remaining plan.
+    """Removes the masks from the first stages of the plan ``plan``, so that the reader applies them.
 
     Returns:
-        The remaining plan, in which the stages that the reader replaces have no effect; and the masks by path. Each
-        path begins with ``key`` or ``value``.
+        The plan, in which the first stages no longer mask; and a dict from path to mask. A path begins with ``key`` or
+        ``value``, such as ``("value", "email")``.
     """
     masks: dict[Place, Any] = {}
     steps = list(plan.steps)
@@ -53,7 +57,9 @@ def _idle(plan: StagePlan) -> StagePlan:
 
 
 def _only_masks(step: Step) -> dict[Place, Any] | None:
-    """Returns the masks of ``step``, if it does nothing but mask fields of all records. Otherwise returns None."""
+    """Returns the masks of a stage (``step``) that only masks fields, and does so in all records. Returns None for any
+    other stage.
+    """
     plan, masks = step.plan, dict[Place, Any]()
     before, after = plan.before, plan.after
     if after is None or after.dropped or plan.condition is not True or step.variant or step.taken:
@@ -70,9 +76,14 @@ def _only_masks(step: Step) -> dict[Place, Any] | None:
 
 
 def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, Any]) -> bool:
-    """Returns True if a step leaves ``node`` unchanged, or only masks it or values inside it. The function adds these
-    masks to ``masks``, by location. ``place`` is the location of ``node``, and ``path`` refers to the same value before
-    the step.
+    """Returns True if a stage leaves a value unchanged, or only masks the value or parts of it. The function adds these
+    masks to the dict ``masks``.
+
+    Args:
+        node: The value after the stage, as described in the plan.
+        path: The path of the same value before the stage. Inside an array, it begins at the element.
+        place: The key for ``masks``: the path, with None for each element of an array.
+        masks: Receives the masks by path.
     """
     if isinstance(node, Group):
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
@@ -123,8 +134,8 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
 
 
 def below(masks: Masks, step: str | None) -> dict[Place, Any]:
-    """Returns those of ``masks`` whose paths begin with ``step``. In the result, the paths no longer contain this
-    step.
+    """Returns the masks whose paths begin with ``step``, without this step. For ``step="a"``, the mask at ``("a",
+    "b")`` is at ``("b",)`` in the result, and the mask at ``("c",)`` is missing.
     """
     results = {}
     for place, mask in masks.items():

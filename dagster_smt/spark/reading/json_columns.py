@@ -1,12 +1,11 @@
 """Reads JSON with a declared schema in Python, and passes the values to Spark as Arrow columns.
 
-Spark's ``from_json`` accepts texts that Connect rejects (numbers instead of strings, text after the value, bytes in
-other encodings). Strict checks around ``from_json`` would take longer than all other work. msgspec is as strict as
-necessary, and faster. It decodes each struct of the schema into its own ``Struct`` class. The columns are then built
-field by field, not record by record.
+Spark's ``from_json`` accepts texts that Connect rejects, such as numbers instead of strings, or text after the value.
+msgspec is strict enough, and faster than additional checks around ``from_json``. It decodes each struct of the schema
+into its own ``Struct`` class. The columns are then built field by field, not record by record.
 
-If msgspec rejects a text, the Python evaluator's reader (``formats.json``) reads the text again and reports the
-problem. So both evaluators accept the same texts.
+If msgspec rejects a text, the slower reader of the Python evaluator (``formats.json``) reads the text again and reports
+the problem. So both evaluators accept the same texts.
 """
 
 import re
@@ -41,33 +40,36 @@ _VALUES = 500_000
 """The approximate number of values that are read at once. This many Python objects fit into a processor's cache."""
 _CLASS = Schema(Type.STRING, optional=True)
 _MOST_DIGITS = 4300
-"""Python's limit for the number of digits of a whole number. The exact reader has the same limit."""
+"""The largest number of digits of a whole number. It is Python's own limit, and also the limit of the Python
+evaluator's reader (``formats.json``).
+"""
 _TO_ZEROS, _MANY_ZEROS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * (_MOST_DIGITS + 1)
 _TEN_ZEROS, _LONG_EXPONENT = b"0" * 10, re.compile(rb"[eE][+-]?0{10}")
-"""Two patterns that find an exponent of ten or more digits, which may be too large for Java's ``BigDecimal``. They are
-applied to a text in which zeros replace all digits.
+"""Two patterns that detect an exponent of ten or more digits, such as in ``1e9999999999``. Such an exponent may be too
+large for Java's ``BigDecimal``. Before the search, each digit of the text is replaced by a zero.
 """
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
 
 class _LongWay(Exception):
-    """Raised for a batch with values that msgspec's types cannot distinguish, so that the exact reader must read the
-    batch.
+    """Raised if msgspec cannot read a batch exactly, for example because it has no type for a field. The reader of the
+    Python evaluator (``formats.json``), which is slower, must read the batch.
     """
 
 
 @dataclass(frozen=True)
 class SideColumns:
-    """The columns for a record's key or value.
+    """The names and schemas of the columns into which a record's key or value is read.
 
     Attributes:
         side: ``key`` or ``value``.
         form: The format, with a declared schema.
         schema: The schema with the fields to read. All other fields are skipped.
-        masks: The masks to apply, by path (``early_masks``).
-        calls: Rules to run on fields after the masks. They are possible only if each field has a column of its own.
-        envelope: The text of the schema, if the keys or values are envelopes. Only the JVM lane reads envelopes with
-            these columns.
+        masks: Maps paths to the masks that are applied while records are read (``early_masks``).
+        calls: Python functions that are applied to fields after the masks. They need a struct at the top, so that each
+            field has a column of its own.
+        envelope: The text of the schema, if the keys or values are envelopes. Only the JVM lane, the Java evaluator
+            inside Spark, reads envelopes.
     """
 
     side: str
@@ -79,12 +81,14 @@ class SideColumns:
 
     @property
     def apart(self) -> bool:
-        """True if each field has a column of its own."""
+        """True if the key or value is a struct. Then each field is a separate column inside ``column``."""
         return self.schema.logical is None and self.schema.type is Type.STRUCT
 
     @property
     def column(self) -> str:
-        """The name of the column with the values. If ``apart`` is true, this column is a struct of ``fields``."""
+        """The name of the column with the values: ``read_key`` or ``read_value``. If the key or value is a struct, the
+        column has the fields ``f0``, ``f1`` and so on.
+        """
         return f"read_{self.side}"
 
     @property
@@ -98,7 +102,9 @@ class SideColumns:
         return f"bad_{self.side}"
 
     def fields(self) -> dict[str, Schema]:
-        """Returns the fields of ``column`` with their schemas. Their values are in the plain form (``spark.plain``)."""
+        """Returns a dict from column name to schema, for the fields to read. The names are ``f0``, ``f1`` and so on. If
+        the key or value is not a struct, the only name is ``column``.
+        """
         if not self.apart:
             return {self.column: self.schema}
         fields = {}
@@ -107,7 +113,9 @@ class SideColumns:
         return fields
 
     def columns(self) -> dict[str, Schema]:
-        """Returns the schemas of all columns by name: the ``fields``, and the results of ``calls``."""
+        """Returns a dict from column name to schema: the ``fields``, and two columns for each function in ``calls``
+        (its result, and the error that it raised).
+        """
         schemas = self.fields()
         for call in self.calls:
             schemas |= {call.column: call.returns, call.raised: _CLASS}
@@ -116,11 +124,11 @@ class SideColumns:
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """A picklable function for ``DataFrame.mapInArrow``. It adds columns for keys and values to the columns in
-    ``other_columns``, which stay unchanged.
+    """A picklable function for ``DataFrame.mapInArrow`` that reads keys and values. It returns the columns in
+    ``other_columns`` unchanged, and adds three columns for each key or value in ``sides``.
 
-    ``SideColumns`` names the columns of a key or value: ``column`` contains the values; ``there`` is null if the key or
-    value is null; ``bad`` contains the problem, or null.
+    ``column`` contains the values. ``there`` is null if the key or value is null. ``bad`` contains the problem of an
+    unreadable key or value, otherwise null. ``SideColumns`` has the names of these columns.
     """
 
     sides: tuple[SideColumns, ...]
@@ -164,8 +172,8 @@ class _TextReader:
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """Returns the columns for a batch of ``texts``. If the batch cannot be read, the method reads its halves
-        separately, until only the text that fails is left.
+        """Reads a batch of ``texts``, and returns a dict from column name to Arrow column. If the whole batch raises an
+        error, the method reads both halves separately, and so on, until it has isolated the text that fails.
         """
         try:
             return self._columns(texts)
@@ -224,8 +232,8 @@ class _TextReader:
         return columns
 
     def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
-        """Reads ``texts`` into the plain form with the reader of the Python evaluator, which is slower than ``_fast``.
-        Returns the values, and the problems by position in ``texts``.
+        """Reads ``texts`` with the reader of the Python evaluator, which is slower than ``_fast`` but reads everything.
+        Returns the values (dates and timestamps as numbers), and a dict from position in ``texts`` to problem.
         """
         problems: dict[int, Problem] = {}
         return [self._exact_one(number, text, problems) for number, text in enumerate(texts)], problems
@@ -252,12 +260,12 @@ class _TextReader:
 
 
 def _is_modest(text: bytes) -> bool:
-    """Returns True if the nesting and the numbers in ``text`` are within their limits. In the fields that msgspec
-    skips, it does not check these limits.
+    """Returns True if ``text`` is surely not nested too deeply, and surely has no number with too many digits. msgspec
+    does not check this in the fields that it skips.
 
     Raises:
-        RecursionError: The nesting depth, or the number of digits, may exceed a limit. Only the exact reader can
-            determine this.
+        RecursionError: The text may exceed a limit. Only the slower reader of the Python evaluator (``formats.json``)
+            can check this exactly.
     """
     if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
         raise RecursionError
@@ -282,7 +290,9 @@ def _has_types(schema: Schema) -> bool:
 
 
 def _kind(schema: Schema, form: Format) -> Any:
-    """Returns the type to which msgspec decodes JSON of ``schema``."""
+    """Returns the Python type for msgspec's decoder, for JSON values of ``schema``. For example, an optional STRING
+    becomes ``str | None``.
+    """
     kind: Any
     if schema.type in INTEGER_BITS:
         least, most = _limits(schema)
@@ -326,7 +336,9 @@ def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
 
 
 def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
-    """Returns the fields of ``rows``, which are structs, as one sequence per field."""
+    """Turns rows into columns. ``rows`` are structs with ``width`` fields. The result has one sequence of values per
+    field: ``[(1, "a"), (2, "b")]`` becomes ``[(1, 2), ("a", "b")]``.
+    """
     if not rows:
         return [[]] * width
     empty = (None,) * width
@@ -371,8 +383,9 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
 
 
 def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int | None]) -> Sequence[Any]:
-    """Returns ``values``, which are dates or timestamps, as numbers. ``parse`` converts those values that are strings.
-    If a string is not a date or timestamp, the exact reader reads the text again and reports the problem.
+    """Returns ``values``, which are dates or timestamps, as numbers. ``parse`` converts the values that are strings. If
+    ``parse`` cannot convert a string, the slower reader of the Python evaluator reads the batch again and reports the
+    problem.
     """
     least, most = _limits(schema)
     numbers = []
@@ -386,8 +399,8 @@ def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int |
 
 
 def _negative_zero(column: pa.Array) -> bool:
-    """Returns True if ``column`` contains -0.0. In that case, the text must be read again, because Connect reads
-    ``-0.0`` as 0.0, but ``-1e-400`` as -0.0.
+    """Returns True if ``column`` contains -0.0. The batch must then be read again by the slower reader of the Python
+    evaluator. Connect reads ``-0.0`` as 0.0, but it reads ``-1e-400`` as -0.0.
     """
     zeros = column.filter(pc.equal(column, 0.0))
     return len(zeros) > 0 and bool(np.signbit(zeros.to_numpy(zero_copy_only=False)).any())
@@ -424,8 +437,9 @@ def _struct_builder(schema: Schema, form: Format) -> Build:
 
 
 def _offsets(values: Sequence[Any]) -> pa.Array:
-    """Returns the Arrow offsets of the lists in ``values``: the position at which each list's items start, and the end
-    of the last list. The offset of a missing list is null.
+    """Returns the offsets of an Arrow list column with the lists ``values``. For lists of the lengths 2 and 3, the
+    offsets are 0, 2 and 5: the start of each list, and the end of the last one. The offset of a list that is None is
+    null.
     """
     ends = list(accumulate((len(v) if v else 0 for v in values), initial=0))
     return pa.array([None if v is None else at for v, at in zip(values, ends, strict=False)] + ends[-1:], pa.int32())

@@ -1,7 +1,8 @@
-"""Reads JSON with a declared schema in the JVM lane, inside Spark's generated code. No text travels to Python.
+"""Reads JSON with a declared schema in Java, inside Spark's generated code (the JVM lane). The texts do not travel to
+Python.
 
-The lane reads only texts that it handles exactly as Connect does. Every other record is left to Python: the row keeps
-the record as it was read, and Python reads the record again with the reader of ``json_columns``.
+The lane reads a text only if it can read the text exactly as Connect does. It leaves any other record to Python: the
+row keeps the unread record, and Python reads the record with the reader of ``json_columns``.
 """
 
 from collections.abc import Sequence
@@ -18,15 +19,19 @@ from dagster_smt.spark.reading.json_columns import SideColumns
 from dagster_smt.spark.sql import Column, select
 
 IN_RECORD = "in_record"
-"""The column with the original record as it was read. The column is null unless the lane leaves the record to
-Python.
+"""The name of a column with the original record, unread. The column is filled only if the JVM lane, the Java reader
+inside Spark, leaves the record to Python. Otherwise it is null.
 """
 RECORD = "record_"
-"""The prefix of the columns that hold the parts of a record before they are collected in ``IN_RECORD``."""
+"""The prefix for the names of columns that temporarily hold the parts of a record. They are then collected in the
+column ``IN_RECORD``.
+"""
 
 
 def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
-    """Returns a program for each key or value in ``sides``. If the lane cannot read one of them, returns None."""
+    """Returns a JSON program for each key or value in ``sides``, with which the JVM lane (the Java reader inside Spark)
+    reads the key or value. Returns None if the lane cannot read all of them.
+    """
     programs = []
     for side in sides:
         calls = []
@@ -47,13 +52,14 @@ def _position(field: str) -> int:
 def read_in_lane(
     frame: DataFrame, sides: Sequence[SideColumns], programs: Sequence[str], columns: Sequence[str]
 ) -> DataFrame:
-    """Returns ``columns`` of a frame, together with the columns that the lane reads from keys and values.
+    """Reads keys and values in the JVM lane, the Java reader inside Spark. Returns the columns in ``columns``, and the
+    columns that the lane has read.
 
     Args:
         frame: A frame with the texts of keys and values.
         sides: The columns to read, for the key or the value.
-        programs: The programs for ``sides``, in the same order.
-        columns: The columns to keep.
+        programs: The programs of the lane for ``sides``, in the same order.
+        columns: The names of the columns of ``frame`` that the result keeps.
     """
     others = list(map(F.col, columns))
     calls = []
@@ -74,8 +80,8 @@ def read_in_lane(
 
 
 def is_left(side: SideColumns) -> str:
-    """Returns the name of the column that is true if the lane has left a record to Python because of the key or value
-    ``side``.
+    """Returns the name of a boolean column: ``left_key`` or ``left_value``. The column is true if the JVM lane, the
+    Java reader inside Spark, could not read this key or value exactly, and left the record to Python.
     """
     return f"left_{side.side}"
 

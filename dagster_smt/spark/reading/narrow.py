@@ -32,14 +32,15 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
 
 
 def needs_key(plan: Plan) -> bool:
-    """Returns True if ``plan`` needs the record's key. This is the case if columns come from the key, if a stage
-    computes something from the key, or if a missing key makes a difference.
+    """Returns True if ``plan`` needs the record's key. This is the case in three situations: a column of the result
+    comes from the key; a stage computes something from the key; or a stage treats records without a key differently,
+    for example drops them.
     """
     return any(_is_in(source, "key") for source in _needed(plan)) or any(map(_asks_for_a_key, plan.steps))
 
 
 def _asks_for_a_key(step: Step) -> bool:
-    """Returns True if the effect of ``step`` on a record depends on the presence of a key."""
+    """Returns True if a stage (``step``) treats a record without a key differently, for example drops it."""
     plan = step.plan
     if plan.stage.acts_on != "key":
         return False
@@ -63,9 +64,10 @@ def _is_in(source: str, field: str) -> bool:
 
 
 def _of_result(node: Node | None, inside: bool) -> set[str]:
-    """Returns the names of the input fields that ``node``, a part of the result, uses.
+    """Returns the paths of the input fields that the output value ``node`` needs, such as ``value.amount``.
 
-    If the result contains a struct, the input that determines whether the struct is null is also included.
+    For a struct inside the value, the input that shows whether the struct is null is also needed. ``inside`` is True
+    for such an inner part.
     """
     if node is None:
         return set()

@@ -1,4 +1,4 @@
-"""Reads keys and values according to their formats, and creates the first state for the evaluation of a plan."""
+"""Reads keys and values according to their formats, and returns an evaluator, which then runs the stages of a plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,24 +60,24 @@ def typed_evaluator(
     lane: bool = False,
     envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> TypedEvaluator:
-    """Reads the keys and values of a frame, and returns an evaluator for the plan.
+    """Reads the keys and values of a frame, and returns an evaluator that can run the stages of the plan on them.
 
     Args:
-        frame: Kafka's columns. Columns named ``in_*`` are kept until the end.
-        plan: A typed plan.
+        frame: Kafka's columns. Columns named ``in_*`` stay in the frame until the end.
+        plan: The plan of the chain for the schemas of key and value.
         key, value: The formats. A key whose format has no schema is not read.
-        avro: Maps a side (key or value) to its reader, if all records name the same Avro schema on this side.
-        ledger: True to keep the bitmap of ledger entries.
+        avro: Maps ``key`` or ``value`` to its Avro reader, if all records have the same Avro schema there.
+        ledger: True to record, in a bitmap, which ledger entries (stage and field) each record touches.
         headers: True to keep the headers even if no stage needs them.
         beat: Is called now and then. To stop the work, ``beat`` may raise an exception.
-        lane: True if the JVM lane may read keys and values. Rows that the lane leaves to Python have the status
-            ``LEFT``, and contain the original record in the column ``IN_RECORD``.
-        envelopes: Maps a side (key or value) whose format is envelopes to the text of their schema. Only the lane can
+        lane: True if the JVM lane (the Java reader inside Spark) may read keys and values. Rows that the lane leaves to
+            Python have the status ``LEFT``, and contain the original record in the column ``IN_RECORD``.
+        envelopes: Maps ``key`` or ``value`` to the text of the schema, if its format is envelopes. Only the lane can
             read envelopes.
 
     Raises:
         PlanError: SMT209 if the value's format has no schema; SMT207 if Spark has no type for a part of a schema.
-        NoJavaError: The lane cannot read an envelope.
+        NoJavaError: There are envelopes, and the lane cannot read them.
     """
     if value.known_schema is None and "value" not in avro:
         hint = "declare a schema for the value, or write records"
@@ -100,8 +100,8 @@ def typed_evaluator(
 
 
 def problem_struct(problem: Problem, about: Column | None = None) -> Column:
-    """Returns a column with ``problem`` in the form of ``__problem``. If ``about`` is given, the value of this column
-    is appended to the statement.
+    """Returns ``problem`` as a struct column of literals, with the fields of the column ``__problem``. If ``about`` is
+    a column, its value is appended to the problem's statement.
     """
     fields = {}
     for name in PROBLEM_FIELDS:
@@ -113,12 +113,13 @@ def problem_struct(problem: Problem, about: Column | None = None) -> Column:
 
 @dataclass(frozen=True)
 class _Declared:
-    """A key or value with a declared schema.
+    """A key or value whose schema is known before the run.
 
     Attributes:
-        columns: The columns, which determine how the key or value is read.
-        computed: The columns that are computed after reading: a column for each field whose values have to be
-            converted, such as dates; and columns of nulls for the fields that are not read, because nothing needs them.
+        columns: The names and schemas of the columns into which the key or value is read.
+        computed: Maps the names of further columns to their expressions. A field whose values are converted after
+            reading, such as a date, has such a column. A field that nothing needs is not read, and has a column of
+            nulls.
     """
 
     columns: SideColumns
@@ -126,15 +127,16 @@ class _Declared:
 
 
 class _Start:
-    """A reader of keys and values. Add the value first and the key second. If neither can be read, the record gets the
-    problem of the one that was added last. This must be the key, because Connect reports the key's problem.
+    """A reader that adds the columns of keys and values to a frame. Callers read the value first and the key second.
 
-    ``problems`` lists one problem for each side (key or value), and after ``finish`` also the problem of unreadable
-    timestamps. The column ``in_problem`` contains the problem of a record; it is null if there is none. ``messages``
-    lists the sides whose format, such as ``debezium-json``, may have messages that contain no row.
+    Attributes:
+        problems: The possible problem of each key or value. ``finish`` adds the problem of unreadable timestamps.
+        known: Maps ``key`` or ``value`` to its problem, if only one problem is possible. The column ``bad_key`` or
+            ``bad_value`` is then a boolean. Otherwise this column contains the problem, or null.
+        messages: ``key`` or ``value``, if its format, such as ``debezium-json``, has messages without a row.
 
-    The columns ``bad_key`` and ``bad_value`` contain the problem of an unreadable key or value. If only one problem is
-    possible for a side, the problem is in ``known`` instead, and the column is true if the side is unreadable.
+    In the result, the column ``in_problem`` contains the problem of a record, or null. If both key and value are
+    unreadable, this is the problem of the key, as in Connect.
     """
 
     def __init__(
@@ -178,7 +180,9 @@ class _Start:
         self._select([*metadata, *map(F.col, extra), *record, unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
-        """Adds the columns of the key or value ``side``: its content, and the reason if it cannot be read."""
+        """Adds two columns for the key or value ``side``: its content, and the problem if it cannot be read. ``form``
+        is the format. A format such as JSON is only registered here; ``finish`` reads it.
+        """
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
             problem = Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
@@ -211,7 +215,9 @@ class _Start:
         self.declared.append(self._laid_out(side, whole, columns))
 
     def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
-        """Adds the columns of the key or value ``side``, for records that all name the same Avro schema."""
+        """Adds the columns of the key or value ``side``. ``read`` decodes them from Avro; all records must have the
+        same Avro schema there.
+        """
         check_defaults(read.schema, side)
         data, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
@@ -251,12 +257,15 @@ class _Start:
     def _laid_out(
         self, side: str, whole: Schema, columns: SideColumns, apart: Mapping[str, str] | None = None
     ) -> "_Declared":
-        """Registers the columns for the fields of a key or value.
+        """Registers in which column each field of a key or value is.
 
         Args:
-            side, whole, columns: The side (key or value), its schema, and its columns.
-            apart: The fields to which ``read_avro`` has already given separate columns. If None, the fields stay in
-                one column, whose reader may also apply rules to them.
+            side: ``key`` or ``value``.
+            whole: The schema of the key or value.
+            columns: The columns into which it is read. They may lack fields that nothing needs.
+            apart: Maps a column name such as ``f0`` to a separate column, for the string fields that ``read_avro`` has
+                read. None if all fields are still in one struct column. Only then, the reader can also apply rules to
+                the fields.
         """
         schema, computed = columns.schema, dict[str, Column]()
         if not columns.apart:
@@ -278,12 +287,12 @@ class _Start:
         self.columns = [column.name or "" for column in columns]
 
     def state(self) -> State:
-        """The state after reading, which contains the layouts of key and value."""
+        """The first state for the evaluator. It says in which columns the fields of key, value and metadata are."""
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
-        """Reads keys and values with declared schemas, and adds the record's status. If neither the key nor the value
-        can be read, the problem of the key is reported.
+        """Reads the keys and values whose schemas are known before the run, and adds the columns with each record's
+        status and problem. If both key and value are unreadable, the record gets the problem of the key.
         """
         if self.declared:
             self._parse(early)
@@ -383,8 +392,11 @@ class _Start:
 
 
 def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Column]) -> str:
-    """Returns the name of the column for a field of the key or value ``side``. If the values of the field have to be
-    converted, such as dates, or if the field is not read, it gets a separate column, which is added to ``computed``.
+    """Returns the name of the column for a field of the key or value ``side``.
+
+    Normally this is the column ``read``. If the values must be converted after reading, such as dates, the field gets a
+    new column. If ``read`` is None because nothing needs the field, it gets a column of nulls. The function adds such a
+    column to ``computed``.
     """
     if read is None:
         column = F.lit(None).cast(internal_type(schema))

@@ -1,4 +1,6 @@
-"""Collects the schemas that the records of a window contain or name. The schemas are needed to plan the chain."""
+"""Collects the schemas that the records of a window (the run's range of offsets) contain or name. The plan of the chain
+needs these schemas.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +37,9 @@ _TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelop
 need not travel to Python and back.
 """
 _ODD = b""
-"""A placeholder for the schema of an envelope that the JVM lane leaves to Python."""
+"""The empty text, instead of an envelope's schema that the JVM lane (the Java reader inside Spark) cannot extract.
+Python must then read the envelope.
+"""
 _TEXTS_DDL = "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `records` bigint"
 IN_GUESSED, GUESSED = "in_guessed", "__guessed"
 """The two names of the column from ``as_guessed``: the name inside an evaluator, and the name in its result."""
@@ -45,16 +49,16 @@ _WORDS = {"as_guessed": AS_GUESSED, "other": OTHER}
 
 @dataclass(frozen=True)
 class WindowForms:
-    """The schemas that the records of a window name.
+    """The schemas that the records of a window (the run's range of offsets) name.
 
     Attributes:
-        forms: The forms of the records, each with a topic, a key schema and a value schema.
-        uses: The number of records that name each schema.
+        forms: The combinations of topic, key schema and value schema that occur in the records. Each one is a ``Form``.
+        uses: For each topic and schema, the number of records that name the schema.
         nulls: True if values may be null.
-        guessed: True if only one record has been read, and all other records are assumed to name the same schema (see
-            ``as_guessed``).
-        texts: Maps a side (key or value) and a schema name from ``uses`` to the bytes that identify this schema in
-            records.
+        guessed: True if only one record has been read. The run then assumes that all records have the same schemas, and
+            checks this with ``as_guessed``.
+        texts: Maps ``("value", "7")`` to bytes: the bytes by which values name the schema 7. Also has such entries for
+            keys.
         problem: The problem of the first record whose schema cannot be read; None if there is no such record.
     """
 
@@ -67,12 +71,12 @@ class WindowForms:
 
 
 def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
-    """Returns the forms of the records in ``frame``, ordered by topic and first appearance. A form combines the
-    topic, the key schema and the value schema of some records. Payloads are not decoded.
+    """Returns the combinations of topic, key schema and value schema that occur in ``frame``. Such a combination is
+    called a form. The forms are in the order of their first records. Keys and values are not decoded.
 
-    Records without a readable schema have no form. If there are more than ``MAX_SCHEMAS`` schemas, counted separately
-    for each partition, the least frequent ones are left out. Their records become dead letters if they do not fit the
-    columns of the other schemas.
+    The function ignores records without a readable schema. If there are too many schemas (``MAX_SCHEMAS``), the result
+    lacks the least frequent ones. A record with a missing schema becomes a dead letter, unless it fits the columns of
+    the other schemas. A schema counts once for each partition in which it occurs.
 
     Args:
         frame: Kafka's columns.
@@ -86,8 +90,9 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
 
 
 def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
-    """Returns two items: the most frequent schema texts in ``texts``, in the order of their first records; and True if
-    there may be more schema texts.
+    """Returns two items: the most frequent rows of ``texts``, in the order of their first records; and True if
+    ``texts`` may contain more. ``texts`` is a result of ``schema_texts``, which counts records by the schemas that they
+    name.
     """
     # For a minimum of structs, Spark would sort all records. So each partition is aggregated separately, and the
     # results are combined here.
@@ -99,12 +104,12 @@ def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
 
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
-    """Reads one record of ``frame``, and guesses that all records of the window have the same form. If the guess is
-    right, the run needs one fewer pass over the records.
+    """Reads one record of ``frame``, and guesses that all records have the same topic, key schema and value schema. If
+    the guess is right, the run reads the records once less often.
 
     Returns:
-        A guess that ``as_guessed`` must check. None if no record names a readable schema, or if the check would need
-        Python.
+        The guess, which ``as_guessed`` must check. None if no record names a readable schema, or if the check would
+        need Python.
     """
     if not _all_avro(table):
         return None
@@ -140,8 +145,8 @@ def guess_columns() -> list[Column]:
 
 
 def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
-    """Returns the forms for the schema texts in ``rows``. Each row contains the texts of key and value, and the number
-    of records with these texts. The rows are in the order of the first of these records.
+    """Returns the schemas for the rows of ``schema_texts``. Each row has a topic, the bytes that name the schemas of
+    key and value, and the number of records with these schemas. The rows are in the order of their first records.
     """
     key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
@@ -177,13 +182,16 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
 
 
 def _all_avro(table: SideFormats) -> bool:
-    """Returns True if Avro's header identifies the schemas of all records of ``table``."""
+    """Returns True if all keys and values in ``table`` that name schemas are Avro with a registry (``avro-confluent``).
+    Then their headers contain the ids of the schemas.
+    """
     return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
 
 def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
-    """Returns True if SQL can extract the bytes that identify the schemas of the records in ``frame``. SQL can extract
-    Avro's headers and, with the JVM lane, the schemas of envelopes.
+    """Returns True if SQL can extract the bytes that name the schemas of the records, without Python. SQL can extract
+    Avro's headers. It can extract the schemas of envelopes only if the session has the JVM lane (Java code inside
+    Spark).
     """
     kinds = set()
     for kind in (table.key.kind, table.value.kind):
@@ -193,10 +201,12 @@ def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
 
 
 def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> DataFrame:
-    """Returns the schema texts of the records in ``frame``. Each row contains the texts of key and value, the number
-    of records that the row counts, and the coordinates of the first of them. Several rows may have the same texts.
+    """Counts the records in ``frame`` by the schemas that they name. A row of the result has the bytes that name the
+    schemas of key and value, a number of records, and the coordinates of the first of these records. Several rows may
+    name the same schemas.
 
-    ``lane`` is true if the JVM lane may read the texts. ``_ODD`` represents texts that the lane leaves to Python.
+    ``lane`` is False if Python must extract the schemas of envelopes. If it is True, the JVM lane (Java code inside
+    Spark) extracts them, and returns ``_ODD`` for a schema that it cannot extract.
     """
     if not _all_avro(table) and not (lane and _in_sql(frame, table)):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
@@ -208,16 +218,15 @@ def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> 
 
 
 def schema_text(side: str, kind: str) -> Column:
-    """Returns a column with the text that identifies the schema of the key or value ``side``. The format ``kind`` must
-    be one from which SQL can extract such texts.
+    """Returns a column with the bytes that name the schema of the key or value ``side``. For Avro, these bytes are the
+    header. For envelopes, they are the text of the schema. ``kind`` is the format.
     """
     return F.expr(_TEXTS_IN_SQL[kind].format(side))
 
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
-    """Returns, for each side (key or value) of ``table`` that names schemas, the column with the schema texts. Also
-    returns a column that is true for a readable record: its value names a schema, and so does its key, if the key is
-    not null and its format names schemas.
+    """Returns two items. The first maps ``key`` and ``value`` to the column with the bytes that name its schema, if its
+    format names schemas. The second is a boolean column that is true if these bytes exist. A null key needs none.
     """
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}
@@ -232,8 +241,8 @@ def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
 
 @dataclass(frozen=True)
 class SchemaTexts:
-    """A picklable function for ``DataFrame.mapInArrow``. It returns the schema texts of records, each text once per
-    task.
+    """A picklable function for ``DataFrame.mapInArrow`` that counts records by the schemas that they name. Each
+    combination of schemas appears once per task.
 
     ``key`` and ``value`` are the formats of keys and values.
     """

@@ -1,11 +1,11 @@
-"""Runs the Python evaluator on Spark. ``mapInArrow`` converts batches of Kafka's columns into batches of new records.
+"""Runs a chain on records in Python, inside Spark. ``mapInArrow`` converts batches of Kafka's columns into batches of
+new records.
 
-This module evaluates the records that the JVM lane (``jvm_records``) does not evaluate. Tests compare the lane with
-this module.
+Python runs the records that the JVM lane, the Java evaluator in ``jvm_records``, does not run. Tests compare the lane
+with this module.
 
-The columns that travel to Python and back are flat: every column costs time in both directions, and lists of structs
-cost most. So Spark builds the structs of the result. Headers that no stage reads travel as JSON text, or as null if a
-record has none.
+The columns that travel to Python and back are flat, because lists of structs take most time. So Spark builds the
+structs of the result. Headers that no stage reads travel as JSON text, or as null if a record has none.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -82,9 +82,14 @@ _OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": 
 class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow`` that runs a chain on records.
 
-    If ``ledger`` is false, ``__touched`` stays empty. ``written`` contains the formats of the result; if it is None,
-    the result has the formats of the input. ``registered`` lists the sides (key or value) whose format uses a schema
-    registry. For each of these sides, the result has a column with the header that names the record's schema.
+    Attributes:
+        chain: The chain.
+        key, value: The formats of the input.
+        entries: The number of ledger entries. An entry counts the records that a stage touches in one field.
+        ledger: True to fill ``__touched``, a bitmap of the entries that a record touches.
+        written: The formats of the result; None for the formats of the input.
+        registered: ``key`` or ``value``, or both, if the format uses a schema registry. The result then has a column
+            with the header that names the record's schema.
     """
 
     chain: Chain
@@ -97,7 +102,7 @@ class ArrowMap:
 
     @property
     def rewritten(self) -> int:
-        """A bit mask of the sides (key or value) whose output format differs from their input format."""
+        """A number with two bits: one is set if keys are written in a new format, the other if values are."""
         if self.written is None:
             return 0
         key, value = self.written.key != self.key, self.written.value != self.value
@@ -108,14 +113,17 @@ class ArrowMap:
 
     @property
     def words(self) -> int:
-        """The number of columns that the ledger's bitmap needs."""
+        """The number of columns for the bitmap that shows which ledger entries a record touches. It is 0 without a
+        ledger.
+        """
         if self.ledger:
             return words(self.entries)
         return 0
 
     def outcome_fields(self) -> list[T.StructField]:
-        """Returns the columns that every runner adds: the coordinates of the original record, the outcome, the bitmap,
-        and if necessary the schema headers and the changes of foreign stages.
+        """Returns the columns that are added to the new record: the coordinates of the original record, the outcome
+        (status, stage and problem), and the bitmap of ledger entries. If necessary, also the schema headers and the
+        changes of foreign stages (Java classes from jars).
         """
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
@@ -147,8 +155,8 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def changes_column(job: ArrowMap) -> tuple[str, ...]:
-    """Returns the name of the column with the changes of foreign stages, as a tuple. The tuple is empty if the chain of
-    ``job`` has no such stages.
+    """Returns ``("__changes",)`` if the chain of ``job`` has foreign stages, which are Java classes from jars.
+    Otherwise returns an empty tuple. The column contains the changes that these stages made.
     """
     return (CHANGES,) if job.chain.has_foreign else ()
 
@@ -158,7 +166,9 @@ COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
 
 
 def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Returns ``frame`` with the bitmap's columns joined into the column ``__touched``."""
+    """Joins the columns ``__t0``, ``__t1`` and so on into one array, the column ``__touched``. Its bits show which
+    ledger entries (stage and field) a record touched.
+    """
     bits = [F.col(f"__t{n}") for n in range(job.words)]
     return frame.withColumn("__touched", F.array(*bits) if bits else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0)))
 
@@ -178,8 +188,8 @@ class BatchRunner:
         self.segment = self._segment()
 
     def _segment(self) -> ForeignSegment | None:
-        """Returns the segment of foreign stages that contains all stages of the chain, if the host process can run
-        whole batches. Otherwise returns None.
+        """Returns all stages of the chain as one segment, if all of them are foreign (Java classes from jars) and their
+        Java process can run whole batches. Otherwise returns None.
         """
         if self.job.registered:
             return None
@@ -267,8 +277,8 @@ class BatchRunner:
         return columns
 
     def _of_host(self, segment: ForeignSegment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
-        """Returns the result columns for ``batch`` from ``done``, the result of the host process. The host process has
-        run all stages, and no record was read in Python.
+        """Returns the result columns for ``batch`` from ``done``. ``done`` is the answer of the host, the Java process
+        that has run all stages of the chain.
         """
         size = batch.num_rows
         done = self._routed(done)
@@ -315,7 +325,13 @@ class BatchRunner:
         )
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """Returns the columns of ``records``, the new records."""
+        """Returns the columns of the new records, by name: key, value, topic, headers, timestamp and so on.
+
+        Args:
+            batch: The batch as read. Its columns are used for everything that no stage changes.
+            records: The records after the stages.
+            done: The encoded keys and values of these records.
+        """
         columns = {name: _column(batch, name) for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
             columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)

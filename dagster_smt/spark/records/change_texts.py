@@ -1,9 +1,8 @@
-"""Builds the column ``__changes``, which contains the changes that foreign stages have made. Each value is either a
-text that describes the changes, or a marker that refers to such a text.
+"""Builds the column ``__changes``, which shows what foreign stages (Java classes from jars) changed in each record. A
+value is a text that describes the changes, or a marker: ``#`` and hex digits.
 
-Most records of a batch have the same changes, and the text is often longer than the record. So for each text,
-only the first record of the batch gets the text itself. Later records with the same changes get the marker of the text:
-``#`` and hex digits.
+Most records of a batch have the same changes, and the text is often longer than the record. So only the first record
+with a text gets the text itself. Later records of the batch with the same text get its marker.
 """
 
 import zlib
@@ -24,14 +23,16 @@ def mark_of(text: str) -> str:
 
 
 def of_texts(texts: Sequence[str]) -> pa.Array:
-    """Returns the column ``__changes`` of a batch, given ``texts``, a text for each record."""
+    """Returns the column ``__changes`` for the records of a batch. ``texts`` has one text per record, which describes
+    the record's changes. The column contains each text once, and for its later records only the text's marker.
+    """
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     return of_numbers(np.array([numbers[text] for text in texts], np.int32), list(numbers))
 
 
 def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
-    """Returns the column ``__changes`` of a batch. ``numbers`` contains, for each record, the position of its text in
-    ``texts``.
+    """Returns the column ``__changes`` for the records of a batch. The changes of record ``n`` are
+    ``texts[numbers[n]]``. The column contains each text once, and for its later records only the text's marker.
     """
     marks = [mark_of(text) for text in texts]
     present, first = np.unique(numbers, return_index=True)

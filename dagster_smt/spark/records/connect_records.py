@@ -1,9 +1,9 @@
-"""Runs stages from jars inside Spark's JVM. The stages are Kafka's own classes, or the stages of a chain with
-``stage.process: spark`` (decision 35).
+"""Runs foreign stages inside Spark's JVM. These are either Kafka's own transform classes, or classes from jars if the
+chain has ``stage.process: spark`` (decision 35).
 
-Kafka's classes always return and never end the process, so they need no separate process. Spark calls the classes from
-its generated code, and no record travels to Python. If a converter rejects a record, the record's row gets the status
-``LEFT``. Python then runs this record with the same classes in the host process.
+Kafka's classes always return and never end the process, so they do not need a Java process of their own, the host.
+Spark calls them from its generated code, and no record travels to Python. If a converter rejects a record, the record's
+row gets the status ``LEFT``. Python then runs this record with the same classes in the host.
 """
 
 import base64
@@ -28,8 +28,8 @@ _OLDEST_JAVA = 17
 
 
 def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
-    """Returns the setup for the Java class ``ConnectStages``. Returns None if ``job`` or ``session`` needs the host
-    process instead.
+    """Returns the setup for the Java class ``ConnectStages``: a text with the stages, the formats and the paths of the
+    jars. Returns None if the stages must run in a separate Java process, the host.
     """
     if not runs_in_jvm(job.chain, job.key, job.value) or job.rewritten or job.registered or not _takes(session):
         return None
@@ -40,8 +40,8 @@ def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
 
 
 def _takes(session: SparkSession) -> bool:
-    """Returns True if ``session`` has the JVM lane, and if its executors run on this machine, with a Java version that
-    Connect's classes support.
+    """Returns True if ``session`` can run Kafka Connect's classes in its JVM. The session needs the jar of this
+    package. Its executors must run on this machine, with Java 17 or later.
     """
     if is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local")) or not has_lane(session):
         return False
@@ -60,8 +60,9 @@ def _setup(job: ArrowMap, classes: Classes) -> str:
 
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
-    """Runs ``job`` in Spark's JVM, and returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT``
-    contain the original records.
+    """Runs the chain of ``job`` in Spark's JVM, with ``setup`` from ``connect_setup``. Returns the columns of
+    ``spark.outcome_columns``. If Java leaves a record to Python, its row has the status ``LEFT`` and contains the
+    original record.
     """
     kind = F.coalesce(F.col("timestampType"), F.lit(-1))
     # Java leaves a record without a topic to Python. So the topic is removed from a record whose timestamp the source
@@ -92,7 +93,7 @@ def _problem() -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """Returns a column with the output record of ``job``. The record has the columns of ``evaluate_records``."""
+    """Returns a struct column with the record after the stages of ``job``: key, value, topic, headers and so on."""
     out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
     for name in ("key", "value", "topic"):
         out[name] = of_call(name)

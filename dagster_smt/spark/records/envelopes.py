@@ -40,14 +40,14 @@ from dagster_smt.spark.workers import map_in_arrow
 def evaluate_envelopes(
     frame: DataFrame, plan: Plan, table: SideFormats, target: T.StructType, *, ledger: bool
 ) -> DataFrame:
-    """Runs a chain on records that contain or name their schemas, and returns the results as columns.
+    """Runs a chain on records that contain or name their schemas, and returns the results as columns of a table.
 
     Args:
         frame: Kafka's columns.
-        plan: A plan of ``chain.forms.plan_forms`` for the forms that ``window_forms`` returned.
+        plan: The plan of ``chain.forms.plan_forms``, for the schemas that ``window_forms`` read from the records.
         table: The topic table of the records, or the formats of key and value.
-        target: The ``output_schema`` of the plan.
-        ledger: True to fill ``__touched``.
+        target: The columns of the table: the ``output_schema`` of the plan.
+        ledger: True to fill ``__touched``, a bitmap of the ledger entries (stage and field) that a record touches.
 
     Returns:
         The columns of ``spark.outcome_columns``.
@@ -83,11 +83,15 @@ def evaluate_envelopes(
 
 @dataclass(frozen=True)
 class ColumnsMap:
-    """A picklable function for ``DataFrame.mapInArrow`` that runs ``job`` and returns rows of a table.
+    """A picklable function for ``DataFrame.mapInArrow`` that runs a chain and returns rows of a table. In the rows,
+    dates and timestamps are numbers (the plain form).
 
-    ``__out`` contains values in the plain form. ``after`` is the schema of the table's rows. ``key`` is the schema of
-    the keys, if the chain keeps keys. ``apart`` contains the output schemas of keys and of values, if a row has a
-    separate field for each output schema. Otherwise ``apart`` is None.
+    Attributes:
+        job: The chain and the formats.
+        after: The schema of the table's rows.
+        key: The schema of the keys; None if the chain does not keep keys.
+        apart: Normally None. If a row has a separate field for each output schema, a pair: the output schemas of the
+            keys, and the output schemas of the values.
     """
 
     job: ArrowMap
@@ -137,7 +141,9 @@ class _ColumnsRunner(BatchRunner):
         return self.writers[schema](value)
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """Returns the columns of the table's rows for ``records``, the new records."""
+        """Returns the columns of the table's rows, by name: the column ``__out``, and if necessary those for key,
+        timestamp and topic.
+        """
         columns = {"__out": pa.array(done.values, self.type)}
         if self.key is not None:
             assert done.keys is not None
@@ -161,8 +167,10 @@ class _ColumnsRunner(BatchRunner):
 
 
 def _writer(schema: Schema, column: Schema, apart: Sequence[Schema] | None) -> Convert:
-    """Returns a function that converts a value of ``schema`` into a row of the schema ``column``. If ``apart`` lists
-    several schemas, a row has a field for each of them, and the function fills only the field for ``schema``.
+    """Returns a function that converts a value of ``schema`` into a row of the schema ``column``.
+
+    If ``apart`` is a list of schemas, a row has one field for each of them. The function then fills the field for
+    ``schema``, and sets the others to null.
     """
     if apart is None:
         return column_writer(schema, column)

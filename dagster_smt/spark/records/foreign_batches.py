@@ -1,8 +1,8 @@
-"""Runs chains that consist only of foreign stages. Whole Arrow batches travel to the host process and back, and no
-record is read in Python.
+"""Sends whole Arrow batches through a chain that consists only of foreign stages (Java classes from jars). These stages
+run in the host, a separate Java process. Python reads no record.
 
 The formats must be JSON without a schema, envelopes, strings or bytes, and the records of the batch must have no
-headers. All other batches go through the interpreter, which uses the same stages in the same host.
+headers. The interpreter runs all other batches record by record, with the same stages in the same host.
 """
 
 from dataclasses import dataclass
@@ -31,15 +31,16 @@ _FORMATS = ("json", "envelope", "string", "bytes")
 
 @dataclass(frozen=True)
 class ForeignBatch:
-    """The host's result for a batch.
+    """The answer of the host, a Java process that runs foreign stages, for one batch.
 
     Attributes:
-        status, stage: The columns ``__status`` and ``__stage``; see ``spark.outcome_columns``.
-        sets: For each record, the position in ``ForeignSegment.sets`` of the changes that the stages made to it.
-        key, value, topic: The columns of the records.
+        status, stage: The columns ``__status`` and ``__stage`` of ``spark.outcome_columns``.
+        sets: For each record, a position in the list ``ForeignSegment.sets``. The item there contains the changes that
+            the stages made to the record.
+        key, value, topic: The columns of the new records.
         timestamp: The timestamps in milliseconds; null if a record has none.
-        others: Maps the position of a record to two items: the partition that a stage has chosen, and the headers that
-            stages have added.
+        others: Maps the position of a record to a pair: the partition that a stage has chosen, or None; and the headers
+            that stages have added.
         problems: Maps the position of a failed record to its problem.
     """
 
@@ -55,8 +56,8 @@ class ForeignBatch:
 
 
 def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
-    """Returns the segment of foreign stages in the chain of ``interpreter``, if the segment contains all stages and the
-    host process can run it on whole batches. Otherwise returns None.
+    """Returns all stages of the chain as one segment, if all of them are foreign (Java classes from jars) and their
+    Java process can run whole batches. Otherwise returns None.
     """
     chain = interpreter.chain
     run = interpreter.foreign.get(0)
@@ -78,14 +79,15 @@ def takes(batch: pa.RecordBatch) -> bool:
 def run_batch(
     segment: ForeignSegment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
 ) -> ForeignBatch | None:
-    """Runs ``batch`` in the host, and returns the host's result. Returns None if a stage ended the host process. The
-    interpreter then finds the record at which the process ended.
+    """Runs ``batch`` in the host, the Java process of the foreign stages, and returns the host's answer. Returns None
+    if a stage has ended this process. The interpreter then runs the batch again, and finds the record that did this.
 
     Args:
         segment: The stages.
-        interpreter: The interpreter, whose codecs report the problem of bytes that the host cannot read.
+        interpreter: The interpreter. If the host cannot read the bytes of a record, the interpreter's codec reports the
+            problem.
         batch: Kafka's columns.
-        key, value: The kinds of the formats.
+        key, value: The names of the formats, such as ``json``.
     """
     try:
         changes, *columns = segment.call_plain([key, value, batch.num_rows, *_sent(batch)])
@@ -157,8 +159,8 @@ def _numbers(column: pa.Array, kind: str) -> bytes:
 
 
 def _bytes(column: pa.Array) -> list[bytes] | None:
-    """Returns ``column``, a column of bytes, as two byte strings: one with the lengths, and one with the data. If all
-    values are null, returns None.
+    """Returns a column of bytes as two byte strings: the lengths of all values, and the values themselves without
+    separators. The length of a null is -1. Returns None if all values are null.
     """
     if column.null_count == len(column):
         return None
@@ -187,15 +189,15 @@ def _binary(lengths: bytes, data: bytes, size: int) -> pa.Array:
 
 
 def touched_bits(segment: ForeignSegment, sets: Any, shift: int, mask: int) -> pa.Array:
-    """Returns one column of the ledger's bitmap. ``sets`` contains, for each record, the position of its changes in
-    ``segment.sets``. ``shift`` and ``mask`` select the bits of the column.
+    """Returns one column of the bitmap of ledger entries that the records touched. ``sets[n]`` is the position of
+    record ``n``'s changes in ``segment.sets``. ``shift`` and ``mask`` select the bits of the column.
     """
     bits = np.array([one.bits >> shift & mask for one in segment.sets], np.int64)
     return pa.array(bits[sets])
 
 
 def changes_text(segment: ForeignSegment, sets: Any) -> pa.Array:
-    """Returns the column with the changes that the stages of ``segment`` have made. ``sets`` contains, for each record,
-    the position of its changes in ``segment.sets``.
+    """Returns the column ``__changes``: what the foreign stages in ``segment`` changed in each record. ``sets[n]`` is
+    the position of record ``n``'s changes in ``segment.sets``.
     """
     return of_numbers(sets, [one.text for one in segment.sets])

@@ -19,16 +19,16 @@ _NO_PROBLEM = F.lit(None).cast(PROBLEM_TYPE)
 
 
 def record_numbers() -> list[Column]:
-    """Returns columns with the partition, offset and timestamp (in microseconds) of a record. ``Row.NONE`` represents
-    null.
+    """Returns three columns of integers: partition, offset and timestamp (in microseconds) of a record. A null is
+    replaced by the smallest integer, Java's ``Row.NONE``.
     """
     numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
     return [F.coalesce(number, Column(_NONE)) for number in numbers]
 
 
 def call_java(frame: DataFrame, function: str, arguments: Sequence[Column]) -> DataFrame:
-    """Calls the catalog function ``function`` for each row of ``frame``. Returns the columns of the record and the
-    function's result (see ``of_call``).
+    """Calls the Java function ``function`` once for each row of ``frame``. Returns Kafka's columns, and the function's
+    result as a struct (see ``of_call``).
     """
     call = Column(f"{CATALOG}.{function}({', '.join(argument.text for argument in arguments)})")
     return select(frame, *map(F.col, READ_COLUMNS), call.alias("__call"))
@@ -42,14 +42,14 @@ def of_call(name: str) -> Column:
 def outcome_columns(
     called: DataFrame, touched: Column, out: Column, *more: Column, problem: Column = _NO_PROBLEM
 ) -> DataFrame:
-    """Returns the columns of ``spark.outcome_columns`` from the result of a call.
+    """Returns the columns of ``spark.outcome_columns``, built from the result of a Java function.
 
     Args:
         called: The result of ``call_java``.
-        touched: The column ``__touched``, with the bits of the ledger.
+        touched: The column ``__touched``, a bitmap of the ledger entries (stage and field) that the record touched.
         out: The column with the output record.
-        more: Further columns, which are placed before ``out``.
-        problem: The problem of a record that failed.
+        more: Further columns, which come before ``out``.
+        problem: The problem of a failed record.
     """
     return select(
         called,

@@ -25,8 +25,8 @@ _OTHER_FORMATS = "keys of another format, formats with options, or another forma
 
 
 def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
-    """Returns the JSON program of ``job`` for the lane. Returns None if the lane cannot run the job, or if the session
-    has no lane.
+    """Returns the chain of ``job`` as a JSON program for the JVM lane, the Java evaluator inside Spark. Returns None if
+    the lane cannot run the chain, or if the session has no lane.
     """
     program = program_of_job(job)
     if program is not None and has_lane(session):
@@ -35,15 +35,17 @@ def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
 
 
 def program_of_job(job: ArrowMap) -> str | None:
-    """Returns the JSON program of ``job`` for the lane. Returns None if the lane cannot run the job."""
+    """Returns the chain of ``job`` as a JSON program for the JVM lane, the Java evaluator inside Spark. Returns None if
+    the lane cannot run the chain.
+    """
     if _is_plain(job):
         return program_of(job.chain, *_formats(job))
     return None
 
 
 def why_not(job: ArrowMap) -> KeptOut | None:
-    """Returns the reason why the lane cannot run ``job`` on JSON without a schema. Returns None if the lane can run the
-    job, and also for other formats.
+    """Returns the reason why the JVM lane (the Java evaluator inside Spark) cannot run ``job``, if the values are JSON
+    without a schema. Returns None if the lane can run the job, or if the values have a different format.
     """
     if job.value.kind != "json":
         return None
@@ -59,16 +61,17 @@ def _is_plain(job: ArrowMap) -> bool:
 
 
 def _formats(job: ArrowMap) -> tuple[str, str]:
-    """Returns the arguments of ``program_of`` that depend on ``job``: the formats, and the destination of the
-    records.
+    """Returns two arguments for ``program_of``: the format of the keys (empty if the chain does not read keys), and the
+    destination of the records (empty if they are not written to topics).
     """
     place = job.written.place if job.written is not None else ""
     return job.key.kind if _is_read(job) else "", place
 
 
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:
-    """Runs ``program`` in the lane, and returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT``
-    contain the original records.
+    """Runs a chain in the JVM lane, the Java evaluator inside Spark. ``program`` is the chain as a JSON program.
+    Returns the columns of ``spark.outcome_columns``. If the lane leaves a record to Python, its row has the status
+    ``LEFT`` and contains the original record.
     """
     key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
     # The lane leaves a record without a topic to Python. So the topic is removed from a record whose timestamp the
@@ -112,7 +115,8 @@ def _record(job: ArrowMap) -> Column:
 
 
 def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
-    """Runs in Python the records that the lane has left to Python, and returns their rows.
+    """Runs, in Python, the records that the JVM lane (the Java evaluator inside Spark) could not run. Returns the new
+    rows of these records.
 
     ``lane`` is the lane's result, which may be cached.
     """
@@ -126,7 +130,9 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
-    """Returns the rows that the lane has run, together with ``rest``, the rows that Python has run."""
+    """Joins two results: the rows of ``lane`` that the JVM lane (the Java evaluator inside Spark) has run, and
+    ``rest``, the rows of the other records, which Python has run.
+    """
     if LEFT_RECORD in lane.columns:
         # The filter must not use the status. Spark would move such a filter below all stages, where the expression of
         # each status contains the previous status twice.

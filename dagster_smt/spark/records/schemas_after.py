@@ -32,11 +32,12 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class SchemasAfter:
-    """The input schemas and output schemas of a chain.
+    """The schemas of records before and after a chain.
 
     Attributes:
-        before: The input schemas of the values.
-        forms: The output schemas of keys and values, in the order of the records.
+        before: The schemas of the values before the chain.
+        forms: The combinations of topic, key schema and value schema after the chain, in the order of their first
+            records.
     """
 
     before: tuple[Schema, ...]
@@ -44,12 +45,12 @@ class SchemasAfter:
 
 
 def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
-    """Runs the chain of ``job`` on ``frame`` to find the input and output schemas. Records without a schema are
-    ignored.
+    """Runs the chain of ``job`` on ``frame``, and returns the schemas before and after the chain. Records without a
+    schema are ignored.
 
-    If there are more than twice ``MAX_SCHEMAS`` input and output schemas, counted separately for each partition, the
-    least frequent ones are left out. Their records become dead letters if they do not fit the columns of the other
-    schemas.
+    If there are more than ``2 * MAX_SCHEMAS`` schemas, the result lacks the least frequent ones. A record with a
+    missing schema becomes a dead letter, unless it fits the columns of the other schemas. A schema counts once for each
+    partition in which it occurs.
 
     Args:
         frame: Kafka's columns.
@@ -134,7 +135,9 @@ class _Collector(BatchRunner):
         self.dirty = KEY_DIRTY | VALUE_DIRTY
 
     def collect(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Runs ``batch`` only to note the schemas of its records, and returns the batch unchanged."""
+        """Runs the chain on ``batch``, and remembers the schemas of its records before and after the chain. The results
+        of the chain are discarded: the method returns ``batch`` itself.
+        """
         records = self._records(batch)
         keys = None if self.passes_key else batch.column("key").to_pylist()
         done = self.interpreter.run_all(records, keys, batch.column("value").to_pylist())
@@ -163,7 +166,9 @@ class _Collector(BatchRunner):
         uses.records += 1
 
     def result(self) -> pa.RecordBatch:
-        """Returns the schemas, each with the coordinates of its first record and its number of records."""
+        """Returns one row per schema, with the number of its records and the coordinates of its first record. For a
+        schema before the chain, the coordinates are those of the first record in the same batch.
+        """
         rows = []
         for (topic, key, value, before), uses in self.uses.items():
             rows.append((topic, *uses.first, key, value, before, uses.records))

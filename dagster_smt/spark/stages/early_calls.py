@@ -1,7 +1,8 @@
-"""Runs Python rules while records are read, because the records are in Python at that time anyway.
+"""Runs Python rules while Spark reads records in Python. A rule is a function of one value, such as "parse this date".
 
-A rule that runs in Python (a date pattern, a Java regular expression) usually costs each record another trip to Python
-and back. But most such rules take one unchanged field, and this field is in Python while the reader builds its column.
+A rule that must run in Python costs time, because each record usually travels to Python and back once more. But the
+reader of keys and values also runs in Python. While it builds the column of a field, it can apply the rule, if no stage
+has changed the field before.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,12 +26,12 @@ _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 @dataclass(frozen=True)
 class EarlyCall:
-    """A call of a rule on one field of a key or value.
+    """A call of a rule (a function of one value) that the reader applies to one field of a key or value.
 
     Attributes:
-        column: The name of the result column, which is next to the fields of the key or value. Another column,
-            ``raised``, contains the class of an unexpected exception.
-        field: The name of the field in ``SideColumns.fields``.
+        column: The name of the new column with the results. A second new column, ``raised``, contains the class of an
+            unexpected exception.
+        field: The name of the field's column, such as ``f0`` (see ``SideColumns.fields``).
         rule, source, returns: The rule, the schema of its argument, and the schema of its result.
     """
 
@@ -46,8 +47,8 @@ class EarlyCall:
         return f"{self.column}_raised"
 
     def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:
-        """Returns a function that converts the field's column into two columns in the plain form: the results, and
-        ``raised``.
+        """Returns a function that applies the rule to the field's column. It returns two columns: the results (dates
+        and timestamps as numbers), and the class names of unexpected exceptions.
         """
         rule, kind = self.rule, arrow_type(self.returns)
         run = in_python(rule, rule.bind(), (self.source,), self.returns)
@@ -76,14 +77,15 @@ class EarlyCall:
 
 @dataclass
 class EarlyCalls:
-    """The rule calls that the reader runs.
+    """The calls of rules (functions of one value) that the reader of keys and values runs.
 
     Attributes:
-        fields: Maps the column of an unchanged field to its origin: the column with the whole key or value, and the
-            name of the field in that column.
+        fields: Maps the column of a field to two names: the column of the whole key or value, and the field in that
+            column. Only fields that no stage has changed are included.
         calls: Maps the column of a key or value to its calls, in the order in which stages requested them.
-        settled: True after the reader has been built. The reader declines all later requests.
-        in_lane: True if the JVM lane reads keys and values. The lane runs some rules faster than Catalyst.
+        settled: False until the reader has been built. Then True, and no further call can be added.
+        in_lane: True if the JVM lane, the Java code inside Spark, reads keys and values. The lane runs some rules
+            faster than Catalyst.
     """
 
     fields: Mapping[str, tuple[str, str]]
@@ -92,16 +94,17 @@ class EarlyCalls:
     in_lane: bool = False
 
     def wants(self, rule: Rule, source: Schema) -> bool:
-        """Returns True if ``rule``, which Catalyst could also run, takes less time in the reader. ``source`` is the
-        schema of the rule's argument.
+        """Returns True if ``rule`` takes less time in the reader than in Catalyst. This is possible only if the reader
+        is the JVM lane, the Java code inside Spark. ``source`` is the schema of the rule's argument.
         """
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns two items: the column with the key or value that contains the argument of ``call``, and the
-        ``EarlyCall`` that the reader runs. Returns None if the reader cannot run the call.
+        """Asks the reader of keys and values to run ``call``. Returns two items: the name of the reader's column for
+        the whole key or value, and the ``EarlyCall``, whose result will be in that column. Returns None if the reader
+        cannot run the call.
 
-        ``column`` is the column of the only argument.
+        ``column`` is the column of the call's only argument.
         """
         if column not in self.fields or returns.type in _CONTAINERS:
             return None
@@ -118,7 +121,9 @@ class EarlyCalls:
 
 
 def runs_python(step: Step) -> bool:
-    """Returns True if ``step`` calls a rule that Catalyst cannot run."""
+    """Returns True if a stage (``step``) needs a rule that Catalyst cannot run, so that Python must run it. A rule is a
+    function of one value.
+    """
     after, exprs = step.plan.after, [step.plan.condition]
     nodes: list[Node | None] = []
     if after is not None:
@@ -137,17 +142,19 @@ def runs_python(step: Step) -> bool:
 def in_python(
     rule: Rule, work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema
 ) -> Callable[..., tuple[Any, str | None]]:
-    """Returns a function that applies ``rule`` in Python to values in the plain form. If the rule fails for a value,
-    the result is null.
+    """Returns a function that applies ``rule`` in Python to values from Spark columns, in which dates and timestamps
+    are numbers (the plain form).
 
     Args:
-        rule: The rule.
-        work: ``rule.python``; or ``rule.bind()``, if the function does not have to be pickled again.
+        rule: The rule, a function of one value or several.
+        work: The Python function of the rule: ``rule.python``. It may be ``rule.bind()`` if nothing pickles the
+            function.
         kinds: The schemas of the arguments.
         returns: The schema of the result.
 
     Returns:
-        A function that returns two items: the result, and the ``exception_class`` if the rule raised an exception.
+        A function that returns a pair. If the rule succeeds: the result and None. If it fails: None, and the error's
+        ``exception_class``.
     """
     inputs, output = tuple(map(reader, kinds)), writer(returns)
 
@@ -163,12 +170,13 @@ def in_python(
 
 
 def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
-    """Returns the class name of ``error``, if the error was unexpected. For an error of this package, returns the
-    problem code instead. If ``error`` is the rule's declared failure, returns None.
+    """Returns a text that describes an unexpected exception: the class name, such as ``KeyError``, or for an error of
+    this package the problem code, such as ``SMT426``. Returns None for the one error that the rule is expected to
+    raise, its ``failure``.
 
     Args:
         error: The exception.
-        rule: The rule that raised ``error``. If the rule has declared the error as its ``failure``, no class is needed.
+        rule: The rule that raised ``error``; None if no error is expected.
 
     Raises:
         Exception: ``error`` itself, if no record caused the error.

@@ -41,8 +41,9 @@ def without(container: Column, each: Each) -> Column:
 
 
 def some(container: Column, schema: Schema, select: Any, test: Change) -> Column:
-    """Returns a column that is true if ``test`` is true for at least one element that ``select`` selects. The column is
-    false if ``container``, an array or map, is null.
+    """Returns a boolean column: true if ``test`` is true for at least one element of ``container``. ``select`` limits
+    the test to some elements, such as the element 0 or the key ``a``. The column is false if ``container``, an array or
+    map, is null.
     """
     if isinstance(select, Index):
         number = select.number
@@ -81,21 +82,21 @@ def schema_after(each: Each) -> Schema:
 
 
 def is_python(call: Call) -> bool:
-    """Returns True if the rule of ``call`` has no Catalyst form."""
+    """Returns True if the rule of ``call`` cannot be written as a Spark expression, so that Python must run it."""
     return bool(getattr(call.rule, "needs_python", False))
 
 
 def needs_python(each: Each) -> bool:
-    """Returns True if a rule inside ``each`` has no Catalyst form, or if matching a key pattern may take a long time.
-
-    In that case the whole array or map is changed in Python.
+    """Returns True if Python must change the array or map of ``each``. This is the case if ``each`` contains a rule
+    that cannot be written as a Spark expression. It is also the case if a key pattern is so complex that matching may
+    take very long.
     """
     return _takes_long(each) or any(map(is_python, calls_in(each.body)))
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Returns True if matching a key pattern in ``any_item``, or nested inside it, may take a long time. The pattern is
-    then matched in Python.
+    """Returns True if Python must test the elements of ``any_item``, because a key pattern in it is so complex that
+    matching may take very long.
     """
     return _any_takes_long(any_item)
 
@@ -105,7 +106,9 @@ def _takes_long(each: Each) -> bool:
 
 
 def _any_takes_long(part: Node | Expr | None) -> bool:
-    """Returns True if ``part`` selects keys with a pattern whose matching may take a long time."""
+    """Returns True if an expression inside ``part`` selects the keys of a map with a complex pattern, for which
+    matching may take very long.
+    """
     match part:
         case Cell():
             return _any_takes_long(part.expr)
@@ -134,10 +137,11 @@ def problems_of(each: Each) -> list[Problem]:
 
 
 def python_elements(each: Each) -> Callable[[Column], Column]:
-    """Returns a UDF that applies ``each`` to a whole array or map in Python.
+    """Returns a UDF that changes a whole array or map in Python, as ``each`` describes.
 
-    The result of the UDF is a struct of three fields: ``v``, the new value in its plain form (``spark.plain``);
-    ``why``, the number of a problem in ``problems_of``, or null; and ``raised``, the class of an unexpected exception.
+    The UDF returns a struct with the fields ``v``, ``why`` and ``raised``. ``v`` is the new array or map (dates and
+    timestamps are numbers). If an element fails, ``v`` is null, and one of the others explains the failure: ``why`` is
+    a position in the list ``problems_of(each)``, and ``raised`` is the class of an unexpected exception.
     """
     read, write, known = reader(each.schema), writer(schema_after(each)), problems_of(each)
     change = expr_function(Each(Ref(("value",)), each.schema, each.select, each.item, each.body))
@@ -160,10 +164,10 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 
 
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
-    """Returns a UDF that is true if an array or map has an element to which ``any_item`` applies.
+    """Returns a UDF that is true if at least one element of an array or map satisfies the test of ``any_item``.
 
-    The result is null if the test itself fails. The record then fails in any case, because the ``Each`` that changes
-    the same elements also fails.
+    If the test raises an exception, the UDF returns null. Such a record fails in any case, because the ``Each`` that
+    changes the same elements also fails.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

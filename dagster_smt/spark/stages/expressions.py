@@ -36,15 +36,14 @@ class Scope:
     """The columns to which the expressions of one stage refer.
 
     Attributes:
-        sides: The layouts of key and value. An absent key or value has no layout.
-        columns: The columns of topic, partition, offset, timestamp, headers.
-        topics: All possible topics, if no stage has changed the topic yet.
-        items: The elements of arrays and maps in scope, by their names in expressions.
-        in_python: The columns with results of Python, by ``id()`` of the ``Call`` or ``Each``. Later expressions reuse
-            the column, so Spark computes it only once. An entry also holds the schema, and the ``Call`` or ``Each``
-            itself, so that Python cannot give its id to another object.
-        raised: The columns with the ``exception_class`` of Python rules, each with its rule.
-        early: The rules that the reader runs.
+        sides: Maps ``key`` and ``value`` to the columns that hold it. An absent key or value is missing.
+        columns: Maps topic, partition, offset, timestamp and headers to the names of their columns.
+        topics: All possible topics. Empty if a stage has changed the topic.
+        items: Maps the names that expressions give to the elements of arrays and maps to a pair: column and schema.
+        in_python: Columns that Python computes, so that Spark computes each of them only once. The key is the ``id()``
+            of the ``Call`` or ``Each``. The value also holds this object, so that its id stays unique.
+        raised: Pairs of a column and a rule. The column contains the ``exception_class`` of the rule's exceptions.
+        early: The rules that run while records are read.
     """
 
     sides: Mapping[str, Layout]
@@ -56,14 +55,18 @@ class Scope:
     raised: list[tuple[Column, Rule | None]] = field(default_factory=list)
 
     def place(self, ref: Ref) -> Place | None:
-        """Returns the part of a layout to which ``ref`` refers. If the key or value is absent, returns None."""
+        """Returns the location of the value that ``ref`` names, such as ``value.amount``: its column, and the path
+        inside the column. Returns None if the record has no key, or no value.
+        """
         layout = self.sides.get(ref.path[0])
         if layout is None:
             return None
         return find_place(layout, ref.path[1:])
 
     def value(self, expr: Expr, schema: Schema | None = None) -> Column:
-        """Returns the column for ``expr``. ``schema`` is the declared schema of the result."""
+        """Translates the expression ``expr`` into a Spark column with its value. ``schema`` is the declared schema of
+        the value.
+        """
         if isinstance(expr, Const):
             return literal(expr.value, expr.schema)
         if isinstance(expr, Ref):
@@ -75,7 +78,9 @@ class Scope:
         return self._call(expr, schema)
 
     def node(self, node: Node) -> Column:
-        """Returns the column for ``node``. A split struct is joined into the internal form."""
+        """Returns one column with the whole value of ``node``, a part of the plan. A struct whose fields are in
+        separate columns becomes one struct column.
+        """
         if isinstance(node, Cell):
             return self.value(node.expr, node.schema)
         pairs = zip(internal_names(node.schema), node.fields, strict=True)
@@ -88,8 +93,8 @@ class Scope:
         return F.when(self.presence(node.present).isNotNull(), struct)
 
     def bound(self, item: str, column: Column, schema: Schema) -> "Scope":
-        """Returns the scope for the expressions inside an ``Each`` or ``AnyItem``. In this scope, ``item`` refers to
-        ``column``.
+        """Returns a scope for the expressions about the elements of an array or map. In this scope, the name ``item``
+        means the element in ``column``.
         """
         return replace(self, items={**self.items, item: (column, schema)})
 
@@ -103,7 +108,9 @@ class Scope:
         return changed(container, each, lambda x: self.bound(each.item, x, values).node(body))
 
     def python_each(self, each: Each) -> Column:
-        """Returns the column with the result of ``python_elements`` for ``each``."""
+        """Returns a column in which Python has changed the array or map of ``each``. It is the struct that
+        ``python_elements`` describes. A second call with the same ``each`` returns the same column.
+        """
         if id(each) not in self.in_python:
             result = python_elements(each)(self.value(each.container, each.schema))
             self.in_python[id(each)] = each, each.schema, result
@@ -149,7 +156,9 @@ class Scope:
         return F.col(self.columns[ref.path[0]])
 
     def is_struct(self, expr: Expr) -> bool:
-        """Returns True if ``expr`` refers to a split struct. Rules read only whether such a struct is present."""
+        """Returns True if ``expr`` is a struct whose fields are in separate columns. A rule can then only check whether
+        the struct is null; it cannot read the fields.
+        """
         if isinstance(expr, Ref) and expr.path[0] in self.sides:
             place = self.place(expr)
             return place is not None and isinstance(place.layout, Struct)
@@ -160,14 +169,17 @@ class Scope:
         )  # a rule that does not declare the schema of its result returns its argument's schema
 
     def arguments(self, call: Call) -> list[Column]:
-        """Returns the columns for the arguments of ``call``."""
+        """Returns a column for each argument of ``call``. For a struct whose fields are in separate columns, this
+        column shows only whether the struct is null.
+        """
         results = []
         for a in call.args:
             results.append(self.presence(a) if self.is_struct(a) else self.value(a))
         return results
 
     def whole(self, expr: Expr) -> Column:
-        """Returns the column for ``expr``. A split struct is joined again."""
+        """Returns one column with the whole value of ``expr``, also for a struct whose fields are in separate columns.
+        """
         if isinstance(expr, Call) and self.is_struct(expr):
             return expr.rule.column(F, *map(self.whole, expr.args))
         return self.value(expr)
@@ -208,10 +220,10 @@ class Scope:
         return from_plain(known[2].getField("v"), returns)
 
     def _returned(self, call: Call) -> Schema:
-        """Returns the schema of the result of ``call``, which runs in Python.
+        """Returns the schema of the result of ``call``, which Python runs.
 
-        This is the schema that the rule declares. A rule that declares no schema returns a value of the same schema as
-        its first argument if that argument is an array or a map; otherwise it returns a ``BOOLEAN``.
+        Usually the rule declares this schema. If it does not, there are two cases. If the first argument is an array or
+        a map, the result has the argument's schema. Otherwise the result is a ``BOOLEAN``.
         """
         returns: Schema | None = getattr(call.rule, "returns", None)
         if returns is not None:
@@ -222,8 +234,8 @@ class Scope:
         return BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
-        """Returns a column with the result of ``rule``, which depends only on the topic. The results for all possible
-        topics are computed here, and Spark only looks up the result by the topic.
+        """Returns a column with the result of ``rule``, a Python function of the topic's name. Python computes the
+        result for each possible topic now. Spark then chooses the result by the topic of each record.
         """
         # a run has few topics, so one WHEN per topic is cheaper than a trip to Python per record
         column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")
@@ -239,8 +251,8 @@ class Scope:
         return column
 
     def _early_in_lane(self, call: Call, returns: Schema | None) -> Column | None:
-        """Returns the result of ``call`` if the JVM lane runs it while reading, although Catalyst could run it.
-        Otherwise returns None.
+        """Returns the column with the result of ``call``, if the JVM lane (the Java code inside Spark) runs the call
+        while reading records. The lane does so if Catalyst would be slower. Otherwise returns None.
         """
         if self.early is None or returns is None or len(call.args) != 1:
             return None
@@ -250,8 +262,8 @@ class Scope:
         return self._early(call, source, returns)
 
     def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
-        """Returns the result of ``call`` if the reader runs the call, which is possible if the argument is an unchanged
-        field. Otherwise returns None.
+        """Returns the column with the result of ``call``, if the reader of keys and values can run the call. This needs
+        a field that no stage has changed. Otherwise returns None.
         """
         (argument,) = call.args
         place = self.place(argument) if isinstance(argument, Ref) else None
@@ -293,8 +305,8 @@ class Scope:
         return F.coalesce(check(F, result, *self.arguments(call)), F.lit(False))
 
     def failed_inside(self, call: Call, around: tuple[Each, ...]) -> Column:
-        """Returns a condition that is true if ``call`` has failed for at least one element. ``around`` lists the
-        ``Each`` expressions that contain the call, the outermost first.
+        """Returns a boolean column that is true if ``call`` has failed for at least one element of an array or map.
+        ``around`` lists the ``Each`` expressions that contain the call, from the outermost to the innermost.
         """
         if not around:
             return self.failed(call, self.value(call))
@@ -305,8 +317,8 @@ class Scope:
 
 
 def failing_calls(expr: Expr | None) -> list[Call]:
-    """Returns the calls in ``expr`` that may fail, the innermost first. Calls in the body of an ``Each`` are not
-    included.
+    """Returns the calls in ``expr`` that may fail. The arguments of a call come before the call itself. Calls that
+    change the elements of an array or map (the body of an ``Each``) are not included.
     """
     if isinstance(expr, Each):
         return failing_calls(expr.container)
@@ -321,8 +333,8 @@ def failing_calls(expr: Expr | None) -> list[Call]:
 
 
 def eaches(expr: Expr | None) -> list[Each]:
-    """Returns the ``Each`` expressions in ``expr``, the innermost first. Those in the body of another ``Each`` are not
-    included.
+    """Returns the ``Each`` expressions in ``expr``, which change the elements of arrays and maps. If one ``Each`` works
+    on the result of another, the other comes first. An ``Each`` in the body of another ``Each`` is not included.
     """
     if isinstance(expr, Call):
         results = []
@@ -335,8 +347,9 @@ def eaches(expr: Expr | None) -> list[Each]:
 
 
 def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Call, tuple[Each, ...]]]:
-    """Returns the calls inside ``node``, a changed element, that may fail. Each call comes with the ``Each``
-    expressions that contain it.
+    """Returns the calls that may fail while an element of an array or map is changed. ``node`` describes the changed
+    element. ``around`` lists the ``Each`` expressions around it; each call in the result comes with all ``Each``
+    expressions around the call.
     """
     if node is None:
         return []
@@ -348,10 +361,10 @@ def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Ca
 
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
-    """Returns a UDF that runs ``rule`` in Python. The UDF takes one column for each of ``kinds``, in the internal form.
+    """Returns a UDF that runs ``rule`` in Python. The UDF takes one column for each schema in ``kinds``.
 
-    The result is a struct of two fields: ``v``, the result in its plain form, or null if the rule failed; and
-    ``raised``, the class of an unexpected exception.
+    The UDF returns a struct with the fields ``v`` and ``raised``. ``v`` is the result (dates and timestamps are
+    numbers), or null if the rule failed. ``raised`` is the class of an unexpected exception, or null.
     """
     run = in_python(rule, rule.python, kinds, returns)
     fields = [T.StructField("v", plain_type(returns)), T.StructField("raised", T.StringType())]

@@ -1,6 +1,7 @@
-"""Builds the rows of a table from the columns after the last stage. If a stage changed the schema of only some records,
-the two variants of the record have separate columns, which are combined by field name. Fields get the user's names
-again.
+"""Builds the rows of a table from the columns after the last stage. Fields get the user's names again.
+
+If a stage has changed the schema of only some records, the changed and the unchanged records have separate columns.
+They are combined here by field name.
 """
 
 from collections.abc import Iterable
@@ -35,15 +36,15 @@ NO_COLUMNS = Problem(
 
 
 def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
-    """Returns the type of ``__out``, the row of a table or the record of a topic.
+    """Returns the Spark type of the column ``__out``: a row of the table, or a record of a topic.
 
     Args:
         plan: The plan.
-        sink_kind: ``records`` or ``columns``.
+        sink_kind: ``records`` for Kafka's columns; ``columns`` for one column per field.
 
     Raises:
-        PlanError: SMT209: the sink holds columns and the values have no schema; SMT210: a table cannot distinguish some
-            column names; SMT213: no value passes through the chain.
+        PlanError: The sink holds columns, and one of these is true. SMT209: the values have no schema. SMT210: two
+            column names differ only in upper and lower case. SMT213: the chain drops or rejects every value.
     """
     if sink_kind == "records":
         if plan.chain.writes_partition:
@@ -62,11 +63,12 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
 
 
 def key_type(plan: Plan) -> T.StructType:
-    """Returns the type of ``__key`` for ``plan``. It has the fields of the output key, or the single field ``value`` if
-    the key is not a struct.
+    """Returns the Spark type of the column ``__key``. It is a struct with the fields of the output key. If the key is
+    not a struct, it has the single field ``value``.
 
     Raises:
-        PlanError: SMT701: no record has a key with a schema; SMT210: a table cannot distinguish some column names.
+        PlanError: SMT701: no record has a key with a schema; SMT210: two column names differ only in upper and lower
+            case.
     """
     schema = plan.row_keys
     if schema is None:
@@ -113,17 +115,16 @@ def _clashes(names: list[str]) -> list[Problem]:
 def with_output(
     frame: DataFrame, columns: Iterable[Column], plan: Plan, schema: T.StructType, states: dict[int, State]
 ) -> DataFrame:
-    """Returns a frame with ``columns`` and with ``__out``, a struct of the user's columns. The struct is null unless
-    the record has passed through the chain.
-
-    If the chain keeps the key, the result also has the column ``__key``.
+    """Returns a frame with ``columns``, and with the column ``__out``, a struct of the user's columns. The struct is
+    null if the record was dropped or has failed. If the chain keeps keys, the result also has the column ``__key``.
 
     Args:
         frame: The records after the stages, with ``__status``.
         columns: The other columns of the result.
         plan: The plan of the table's rows.
         schema: The ``output_schema`` of the plan.
-        states: The last states of the plan, by number of the variant.
+        states: The columns after the last stage. Records with different schemas (variants) have different columns, so
+            this is a dict from the number of the variant to its columns.
     """
     assert plan.rows is not None
     targets = {"__out": ("value", plan.rows, schema)}
@@ -152,13 +153,14 @@ def with_output(
 
 
 def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[int, State]) -> Column | None:
-    """Returns the struct into which the reader put the values of ``frame``, with the user's names. This is possible
-    only if the struct has exactly the user's columns.
+    """Returns a column with the struct that the reader has created from each value, with the user's field names.
+    Returns None if this struct is not exactly the row of the table.
 
-    Spark then need not split the struct and build it again. With 300 fields, this would take longer than parsing.
+    This saves time: Spark need not split the struct into columns and build it again, which takes longer than parsing if
+    there are 300 fields.
 
-    Returns None if the stages have changed, added or dropped a column after reading, if the chain keeps keys, or if the
-    session has no JVM lane.
+    The result is None in three cases: a stage has changed, added or dropped a field; the chain keeps keys; or the
+    session has no JVM lane (Java code inside Spark).
     """
     layouts = [state.sides.get("value") for state in states.values()]
     if len(layouts) != 1 or not isinstance(layouts[0], Struct) or plan.chain.keeps_key:
@@ -179,8 +181,8 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
 
 
 def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
-    """Returns the user's columns of the key or value ``side``, as a struct. The values come from the variant to which
-    the row belongs.
+    """Returns a struct with the user's columns for the key or value ``side``. Records with different schemas (variants)
+    have different columns in ``states``, so Spark chooses the columns by the variant of the record.
     """
     columns = []
     for field in target.fields:
@@ -198,9 +200,9 @@ def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, S
 
 
 def _source(layout: Layout, name: str, merged: Schema) -> Column | None:
-    """Returns the top-level field ``name`` of one variant, converted into the schema ``merged``.
-
-    Returns None if the variant has no such field.
+    """Returns the column of the top-level field ``name``, for records of one schema. Its value is converted into the
+    type that the field has in ``merged``, the schema of the whole table. Returns None if these records have no such
+    field.
     """
     if not is_struct(merged):
         return _conformed(built(layout), layout.schema, merged)
@@ -224,8 +226,8 @@ def _column(layout: Layout) -> str:
 
 
 def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
-    """Returns ``column``, a value of ``schema``, with the fields of the schema ``merged``. Fields are matched by name,
-    and missing fields are null.
+    """Converts the values in ``column`` from ``schema`` to ``merged``, which may have more fields in its structs.
+    Fields are matched by name, and missing fields are null.
     """
     if schema == merged or not _has_struct(merged):
         return column

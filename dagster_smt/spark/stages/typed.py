@@ -1,9 +1,11 @@
-"""The Spark evaluator, which runs a plan as a series of selects with Catalyst columns.
+"""The Spark evaluator: it runs the stages of a plan with Spark columns.
 
-For each stage, one select computes the changes. A second select updates the record's status, but only if the stage can
-fail, drop, route on a condition or be counted. A dropped or failed record is frozen: later stages still compute columns
-for the record, but nothing reads these columns, and no expression can raise an error. The evaluator keeps no schema for
-a null key or value (difference D6), because the null in a column looks the same whatever its schema was.
+For each stage, one ``select`` computes the changes. If the stage can fail, drop, route on a condition or be counted, a
+second ``select`` updates the record's status.
+
+Later stages still compute columns for a record that has failed or was dropped. But nothing reads these columns, and no
+expression can raise an error. A null key or value has no schema here (difference D6), because all nulls in a column
+look the same.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,8 +41,8 @@ def no_beat() -> None:
 
 @dataclass
 class State:
-    """The internal columns of one variant, that is, of all records with the same schemas. ``sides`` contains the
-    layouts of key and value, and ``columns`` the columns of the metadata, such as the topic.
+    """The columns of all records that have the same schemas at some point in the chain. ``sides`` describes the columns
+    of key and value. ``columns`` maps the metadata, such as the topic, to column names.
     """
 
     sides: dict[str, Layout]
@@ -50,8 +52,8 @@ class State:
 
 @dataclass
 class Update:
-    """The changes that a stage makes to the record's status. They are evaluated on the stage's input and on the stage's
-    new columns.
+    """The changes that one stage makes to a record's status: failed, dropped, or touched (counted in the ledger). The
+    conditions may use the columns before the stage and the new columns of the stage.
     """
 
     failures: list[tuple[Column, int]] = field(default_factory=list)
@@ -60,21 +62,20 @@ class Update:
 
 
 class TypedEvaluator:
-    """An evaluator that runs the steps of a plan on a frame. The first state describes the columns of the frame as they
-    were read.
+    """An evaluator that runs the stages of a plan on a frame.
 
     Args:
         plan: The plan.
         frame: The records; None to build the expressions only.
-        columns: The columns of the frame.
-        state: The first state.
-        ledger: True to keep the bitmap of ledger entries.
+        columns: The names of the columns of the frame.
+        state: Says in which columns key, value and metadata are before the first stage.
+        ledger: True to record, in a bitmap, which ledger entries (stage and field) each record touches.
         beat: Is called now and then. To stop the work, ``beat`` may raise an exception.
-        early: The rules that the reader runs.
+        early: The rules that run while records are read.
 
     Attributes:
-        classes: Maps the number of a problem to the names of columns. The problem reports unexpected exceptions, and
-            the columns contain the classes of these exceptions.
+        classes: Maps the number of a problem that reports unexpected exceptions to the names of columns. These columns
+            contain the classes of the exceptions.
     """
 
     def __init__(
@@ -154,8 +155,9 @@ class TypedEvaluator:
         self._keep(updated)
 
     def _status(self, plans: list[tuple["_StepRun", Step]]) -> dict[str, Column]:
-        """Returns the new status columns after a stage. ``plans`` contains those steps of the stage that can act on
-        records.
+        """Returns the new status columns after a stage: the status, the stage, the problem, the bits of the ledger, and
+        which schemas the record now has. ``plans`` contains the steps of the stage, one for each combination of schemas
+        that records have.
         """
         status, stage, why = F.col("__status"), F.col("__stage"), F.col("__why")
         variant = F.col("__variant") if self.variants else None
@@ -196,7 +198,9 @@ class TypedEvaluator:
             touched[name] = touched.get(name, F.col(name)).bitwiseOR(F.when(met, bit).otherwise(zero))
 
     def _keep(self, updated: dict[str, Column]) -> None:
-        """Drops the columns that no state needs any more, and replaces the columns in ``updated``."""
+        """Removes the columns that no later stage and no result needs. Replaces the columns in ``updated`` by their new
+        values.
+        """
         needed = set(_META) | set(self.touched) | ({"__variant"} if self.variants else set())
         needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():
@@ -218,8 +222,8 @@ class TypedEvaluator:
 
 
 class _StepRun:
-    """The execution of one stage for one variant, that is, for all records with the same schemas. It computes the
-    columns of the stage.
+    """The execution of one stage for the records with the same schemas (a variant). It computes the columns that the
+    stage adds or changes.
     """
 
     def __init__(self, evaluator: TypedEvaluator, step: Step, added: dict[str, Column]):
@@ -234,7 +238,9 @@ class _StepRun:
         self.after = replace(self.before, sides=dict(self.before.sides), columns=dict(self.before.columns))
 
     def compute(self) -> None:
-        """Adds the new columns of the step to the evaluator's frame, and collects the step's effects on the status."""
+        """Adds the stage's new columns to the evaluator's frame. Also collects the conditions under which a record
+        fails, is dropped, or is counted in the ledger.
+        """
         if isinstance(self.plan.condition, bool):
             met = []
         else:
@@ -257,16 +263,19 @@ class _StepRun:
         self.added.update(self._raised())
 
     def _condition(self, expr: Expr) -> Column:
-        """Returns the condition under which the stage acts. ``expr`` is the predicate of the stage.
+        """Returns a boolean column that is true for records on which the stage acts. ``expr`` is the predicate of the
+        stage.
 
-        The stage also acts if the predicate fails, because the record then fails in the stage.
+        The column is also true if the predicate itself raises an exception. Such a record then fails in this stage.
         """
         met = F.coalesce(self.scope.value(expr), F.lit(False))
         met = ~met if self.plan.stage.negate else met
         return reduce(or_, (column.isNotNull() for column, _ in self.scope.raised), met)
 
     def _raised(self) -> dict[str, Column]:
-        """Returns the columns with the ``exception_class`` of Python rules, by name."""
+        """Returns the new columns that contain the class names of unexpected exceptions in Python rules, by name. Also
+        adds each of these exceptions to the failures of the stage.
+        """
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
         for column, rule in self.scope.raised:
@@ -286,16 +295,16 @@ class _StepRun:
         return columns
 
     def _other_problems(self, rule: Rule | None) -> list[Problem]:
-        """Returns the problems that ``rule`` may raise besides its declared failure. The column of exception classes
-        contains the codes of these problems.
+        """Returns the problems that ``rule`` may report in addition to its main one, ``failure()``. The columns of
+        exception classes contain the codes of these problems, such as ``SMT426``.
         """
         errors = rule.other_failures() if rule is not None else ()
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
-        """Returns the condition under which a record fails in a stage that cannot process the schema. Usually every
-        record fails. But some transforms leave a null key or value unchanged, so a record with such a key or value
-        does not fail.
+        """Returns a boolean column that is true for records that fail in this stage, because the stage cannot process
+        their schema. Usually all records fail. But some transforms leave a null key or value unchanged; then a record
+        with such a null does not fail.
         """
         if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()
@@ -312,8 +321,8 @@ class _StepRun:
             self._lose(absent, null_problem(self.plan))
 
     def _drop(self, when: Expr | bool) -> None:
-        """Marks the records for which ``when`` is true as dropped. A failure before the drop takes precedence, and a
-        failure after the drop is ignored.
+        """Marks the records for which ``when`` is true as dropped. A record that has failed earlier in this stage is
+        not dropped. A record that is dropped can no longer fail.
         """
         if when is False:
             return
@@ -349,10 +358,8 @@ class _StepRun:
         return None
 
     def acts(self) -> Column:
-        """Returns the condition under which the step acts on a record.
-
-        The condition is true if the record has not been dropped, has not failed, belongs to this variant, and satisfies
-        the predicate.
+        """Returns a boolean column that is true for the records on which the stage acts. These records have not been
+        dropped and have not failed, have the schemas of this variant, and satisfy the predicate.
         """
         acts = F.col("__status") == 0
         if self.evaluator.variants:
@@ -362,7 +369,10 @@ class _StepRun:
         return acts
 
     def results(self) -> dict[int, State]:
-        """Returns the states that the rows of this variant can have after the step, by number of the variant."""
+        """Returns the columns that the records can have after this stage. If the stage changes the schema of only some
+        records, the result has two entries: one for the records that skip the stage, and one for the changed records.
+        The keys are the numbers of the variants.
+        """
         states: dict[int, State] = {}
         if self.step.skipped is not None:
             states[self.step.skipped] = self.before
@@ -372,17 +382,16 @@ class _StepRun:
 
     @cached_property
     def _stays(self) -> bool:
-        """True if the stage does not split the variant: rows that skip the stage and rows that it changes stay in the
-        same variant.
+        """True if the stage has a condition, and the records that skip the stage have the same schemas afterwards as
+        the records that it changes.
         """
         return self.go is not None and self.step.taken == self.step.skipped
 
     @cached_property
     def _merges(self) -> bool:
-        """True if the stage does not change the schemas, so that rows that skip the stage keep their values in the same
-        columns.
-
-        Otherwise, the new columns are null in these rows.
+        """True if records that skip the stage can share columns with the records that it changes, because their schemas
+        are equal and the stage does not change the schema. If False, the stage's new columns are null for records that
+        skip it.
         """
         return self._stays and self.plan.after is not None and same_schemas(self.plan.before, self.plan.after)
 
@@ -414,7 +423,9 @@ class _StepRun:
         return replace(layout, present=self._add(F.when(F.col(self.go or ""), there)))
 
     def _new(self, name: str) -> Column:
-        """Returns the column ``name``, even if this stage has just added it."""
+        """Returns the expression of the column ``name``. If this stage has added the column, the frame does not contain
+        it yet, so this is the expression that computes it.
+        """
         return self.added.get(name, F.col(name))
 
     def _layout(self, node: Node, old: Layout | None) -> Layout:
@@ -430,8 +441,8 @@ class _StepRun:
         return Struct(node.schema, self._present(node, old), fields)
 
     def _below(self, old: Layout | None, name: str) -> Layout | None:
-        """Returns the layout of the field ``name`` of ``old``, an opaque struct. Rows that skip the stage take the
-        field from this layout.
+        """Adds a column with the field ``name`` of ``old``, a struct in one single column, and returns the field's
+        location. Records that skip the stage keep this value of the field. Returns None if no column is needed.
         """
         if not self._merges or not isinstance(old, Leaf) or name not in old.schema.by_name:
             return None
@@ -439,7 +450,9 @@ class _StepRun:
         return Leaf(column, old.schema.by_name[name])
 
     def _present(self, node: Group, old: Layout | None) -> str | None:
-        """Returns the name of the column that is null if the struct ``node`` is missing."""
+        """Returns the name of a column that is null exactly if the struct ``node`` is null. Returns None if the struct
+        is never null. ``old`` describes the columns of the value before the stage.
+        """
         if isinstance(node.present, Ref):
             place = self.scope.place(node.present)
             if (
@@ -483,7 +496,9 @@ class _StepRun:
         return self._add(column if otherwise is None else F.when(F.col(self.go or ""), column).otherwise(otherwise))
 
     def _value(self, cell: Cell) -> Column:
-        """Returns the column with the value of ``cell``. A split struct is joined again."""
+        """Returns one column with the whole value of ``cell``, a value in the plan. A struct whose fields are in
+        separate columns becomes one column.
+        """
         whole = cell.schema.type is Type.STRUCT and self.scope.is_struct(cell.expr)
         if whole:
             return self.scope.whole(cell.expr)
@@ -503,7 +518,9 @@ class _StepRun:
         return self._add(F.when(F.col(self.go or ""), self._value(cell)).otherwise(otherwise))
 
     def _elements(self, each: Each) -> None:
-        """Adds the failures that can happen in the elements that ``each`` changes."""
+        """Adds the failures that can happen while ``each`` changes the elements of an array or map. A record fails if
+        at least one element fails.
+        """
         if not needs_python(each):
             for call, around in failing_inside(each.body, (each,)):
                 self._fails(call.rule, self.scope.failed_inside(call, around))
