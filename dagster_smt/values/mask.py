@@ -29,8 +29,8 @@ def mask_value(kind: str, replacement: str | None) -> Any:
     """Returns the value with which a mask replaces every value of the kind ``kind``, except null.
 
     Args:
-        kind: A result of ``model.runtime.kind_of``.
-        replacement: The configured replacement, or None for the kind's zero.
+        kind: The type or logical type of the values, such as ``int32``, ``string`` or ``Date``.
+        replacement: The configured replacement. None for the kind's zero: 0, an empty string, an empty array and so on.
 
     Raises:
         DataError: SMT403 if the kind cannot be masked, or cannot be masked with this replacement.

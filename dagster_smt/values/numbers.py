@@ -30,7 +30,7 @@ _NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
 
 
 def wrap(value: int, bits: int) -> int:
-    """Returns the low ``bits`` bits of ``value`` as a signed number."""
+    """Returns the low ``bits`` bits of ``value`` as a signed number: for 8 bits, 300 becomes 44."""
     half = 1 << (bits - 1)
     return ((value + half) & ((1 << bits) - 1)) - half
 
@@ -114,8 +114,8 @@ def parse_big_decimal(text: str) -> Decimal | None:
 
 
 def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
-    """Returns the decimal with the given unscaled value and ``scale``. ``unscaled`` contains the bytes of the unscaled
-    value in big-endian order, as in Java's ``BigInteger``.
+    """Returns the decimal ``unscaled * 10 ** -scale``: the bytes of 123 with the scale 2 are 1.23. ``unscaled`` is a
+    big-endian integer, as in Java's ``BigInteger``.
 
     Raises:
         DataError: SMT446 if the decimal has so many digits that its conversion would take too long.
@@ -204,8 +204,8 @@ def parse_float(text: str) -> float | None:
 
 
 def plain_floats(texts: list[str]) -> list[float] | None:
-    """Parses all ``texts`` as ``parse_float`` does. Returns None unless all of them are plain decimals of finite
-    numbers.
+    """Parses all ``texts`` as ``parse_float`` does. Returns None if one of the strings is not a plain decimal such as
+    ``-1.5e3``, or if its number is too large for a double.
     """
     if "".join(texts).translate(_NO_DIGITS):
         return None

@@ -75,8 +75,8 @@ def _container(schema: Schema | None, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntries(PythonRule):
-    """A rule that changes entries of a map. Each changed entry has its own rule. If the map does not contain one of
-    the keys in ``entries``, the rule adds this key with the value null.
+    """A rule that changes entries of a map. ``entries`` contains pairs of a key and the rule for its value. If the map
+    does not contain the key, the key is added with the value null.
     """
 
     entries: tuple[tuple[str, Rule], ...]
@@ -130,7 +130,8 @@ class JavaText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructText(ValueRule):
-    """A rule that returns the string of Java's ``toString`` for a struct. A null stays null.
+    """A rule that returns the string of Java's ``toString`` for a struct, such as ``Struct{id=7,name=Ann}``. A null
+    stays null.
 
     The arguments are a constant that is not used, the struct, and the strings of its fields.
     """
@@ -186,7 +187,7 @@ class LiteralText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LiteralStructText(ValueRule):
-    """A rule that returns the string of ``Values.convertToString`` for a struct.
+    """A rule that returns the string of ``Values.convertToString`` for a struct, such as ``{"id":7,"name":"Ann"}``.
 
     The arguments are a constant that is not used, the struct, and the strings of its fields.
     """
@@ -336,8 +337,8 @@ class Finds(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPasses:
-    """A test for ``model.keeps``. It converts a value to the string that Connect would write into a header, and applies
-    a rule to this string.
+    """A test of a value. It converts the value to the string that Connect would write into a header, and applies
+    ``rule`` to this string.
     """
 
     rule: "IsText | Finds | Matches"

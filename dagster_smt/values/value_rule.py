@@ -1,4 +1,6 @@
-"""Defines the base classes of value rules. It also defines rules about nulls and defaults, for values of any type."""
+"""Defines the base classes of value rules (functions of values that run in Python and on Spark). It also defines rules
+about nulls and defaults, for values of any type.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,8 +12,8 @@ from dagster_smt.model.schema import BOOLEAN, Schema, Type
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """The base class of value rules. It declares the properties that evaluators need in addition to the Python form and
-    the Spark form.
+    """The base class of value rules. A subclass adds the method ``python``, which computes the result of one record,
+    and the method ``column``, which returns a Spark column with the results.
     """
 
     may_fail = False
@@ -21,7 +23,7 @@ class ValueRule:
     For a struct, the result of the rule then does not show whether the struct is present.
     """
     needs_python = False
-    """True if Catalyst has no function with the same results. The Spark evaluator then runs the Python form in an Arrow
+    """True if Catalyst has no function with the same results. On Spark, the method ``python`` then runs in an Arrow
     UDF.
     """
     returns: ClassVar[Schema | None] = None
@@ -30,11 +32,13 @@ class ValueRule:
     """
 
     def failure(self) -> Any:
-        """Returns the error for a value on which the rule fails."""
+        """Returns a function that returns the same results as the method ``python``. A rule may override ``bind`` and
+        return a faster function.
+        """
         raise NotImplementedError
 
     def other_failures(self) -> tuple[Any, ...]:
-        """Returns further errors that the Python form may raise, even if ``may_fail`` is false."""
+        """Returns further errors that the method ``python`` may raise, even if ``may_fail`` is false."""
         return ()
 
     def bind(self) -> Callable[..., Any]:
@@ -56,7 +60,7 @@ class ValueRule:
 
 @dataclass(frozen=True, slots=True)
 class PythonRule(ValueRule):
-    """The base class of rules that have no Catalyst form."""
+    """The base class of rules that run only in Python, because Catalyst cannot express them."""
 
     needs_python = True
 
@@ -72,7 +76,9 @@ class PythonRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class KeepNull(ValueRule):
-    """A rule that returns the second value if the first value is not null. A null stays null."""
+    """A rule that returns the second value if the first value is not null. If the first value is null, the result is
+    null.
+    """
 
     def python(self, value: Any, other: Any) -> Any:
         if value is None:
@@ -98,8 +104,8 @@ class Default(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DefaultUnder(ValueRule):
-    """A rule that returns the first value, with one exception: if the first value is null, but the second value (the
-    parent) is not, the rule returns the third value.
+    """A rule that replaces a null in a field with a default, unless the struct around the field is null. The arguments
+    are the field's value, the struct and the default.
     """
 
     def python(self, value: Any, parent: Any, default: Any) -> Any:
@@ -115,8 +121,8 @@ class DefaultUnder(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereNull(ValueRule):
-    """A rule that returns the first value, with one exception: if the second value (a struct) is null, but the parent
-    of the struct is not, the rule returns the third value.
+    """A rule that replaces a value with a default where a struct is null. If a struct around that struct is also null,
+    the value stays. The arguments are the value, the struct, the default, and the surrounding structs.
     """
 
     def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
@@ -133,8 +139,8 @@ class WhereNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Required(ValueRule):
-    """A rule that rejects null, as Connect's ``Struct.put`` does for a required field. If the second value, the parent
-    struct, is also null, nothing is rejected.
+    """A rule that rejects a null in a required field, as Connect's ``Struct.put`` does. The arguments are the field's
+    value and the struct around the field. If this struct is also null, nothing is rejected.
     """
 
     field: str = ""
@@ -161,10 +167,10 @@ class Required(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Validated(ValueRule):
-    """A rule that rejects a struct if a required field in it is null (``Struct.validate``). Only the Python form of the
-    rule rejects structs.
+    """A rule that rejects a struct if a required field in it is null (``Struct.validate``).
 
-    On Spark, the plan of the chain knows which fields may be null, and uses ``Required`` for them.
+    Only the method ``python`` rejects structs. On Spark, the rule ``Required`` rejects the nulls, for each field that
+    may be null.
     """
 
     schema: Schema
@@ -232,9 +238,7 @@ class IsNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereThere(ValueRule):
-    """A rule that returns the second value, a condition, if the first value is not null. If the first value is null,
-    the result is false.
-    """
+    """A rule that returns the second value, a condition. If the first value is null, the result is false."""
 
     def python(self, value: Any, condition: Any) -> bool:
         return value is not None and bool(condition)

@@ -91,9 +91,7 @@ class AppendHeader(ValueRule):
         return self.appended(F, headers, HeaderBytes(self.schema).column(F, value))
 
     def appended(self, F: Any, headers: Any, data: Any) -> Any:
-        """Appends a header with the bytes ``data`` to ``headers``, and returns the resulting column. This is the Spark
-        form of the rule.
-        """
+        """Returns the Spark column ``headers`` with one more header, whose value has the bytes ``data``."""
         none = no_headers(F)
         header = F.struct(F.lit(self.key).alias("key"), data.alias("value"))
         return F.concat(F.coalesce(headers, none), F.array(header))

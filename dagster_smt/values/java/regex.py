@@ -176,8 +176,8 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
 
 
 def group_missing() -> DataError:
-    """Returns the error for a replacement with a group that is not in the pattern. The Spark form reports this error
-    for every replacement that cannot be used.
+    """Returns the error for a replacement that refers to a group which the pattern does not have. On Spark, this error
+    is reported for every replacement that cannot be used.
     """
     return _bad_replacement("it uses a group that the pattern does not have")
 

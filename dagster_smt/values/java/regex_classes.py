@@ -68,7 +68,9 @@ def _literal(code: int) -> str:
 
 
 def of_spans(spans: Iterable[Span]) -> Chars:
-    """Returns the set of the characters in ``spans``, which may overlap."""
+    """Returns the set of the characters in ``spans``. Each span is the first and the last code point of a range. Spans
+    may overlap.
+    """
     merged: list[Span] = []
     for low, high in sorted(spans):
         if merged and low <= merged[-1][1] + 1:
@@ -85,7 +87,9 @@ def of(text: str) -> Chars:
 
 
 def rule(*names: str, also: str = "") -> Chars:
-    """Returns a set of characters: those with one of the ``regex`` properties ``names``, and those in ``also``."""
+    """Returns a set of characters: each character that has one of the ``regex`` properties ``names``, and each
+    character in ``also``.
+    """
     return union(Chars(rule="".join(rf"\p{{{name}}}" for name in names)), of(also))
 
 
@@ -144,7 +148,7 @@ def lower(code: int) -> int:
 @cache
 def _cased() -> dict[int, int]:
     """Maps each character that has an upper or lower case to the character that Java compares in its place if the flags
-    i and u are set.
+    i and u are set: both ``A`` and ``a`` to ``a``.
     """
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
@@ -330,8 +334,8 @@ XPEO=OLD_PERSIAN XSUX=CUNEIFORM YEZI=YEZIDI YIII=YI ZANB=ZANABAZAR_SQUARE ZINH=I
 
 @cache
 def _blocks() -> dict[str, Chars]:
-    """Maps all names of blocks to their sets. A block has several names: with spaces, without spaces, and with
-    underscores instead of spaces and hyphens.
+    """Maps all names of blocks to their sets of characters. The block ``GREEK EXTENDED`` is also called
+    ``GREEKEXTENDED`` and ``GREEK_EXTENDED``.
     """
     blocks = {}
     for entry in " ".join(_BLOCKS.split()).split("; "):

@@ -58,8 +58,8 @@ def expected(text: str) -> Any:
 
 
 def _boxed(schema: Schema | None, value: Any) -> Any:
-    """Returns ``value``, a literal, with numbers whose Python class stands for their class in Java. This includes the
-    numbers in arrays and maps whose elements have no common type.
+    """Returns ``value``, a parsed literal. In an array or map whose elements have no common type, each number gets the
+    Python class that stands for its Java class: 1 becomes a ``JavaByte``.
     """
     inner = schema.values if schema else None
     if isinstance(value, list):
@@ -117,7 +117,9 @@ class EqualsLiteral(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsLiteral:
-    """The test of ``EqualsLiteral`` for values of any schema. It can be used in ``model.keeps``."""
+    """A test of a value with any schema. It returns True if the value equals the literal ``text`` in Java, as in
+    ``EqualsLiteral``.
+    """
 
     text: str
 

@@ -14,7 +14,7 @@ from dagster_smt.values.java.regex_scanner import DECIMAL, CharReader, RefusedPa
 
 _SPECIAL = set("$.^([|)")
 _LONE = re.compile(r"\[\^(\w|\\x..|\\u.{4}|\\U.{8})\]")
-"""Matches a class that contains all characters except one.
+"""Matches a class that contains all characters except one, such as ``[^a]``.
 
 ``regex`` has a fast path for such a class. If two alternatives are such classes, the fast path has a defect and matches
 nothing. To avoid the fast path, the character is written twice.
@@ -200,7 +200,8 @@ class _PatternReader(CharReader):
     def numbered(self, number: int) -> int:
         """Returns the number of the group to which a reference refers. The reference begins with the digit ``number``.
 
-        A further digit belongs to the reference only if the pattern already has that many groups.
+        A further digit belongs to the reference only if the pattern already has that many groups. After 5 groups, the
+        digits 12 refer to the group 1, and the 2 is a literal character.
         """
         while self.peek() in DECIMAL and number * 10 + int(self.peek()) <= self.groups:
             number = number * 10 + int(self.read())
@@ -316,8 +317,8 @@ class _PatternReader(CharReader):
             raise RefusedPattern("a look-behind for an escaped character beyond \\uFFFF")
 
     def opening(self) -> tuple[str, int | None]:
-        """Reads the beginning of a group. Returns the beginning, and the number of the group; None if the group does
-        not capture its match.
+        """Reads the beginning of a group, such as ``(``, ``(?:`` or ``(?<name>``. Returns the beginning in the syntax
+        of ``regex``, and the number of the group. The number is None if the group does not capture its match.
 
         For ``(?i)``, the beginning is an empty string.
         """
@@ -351,8 +352,8 @@ class _PatternReader(CharReader):
         return self.groups
 
     def inline_flags(self, start: int) -> str:
-        """Reads flags, and returns the beginning of the group to which they apply. If they have no group of their own,
-        as in ``(?i)``, returns an empty string.
+        """Reads and applies the flags of a group, such as the ``i`` in ``(?i:``. Returns ``(?:`` if the group has
+        content. Returns an empty string for ``(?i)``, whose flags apply to the rest of the surrounding group.
         """
         change: Callable[[frozenset[str], set[str]], frozenset[str]] = frozenset.union
         char = self.peek()

@@ -9,8 +9,9 @@ from dagster_smt.values.java import regex_classes as classes
 from dagster_smt.values.java.regex_classes import Chars
 
 Lazy = Callable[[], Chars]
-"""A function that returns the set of a class. It is called when the whole pattern has been read, because in Java,
-literals after an intersection still extend the set before the intersection.
+"""A function that returns the set of characters of a class, such as ``[a-z]``. The function is called only when the
+whole pattern has been read. In Java, literals after an intersection (``&&``) still extend the set before the
+intersection.
 """
 
 DECIMAL = set("0123456789")
@@ -217,9 +218,9 @@ class CharReader(Scanner):
         return chars
 
     def clazz(self, consume: bool) -> Lazy:
-        """Reads a character class, and returns a function for its set. The scanner must be at the opening bracket. For
-        a part without brackets after ``&&``, it must be one character before this part. With ``consume``, the closing
-        bracket is also skipped.
+        """Reads a character class such as ``[a-z]``, and returns a function for its set of characters. The scanner must
+        be at the opening bracket. For a part without brackets after ``&&``, the scanner must be one character before
+        this part. With ``consume``, the closing bracket is also skipped.
         """
         known: Lazy | None = None
         last: Lazy | None = None
@@ -270,8 +271,9 @@ class CharReader(Scanner):
         return right
 
     def _range(self, literals: list[classes.Span]) -> Lazy | None:
-        """Reads a character, a range, an escape or a property in a class, and returns a function for its set. Returns
-        None for a character that has been added to ``literals``.
+        """Reads one part of a class: a character, a range such as ``a-z``, an escape or a property. Returns a function
+        for its set of characters. A character that has been added to ``literals`` needs no function; the result is then
+        None.
         """
         low = self._class_char()
         if isinstance(low, Chars):
@@ -332,9 +334,11 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """Returns functions for two sets. The first set is the intersection of ``one``, on the left of ``&&``, with the
-    right side. The second set is the right side itself, which is ``two``. If nothing follows ``&&`` (``two`` is None),
-    Java uses ``last``, the last part before ``&&``, as the right side. If ``one`` is None, both sets are ``two``.
+    """Returns a pair of functions for an intersection in a class, such as ``[a-z&&[b-d]]``. The first function returns
+    the intersection of ``one`` and ``two``, the second function the set on the right, ``two``.
+
+    If nothing follows ``&&`` (``two`` is None), Java uses ``last``, the last part before ``&&``, as the right side. If
+    nothing precedes ``&&`` (``one`` is None), both functions return ``two``.
     """
     if one is None:
         if two is None:

@@ -34,7 +34,7 @@ _OPENERS = (_OPEN_OBJECT, _OPEN_ARRAY)
 _NOT_ZERO = re.compile(rb"-[0.]*[1-9]")
 _BLANKS = b" \t\r\n"
 _FIRST_BYTES = b"\0\xef\xfe\xff"
-"""The first bytes of byte order marks, and of big-endian text."""
+"""The first bytes of JSON in an encoding other than UTF-8: a byte order mark, or the zero byte of big-endian text."""
 _FRAMES = 10_000  # the caller's frames, and several for each of 1,000 levels
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The errors that the JSON parser raises. ``not_json`` converts them into the error of the record."""
@@ -146,8 +146,8 @@ def _refuse_depth(text: bytes) -> None:
 
 
 def kind_at(container: Any, key: Any) -> str:
-    """Returns the kind of the value at ``key`` in ``container``, without decoding strings, objects and arrays. The kind
-    of null is ``null``.
+    """Returns the kind of the value at ``key`` in ``container``: ``string``, ``map``, ``array``, ``boolean``, ``null``,
+    or the Connect type of a number, such as ``int64``. Strings, objects and arrays are not decoded.
     """
     value = container[key]
     if type(value) is Raw:
@@ -164,7 +164,7 @@ def kind_at(container: Any, key: Any) -> str:
 
 
 TOO_LARGE = "SMT412"
-"""The code of the problem of a number that does not fit its type."""
+"""The problem code for a number that is too large for a double."""
 
 
 def not_json(error: Exception | None = None) -> DataError:
@@ -221,8 +221,8 @@ def converted_to_utf8(text: bytes) -> bytes | None:
 
 
 def may_need_utf8(text: bytes | None) -> bool:
-    """Returns False only if ``converted_to_utf8`` would return None for ``text``. This test is faster: it looks at two
-    bytes.
+    """Returns True if the JSON ``text`` may need ``converted_to_utf8``, which converts JSON from other encodings. If
+    the result is False, ``text`` needs no conversion. The function is fast, because it looks at only two bytes.
     """
     if not text:
         return False
@@ -304,9 +304,8 @@ def _whole(value: Any) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """Returns ``value`` with copies of its decoded objects and arrays.
-
-    The copy contains the same raw slices and scalars, because these never change.
+    """Returns ``value`` with copies of its decoded objects and arrays. Undecoded JSON, strings and numbers are not
+    copied, because they never change.
     """
     return with_room(_copied, value)
 

@@ -38,14 +38,17 @@ from dagster_smt.values.value_rule import PythonRule
 PATH_NOT_FOUND = "com.jayway.jsonpath.PathNotFoundException"
 INVALID_PATH = "com.jayway.jsonpath.InvalidPathException"
 MATCH, NOTHING, MISSING, NO_OBJECT = "found", "nothing", "missing", "no object"
-"""The possible results of a path. ``MATCH``: the path has a match. ``NOTHING``: no value passes the filters.
-``MISSING``: a name is missing. ``NO_OBJECT``: a filter cannot test a value.
+"""The possible results of a JSONPath. ``MATCH``: the path leads to a value. ``NOTHING``: no value passes the filters.
+``MISSING``: a field of the path is missing. ``NO_OBJECT``: a filter is applied to a value that is neither an object nor
+an array.
 """
 _UNDEFINED = object()
 
 
 def answer(path: JsonPath, document: Any) -> str:
-    """Returns the result of ``path`` in ``document``, an object without a schema. The object may be lazily decoded."""
+    """Returns the result of ``path`` in ``document``, such as ``MATCH``. The document is an object without a schema.
+    Parts of it may still be undecoded JSON.
+    """
     try:
         if any(True for _ in _results(document, path.steps, True)):
             return MATCH
@@ -62,8 +65,8 @@ class _Stop(Exception):
 
 
 def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
-    """Yields the values to which the path ``steps`` leads from ``value``. ``sure`` is True if no filter precedes the
-    steps; every step must then exist.
+    """Yields the values to which ``steps``, the rest of a path, leads from ``value``. If ``sure`` is true, no filter
+    precedes the steps. A missing step then raises ``_Stop``; after a filter, it yields nothing.
     """
     if not steps:
         yield value
@@ -90,7 +93,9 @@ def _elements(value: list[Any]) -> Iterable[Any]:
 
 
 def passes(test: Test, item: Any) -> bool:
-    """Returns True if ``item``, an object or an element of an array, passes ``test``, the test of a filter."""
+    """Returns True if ``item`` passes ``test``, the test of a JSONPath filter such as ``@.age > 18``. The item is an
+    object, or an element of an array.
+    """
     if isinstance(test, NotTest):
         return not passes(test.test, item)
     if isinstance(test, AllTests):
@@ -191,7 +196,7 @@ def _order(value: Any, literal: Literal) -> int | None:
     """Compares ``value``, the value of a field, with ``literal``. The result is negative, 0 or positive if the value is
     below, equal to or above the literal.
 
-    If the two cannot be ordered, the result is None.
+    The result is None for values without an order, such as a number and a string.
     """
     number = _number(value)
     if number is not None and isinstance(literal, Decimal):
@@ -211,7 +216,9 @@ def _units(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ValueShape:
-    """Describes a value that a path reads as a whole. The value is one argument of ``Answer``."""
+    """A value that a JSONPath reads as a whole, such as a string. In the arguments of the rule ``Answer``, the value is
+    one argument.
+    """
 
     schema: Schema
 
@@ -221,8 +228,8 @@ class ValueShape:
 
 @dataclass(frozen=True, slots=True)
 class StructShape:
-    """Describes a struct of which a path reads only certain fields. Among the arguments of ``Answer``, a struct has
-    a flag that is true if the struct is null, followed by the arguments of its fields.
+    """A struct of which a JSONPath reads only certain fields. In the arguments of the rule ``Answer``, the struct is a
+    flag that is true if the struct is null, followed by the arguments of its fields.
     """
 
     fields: tuple[tuple[str, "ValueShape | StructShape"], ...]
@@ -258,9 +265,10 @@ def plain(schema: Schema, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Answer(PythonRule):
-    """A rule that returns the result of a path in a struct. If the struct is null, the result is null.
+    """A rule that evaluates a JSONPath on a struct. The result is ``MATCH``, ``NOTHING``, ``MISSING`` or ``NO_OBJECT``;
+    null for a null struct.
 
-    The arguments are the fields that the path reads.
+    The arguments are the parts of the struct that the path reads. ``shape`` builds the struct from these arguments.
     """
 
     path: JsonPath
@@ -279,8 +287,8 @@ class Answer(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """A test of one field, for ``model.keeps``. It puts the value of the field into an object that has no other field,
-    and returns True if this object passes the test.
+    """A test of one field's value, from a JSONPath filter. For the filter ``@.age > 18``, it returns True for the value
+    20.
     """
 
     test: Comparison | RegexMatch | Exists
@@ -291,8 +299,10 @@ class Passes:
 
 
 def cuts_of(test: Comparison | RegexMatch | Exists) -> tuple[int, ...] | None:
-    """Returns the whole numbers at which the result of ``test`` can change (``model.keeps.FieldTest``). Returns None
-    for a regular expression, whose result can change at any number.
+    """Returns the whole numbers at which the result of ``test`` can change: ``(18,)`` for ``@.age > 18``. Between these
+    numbers, the result is the same for all whole numbers.
+
+    Returns None for a regular expression, whose result can change at any number.
     """
     if isinstance(test, RegexMatch):
         return None

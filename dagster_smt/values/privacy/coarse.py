@@ -61,8 +61,8 @@ class Network(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPeriod(TextRule):
-    """A rule that replaces an ISO 8601 date or time with the beginning of its period. The result has the same form and
-    zone as the original string.
+    """A rule that replaces an ISO 8601 date or time with the beginning of its period. With the period ``month``,
+    ``2026-05-17`` becomes ``2026-05-01``. The result has the same form and zone as the original string.
 
     Attributes:
         period: A name in ``PERIODS``.
@@ -147,13 +147,12 @@ def _days(year: int, month: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WholeMultiple(PythonRule):
-    """A rule that replaces a whole number with the next lower multiple of a step.
+    """A rule that replaces a whole number with the next lower multiple of a step. With the step 10, 17 becomes 10.
 
     Attributes:
         step: The step.
         type: The type of the number. A multiple below the type's smallest value becomes this smallest value.
-        boxes: True if the result must have the Python class that stands for its Java type (``model.runtime``), as
-            values without a schema have.
+        boxes: True for a value without a schema. The result then has the Python class that stands for its Java type.
     """
 
     step: int
@@ -175,14 +174,14 @@ class WholeMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class FloatMultiple(PythonRule):
-    """A rule that replaces a number with the next lower multiple of a step, which may be a negative power of ten. NaN
+    """A rule that replaces a float with the next lower multiple of a step. With the step 0.01, 1.239 becomes 1.23. NaN
     and infinities stay.
 
     Attributes:
         step: The step, if it is at least 1; otherwise 1.
         parts: The number of steps from 0 to 1, if the step is smaller than 1: 100 for the step 0.01. Otherwise 1.
         type: FLOAT32 or FLOAT64.
-        boxes: True if the result must have the class that stands for its Java type, as in ``WholeMultiple``.
+        boxes: True for a value without a schema. The result then has the Python class that stands for its Java type.
     """
 
     step: float
@@ -206,7 +205,8 @@ class FloatMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class DecimalMultiple(PythonRule):
-    """A rule that replaces a decimal with the next lower multiple of a step. The scale of the decimal stays.
+    """A rule that replaces a decimal with the next lower multiple of a step. With the step ``0.5``, 1.75 becomes 1.50.
+    The scale of the decimal stays.
 
     Attributes:
         step: The step, as a string.

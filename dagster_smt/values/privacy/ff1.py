@@ -19,7 +19,9 @@ _BLOCK = 16
 
 
 def least_length(radix: int) -> int:
-    """Returns the smallest length at which there are ``LEAST_DOMAIN`` different strings of the radix ``radix``."""
+    """Returns the smallest length at which there are at least ``LEAST_DOMAIN`` (a million) different strings. ``radix``
+    is the number of different characters: for the ten digits, the length is 6.
+    """
     length = 1
     while radix**length < LEAST_DOMAIN:
         length += 1

@@ -55,8 +55,8 @@ class PartMask(TextRule):
         return text[:shown] + self._masked(text[shown:])
 
     def _shown(self, text: str) -> int:
-        """Returns the number of characters at the beginning of ``text`` that stay. Returns 0 if all counted characters
-        would stay.
+        """Returns the number of characters at the beginning of ``text`` that stay. They contain ``count`` counted
+        characters. If the whole text does not have more counted characters, nothing stays, and the result is 0.
         """
         if sum(map(self._counts, text)) <= self.count or not self.count:
             return 0
@@ -67,7 +67,9 @@ class PartMask(TextRule):
         return shown
 
     def _counts(self, character: str) -> bool:
-        """Returns True if ``character`` is counted, and may therefore be masked."""
+        """Returns True if ``character`` is counted, and may therefore be masked. With ``keeps_punctuation``, ASCII
+        spaces and punctuation are not counted.
+        """
         return not self.keeps_punctuation or character in _LETTERS_AND_DIGITS or ord(character) >= _ASCII
 
     def _masked(self, text: str) -> str:

@@ -28,7 +28,9 @@ class TextRule(PythonRule):
         raise NotImplementedError
 
     def program(self) -> dict[str, Any] | None:
-        """Returns the rule in the form that the JVM lane reads. Returns None if only Python can run the rule."""
+        """Returns the rule as JSON data for the JVM lane, Java code inside Spark that runs chains on JSON. Returns None
+        if only Python can run the rule.
+        """
         return None
 
     def python(self, value: Any) -> str | None:

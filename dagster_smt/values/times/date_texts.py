@@ -15,8 +15,8 @@ _MOST_DIGITS = {"H": 2, "K": 2, "m": 2, "s": 2, "S": 3}
 
 
 class _Layout(NamedTuple):
-    """The string of a day with zeros for the time of day. ``places`` contains, for each field of the time, the position
-    and the number of its zeros.
+    """The string of a day with zeros in place of the time of day: ``2020-01-31 00:00``. ``places`` contains the
+    position and the number of digits of each field: ``((11, 2), (14, 2))``.
     """
 
     text: str

@@ -17,8 +17,8 @@ from dagster_smt.values.value_rule import PythonRule, Refused, ValueRule
 
 TARGETS = {"string": STRING, "unix": Schema(Type.INT64), "Date": date(), "Time": time(), "Timestamp": timestamp()}
 PRECISIONS = {"nanoseconds": (1, 1_000_000), "microseconds": (1, 1000), "milliseconds": (1, 1), "seconds": (1000, 1)}
-"""Maps a unit to two factors. To convert a number of this unit to milliseconds, multiply it by the first factor and
-divide it by the second.
+"""Maps a unit to two factors. A number of this unit times the first factor, divided by the second factor, is a number
+of milliseconds: 5,000 microseconds are 5,000 * 1 / 1,000 = 5 milliseconds.
 """
 _WIDER = ("Date", "Timestamp")
 _LONG = (-(2**63), 2**63 - 1)
@@ -189,8 +189,8 @@ class RouteByTime(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class RecordTime(ConvertTime):
-    """A rule that converts a value to the timestamp of a record. Both evaluators reject a timestamp that Spark cannot
-    store.
+    """A rule that converts a value to the timestamp of a record. A timestamp that Spark cannot store is rejected, both
+    on Spark and in Python.
     """
 
     def python(self, value: Any) -> Any:

@@ -86,8 +86,8 @@ def _seconds(moment: datetime) -> int:
 
 
 def _near(seconds: int) -> datetime:
-    """Returns a substitute, within Python's range of years, for the time ``seconds``. Every zone has the same offset at
-    both times.
+    """Returns the time ``seconds`` as a ``datetime``. Python supports only the years 1 to 9999. For a time in another
+    year, returns a time in these years at which every zone has the same offset.
     """
     if seconds > _LAST:
         seconds -= -((_LAST - seconds) // _CYCLE) * _CYCLE
