@@ -252,7 +252,7 @@ class MatchBatches:
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
-    """Converts ``row``, a row with Kafka's columns, into a sample record."""
+    """Converts ``row``, a row with Kafka's columns such as ``key`` and ``value``, into a ``Sample``."""
     pairs = []
     for header in row.get("headers") or ():
         pairs.append((header["key"], header["value"]))

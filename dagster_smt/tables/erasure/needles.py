@@ -149,8 +149,8 @@ class Needles:
         return tuple(patterns)
 
     def in_bytes(self, data: bytes) -> int:
-        """Returns the number of places in ``data`` at which a value occurs. ``data`` is text of any kind, such as
-        JSON.
+        """Returns the number of places in ``data`` at which a value of an erased person occurs. ``data`` may be any
+        text, such as ``{"user_id": "anna"}``.
         """
         places = set()
         for pattern in (self._anywhere, self._behind_names, self._in_paths):

@@ -53,7 +53,7 @@ class ResidueScan:
     _left: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def folder(self, files: Files, folder: str) -> None:
-        """Scans all ``files`` under ``folder``."""
+        """Scans all files under ``folder``. ``files`` is the file system that contains the folder."""
         for file in files.below(folder):
             if file.inside.endswith(".crc") and file.inside.rpartition("/")[2].startswith("."):
                 continue  # Hadoop's checksum files contain no values

@@ -187,12 +187,11 @@ class KafkaClient:
         self.create(missing, self.topics_of.create)
 
     def demands(self, names: Iterable[str]) -> dict[str, Demands]:
-        """Returns the requirements that each topic in ``names`` has for its records.
+        """Returns the requirements that each topic in ``names`` has for its records: their largest size, and whether
+        they need a key.
 
-        For a topic that does not exist, the result contains the requirements that the topic will have after its
-        creation.
-
-        If this user may not read the settings of a topic, the result does not contain the topic.
+        For a topic that does not exist, these are the requirements that it will have after its creation. If this user
+        may not read the settings of a topic, the result does not contain the topic.
         """
         names = {*names}
         if not names:
@@ -453,8 +452,12 @@ class KafkaClient:
                 consumer.close()
 
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
-        """Returns the number of records in ``window`` by topic. The method has to read the whole window to count
-        them.
+        """Returns the number of records in ``window`` (a set of offset ranges), as a dict from topic to number. To
+        count the records, the method has to read them all.
+
+        Args:
+            window: The offset ranges, such as ``orders-0 [10, 20)``.
+            beat: Is called again and again while the method reads. An error that it raises stops the method.
         """
         counts = dict.fromkeys(window.topics, 0)
         offsets = offsets_of(window)

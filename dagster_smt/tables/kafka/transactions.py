@@ -135,8 +135,10 @@ class Transactions:
         return results
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
-        """Shortens each of ``records`` until its topic may accept it, and returns the records. A record that cannot be
-        shortened enough is added to ``unwritten`` instead.
+        """Shortens each record that is too long for its topic, and returns the records that can be sent.
+
+        The remaining records are added to ``unwritten``: they cannot be shortened enough, or lack a key that their
+        topic requires.
         """
         writable: list[Outgoing] = []
         for record in records:

@@ -263,7 +263,9 @@ class DeltaTable:
             return None
 
     def foreign(self) -> list[ForeignCommit]:
-        """Returns the latest commits of other writers, as ``Table`` describes."""
+        """Returns the latest commits of other writers that may have changed rows, the newest commit first. See
+        ``Table``.
+        """
         others = (c for c in self._history(_MOST_LOOKED) if self._readable(c) is None and c.changes_rows)
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
@@ -318,7 +320,9 @@ class DeltaTable:
     # --- writing ---
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """Returns the problems of ``schema`` in this table format, as ``Table`` describes."""
+        """Returns a problem for each name or type in ``schema`` that a Delta table cannot hold. Also returns a problem
+        for each option of the layout that does not fit ``schema``. See ``Table``.
+        """
         return [*refused(schema), *layout_problems(self.spec, schema)]
 
     def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
@@ -364,7 +368,9 @@ class DeltaTable:
         return UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """Writes ``frame`` and ``state`` in one commit, as ``Table`` describes."""
+        """Writes the rows of ``frame`` and the state of the run in one commit. The same commit removes the rows that
+        ``replaced`` describes. ``expected`` is the state that the run began with. For errors, see ``Table``.
+        """
         settles = expected is not None and state.settled != expected.settled
         write = partial(self._write, frame, state, replaced)
         self._on_top_of_others(write, partial(self.state, settle=settles), expected, replaced)
@@ -489,7 +495,9 @@ class DeltaTable:
         """
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` and stores no state, as ``Table`` describes."""
+        """Appends the rows of ``frame``. Unlike ``commit``, the method does not store the offsets of a run. See
+        ``Table``.
+        """
         self._make_empty(frame)
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
@@ -539,8 +547,10 @@ class DeltaTable:
             self._save(self._writer(frame, state, replaced).options(**properties))
 
     def _make_empty(self, frame: DataFrame) -> bool:
-        """Creates the table with its layout and the columns of ``frame``, but without rows. Does nothing if the table
-        exists or has no layout. Returns True if this call has created the table.
+        """Creates the table without rows, with the columns of ``frame`` and with the layout of its definition, such as
+        its partitions. Does nothing if the table exists, or if the definition has no layout.
+
+        Returns True if this call has created the table.
         """
         layout = self.spec.layout
         if self.schema() is not None or not layout:
@@ -568,8 +578,12 @@ class DeltaTable:
             session.sql(delta_layout.create_as(self.name, view, layout, properties, replace=replace)).collect()
 
     def _rebuild(self, table: StructType, frame: DataFrame, state: TableState) -> None:
-        """Replaces all rows, the columns and the layout of the table. One commit contains the rows and the state.
-        ``table`` contains the current columns.
+        """Replaces the table in one commit: all rows, the columns, and the layout, such as the partitions.
+
+        Args:
+            table: The current columns.
+            frame: The new rows, with the new columns.
+            state: The state to store in the same commit.
         """
         layout, properties = self.spec.layout, self._properties()
         former = delta_layout.generated_in(properties)

@@ -85,7 +85,7 @@ def commit_of(row: Row) -> Commit:
 
 
 def foreign(commit: Commit) -> ForeignCommit:
-    """Converts ``commit``, a commit of another writer, into the form that messages use."""
+    """Converts ``commit``, a commit of another writer, into a ``ForeignCommit``, which messages can show."""
     return ForeignCommit(f"version {commit.version}", commit.operation, commit.millis)
 
 

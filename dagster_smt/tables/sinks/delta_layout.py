@@ -70,7 +70,9 @@ def partition_columns(layout: Layout) -> list[str]:
 
 
 def layout_properties(layout: Layout) -> dict[str, str]:
-    """Returns the table properties that ``layout`` requires."""
+    """Returns the table properties that ``layout`` requires, such as ``delta.targetFileSize`` for the size of the
+    files.
+    """
     properties = dict(layout.properties)
     if layout.target_file_size:
         properties[TARGET_SIZE] = str(layout.target_file_size)

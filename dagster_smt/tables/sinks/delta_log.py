@@ -1,7 +1,7 @@
 """Reads the last commit of a Delta table with Delta's own log reader.
 
-A run reads the last commit three times, so this must be fast. ``DESCRIBE HISTORY`` returns the same information, but is
-slow: it needs a plan and two Spark jobs. The first job has a task for each core of the cluster.
+A run reads the last commit three times, and the log reader needs only a moment. ``DESCRIBE HISTORY`` returns the same
+information, but is slow: it needs a plan and two Spark jobs. The first job has a task for each core of the cluster.
 """
 
 import json

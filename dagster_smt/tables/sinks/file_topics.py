@@ -1,8 +1,9 @@
 """File topics as sinks. Each record is written to the topic that the chain's routers choose.
 
-File topics have no transactions. A file next to the topics stores the progress of the consumer group, and a run writes
-this file after the records. If a run crashes between these two steps, the topics contain records after the end offsets
-in the progress. Each record names its source, so the next run recognizes these records and does not write them again.
+File topics have no transactions. A run first appends records to the topics. Then it writes a progress file, with the
+offsets that its consumer group has processed. If the run crashes between these two steps, the records exist, but the
+progress file does not list them. Each record has a header with its source, so the next run recognizes these records and
+does not write them again.
 """
 
 from dataclasses import dataclass
@@ -95,7 +96,8 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._unreadable(error)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """Appends ``frame`` to the topics and writes ``state``, as ``Table`` describes.
+        """Appends the records of ``frame`` to the topics, and writes the state of the run to the progress file. See
+        ``Table``.
 
         Each record is written exactly once, even if a run crashes and the next run reads the same records again.
         """
@@ -165,7 +167,9 @@ class FileTopicsTable(RecordTable):
         return rows
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` and stores no state, as ``Table`` describes."""
+        """Appends the records of ``frame``. Unlike ``commit``, the method does not store the offsets of a run. See
+        ``Table``.
+        """
         append_frame(self.topics, self._with_source(frame), _ORDER)
 
     def read(self) -> DataFrame:

@@ -95,11 +95,19 @@ class IcebergTable(IcebergStates):
     # --- writing ---
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """Returns the problems of ``schema`` in this table format, as ``Table`` describes."""
+        """Returns a problem for each name or type in ``schema`` that an Iceberg table cannot hold. Also returns a
+        problem for each option of the layout that does not fit ``schema``. See ``Table``.
+        """
         return [*sql.refused(schema), *layout_problems(self.spec, schema)]
 
     def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
-        """Returns warnings about the layout, as ``LaidOutTable`` describes."""
+        """Returns a warning if the table's layout (partitions, order and properties) differs from its definition. See
+        ``LaidOutTable``.
+
+        Args:
+            rebuild: True if the run replaces the table, which then gets the layout of its definition. There is no
+                warning.
+        """
         properties = self._properties()
         if properties is None or rebuild or not self.spec.layout:
             return []
@@ -108,10 +116,14 @@ class IcebergTable(IcebergStates):
         return [other_layout(self.spec.place, differences)] if differences else []
 
     def keep(self, state: TableState) -> None:
-        """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
+        """Does nothing, because a state in an Iceberg table does not expire. Other sinks write ``state`` again; see
+        ``Table``.
+        """
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` and stores no state, as ``Table`` describes."""
+        """Appends the rows of ``frame``. Unlike ``commit``, the method does not store the offsets of a run. See
+        ``Table``.
+        """
         if self._creates(frame):
             return
         self._evolve(frame.schema, None)
@@ -159,7 +171,9 @@ class IcebergTable(IcebergStates):
         raise always_changed(self.spec.place, _TRIES)
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """Writes ``frame`` and ``state`` in one commit, as ``Table`` describes."""
+        """Writes the rows of ``frame`` and the state of the run in one commit. The same commit removes the rows that
+        ``replaced`` describes. ``expected`` is the state that the run began with. For errors, see ``Table``.
+        """
         settles = expected is not None and state.settled != expected.settled
         for _ in range(_TRIES):
             properties = self._properties()
@@ -266,7 +280,8 @@ class IcebergTable(IcebergStates):
         return self._finish(state)
 
     def _laid_out(self, columns: StructType) -> dict[str, str]:
-        """Creates an empty table with the columns ``columns`` and with its layout, and returns the table's properties.
+        """Creates an empty table with ``columns``, and with the layout of its definition, such as its partitions.
+        Returns the table's properties.
 
         Raises:
             TableError: SMT528, another writer has created the table first.
@@ -501,8 +516,12 @@ class IcebergTable(IcebergStates):
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
-        """Removes old states from ``properties``. These include the states of runs that lost a race, and the states of
-        a former table with the same name.
+        """Removes old states from the table's properties, if there are too many. For example, a run leaves such a state
+        if another run committed first. The newest five states stay.
+
+        Args:
+            properties: The table's properties.
+            newest: The number of the current state.
         """
         numbers = {}
         for k in properties:
@@ -584,7 +603,9 @@ def _mark(state: TableState) -> str:
 
 
 class _Branch:
-    """The branch of a run: its name, the snapshot at which it starts, and the marker in its last snapshot."""
+    """The Iceberg branch to which a run writes its rows: its name, the snapshot at which it starts, and the marker of
+    the run's state, such as ``17.5f3a``.
+    """
 
     def __init__(self, name: str, base: str, mark: str):
         self.name, self.base, self.mark = name, base, mark

@@ -56,13 +56,13 @@ class Snapshot:
 
     @property
     def _leaves_nothing(self) -> bool:
-        """True if no earlier data file is left in the snapshot."""
+        """True if the snapshot has removed all rows that the table contained before, or has rewritten them."""
         gone = self._count("deleted-records") > 0 and "total-records" in self.summary
         return gone and self._count("total-records") == self._count("added-records")
 
     @property
     def replaces(self) -> bool:
-        """True if the snapshot certainly contains no earlier row."""
+        """True if the snapshot certainly has removed all rows that the table contained before."""
         if self.operation == "replace" or not self._leaves_nothing:
             return False
         return self._count("added-records") == 0 or self.summary.get("replace-partitions") == "true"
@@ -91,8 +91,8 @@ def snapshot_of(row: Any) -> Snapshot:
 
 
 def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Snapshot]]:
-    """Reads the earlier metadata files of ``table``, the latest file first, and yields the snapshots in each file, by
-    id. Stops at the first file that cannot be read.
+    """Reads the earlier metadata files of ``table``, the latest file first. For each file, yields its snapshots as a
+    dict from id to snapshot. Stops at the first file that cannot be read.
 
     Args:
         session: A Spark session that can read these files.
@@ -153,7 +153,13 @@ class WayBack:
 
 
 def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
-    """Searches backwards from the snapshot ``head`` for the newest snapshot with a marker."""
+    """Searches for the newest snapshot with a marker, which a run has written. The search begins at the snapshot
+    ``head``, and goes from each snapshot to its parent.
+
+    Args:
+        head: The id of the first snapshot. None if the table has no snapshot.
+        known: The snapshots that are still known, by id.
+    """
     passed: list[Snapshot] = []
     at = head
     while at is not None and at in known:
@@ -165,8 +171,13 @@ def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
 
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
-    """Returns the commits of other writers that may have changed rows. The search begins at the snapshot ``head`` and
-    goes backwards. Expired snapshots are not included.
+    """Returns the commits of other writers that may have changed rows. The search begins at the snapshot ``head``, and
+    goes from each snapshot to its parent. It ends at a snapshot that is not in ``known``, for example because it has
+    expired.
+
+    Args:
+        head: The id of the first snapshot. None if the table has no snapshot.
+        known: The snapshots that are still known, by id.
     """
     commits: list[ForeignCommit] = []
     at = head

@@ -60,7 +60,9 @@ def transform_sql(field: PartitionField) -> str:
 
 
 def transform_columns(layout: Layout) -> list[Column]:
-    """Returns the partition fields of ``layout`` as PySpark columns. PySpark's writer does not support ``truncate``."""
+    """Returns the partition fields of ``layout`` as PySpark columns, such as ``days(at)``. Fields with ``truncate`` are
+    left out, because PySpark's writer does not support them.
+    """
     times = {
         "year": partition_functions().years,
         "month": partition_functions().months,
@@ -80,7 +82,8 @@ def transform_columns(layout: Layout) -> list[Column]:
 
 
 def layout_properties(layout: Layout) -> dict[str, str]:
-    """Returns the table properties that ``layout`` requires, including the comment."""
+    """Returns the table properties that ``layout`` requires, such as ``write.target-file-size-bytes`` and ``comment``.
+    """
     properties = dict(layout.properties)
     if layout.target_file_size:
         properties[TARGET_SIZE] = str(layout.target_file_size)
@@ -122,8 +125,8 @@ def order_changes(layout: Layout) -> Iterator[str]:
 
 
 def changes(layout: Layout, now: TableLayout) -> Iterator[str]:
-    """Yields the ALTER TABLE clauses that change a table with the layout ``now`` to the layout ``layout``. Rows that
-    are written later get the new layout.
+    """Yields the ALTER TABLE clauses that change the layout of a table from ``now`` to ``layout``, such as
+    ``ADD PARTITION FIELD days(`at`)``. Only rows that are written later get the new layout.
     """
     if layout.places_rows:
         fields = set(layout.partition_by)

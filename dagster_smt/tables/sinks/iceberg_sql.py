@@ -172,8 +172,8 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
 
 
 def held_type(kind: DataType) -> DataType:
-    """Returns the type in which Iceberg stores the Spark type ``kind``. Iceberg has no integers of less than 32
-    bits.
+    """Returns the type in which Iceberg stores the Spark type ``kind``. For ``smallint``, this is ``int``, because
+    Iceberg has no integers of less than 32 bits.
     """
     if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
         return IntegerType()
@@ -183,10 +183,10 @@ def held_type(kind: DataType) -> DataType:
 
 
 def alterations(old: DataType, new: DataType) -> list[str]:
-    """Returns the ALTER TABLE clauses for a table with the columns ``old``. After these changes, the table can hold the
-    columns of both ``old`` and ``new``.
+    """Returns the ALTER TABLE clauses that a table with the columns ``old`` needs, so that it can also hold the columns
+    ``new``. Examples are ``ADD COLUMNS (`city` STRING)`` and ``ALTER COLUMN `id` TYPE BIGINT``.
 
-    The clauses for new columns come first, then those for wider types.
+    The clauses for new columns come first.
     """
     added, widened = [], []
     for path, have, want in _differences(old, new, ""):
@@ -304,7 +304,9 @@ def column_metadata(schema: StructType) -> dict[str, Any]:
 
 
 def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] = ()) -> Any:
-    """Returns the type ``kind`` with the metadata that ``column_metadata`` has collected earlier."""
+    """Returns the type ``kind`` with Kafka Connect's metadata of its fields. ``metadata`` is a dict that
+    ``column_metadata`` has returned.
+    """
     if isinstance(kind, StructType):
         fields = []
         for f in kind.fields:

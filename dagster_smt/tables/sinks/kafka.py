@@ -53,7 +53,8 @@ class KafkaTable(RecordTable):
     Attributes:
         session: The Spark session.
         spec: The sink.
-        source: The source of the records. If None, the progress is kept on the sink's own cluster.
+        source: The source of the records. The offsets that a run has processed are stored on the source's cluster. If
+            the source is None, they are stored on the sink's own cluster.
     """
 
     session: SparkSession
@@ -214,8 +215,11 @@ class KafkaTable(RecordTable):
             consumer.close()
 
     def sizes(self, prefix: str = "") -> sql.Column:
-        """Returns a column with the size in bytes of each record as it will be written. ``prefix`` is the prefix of the
-        names of the record's columns.
+        """Returns a column with the size in bytes of each record, as it will be written to its topic.
+
+        Args:
+            prefix: A prefix of the names of the columns that hold the records. With ``__out.``, for example, the value
+                is in the column ``__out.value``.
         """
         key, value, headers = (sql.col(prefix + name) for name in ("key", "value", "headers"))
         return size_column(key, value, headers, source_headers(self.spec.group, prefix))
@@ -266,7 +270,9 @@ class KafkaTable(RecordTable):
         return max(lengths)
 
     def append(self, frame: DataFrame) -> None:
-        """Appends ``frame`` and stores no state, as ``Table`` describes."""
+        """Appends the records of ``frame``. Unlike ``commit``, the method does not store the offsets of a run. See
+        ``Table``.
+        """
         self.place.append(with_source(frame, self.spec.group), _ORDER, lambda line: None)
 
     def read(self) -> DataFrame:

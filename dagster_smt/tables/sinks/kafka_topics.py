@@ -49,7 +49,9 @@ class KafkaPlace:
 
     @cached_property
     def _demands(self) -> dict[str, Demands | None]:
-        """The requirements that topics have for their records. None for a topic whose settings are unknown."""
+        """A cache: for each topic, the requirements for its records, such as their largest size. None for a topic whose
+        settings are unknown.
+        """
         return {}
 
     def demands(self, topics: Iterable[str]) -> dict[str, Demands]:
@@ -205,8 +207,8 @@ class _OnePlace(KafkaPlace):
 
 
 def _at_least(option: str, needed: int) -> str:
-    """Returns the greater of ``option`` and ``needed`` as a string. If ``option`` is not a number, the function returns
-    ``option`` unchanged, and Kafka rejects it.
+    """Returns the greater of ``option`` and ``needed`` as a string: ``"200"`` for ``"100"`` and 200. If ``option`` is
+    not a number, the function returns ``option`` unchanged, and Kafka rejects it.
     """
     if option.strip().isdecimal():
         return str(max(int(option), needed))

@@ -136,8 +136,12 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
 
 
 def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
-    """Returns two parts of a ``MERGE``: the condition that matches a change to its row, and the clauses for the actions
-    in ``merge``.
+    """Returns two parts of a ``MERGE`` statement: the condition of its ``ON``, and its ``WHEN`` clauses. The condition
+    is true if a change and a row of the table have the same key.
+
+    Args:
+        merge: States how the changes are applied.
+        now: The name by which the statement refers to a row of the table.
     """
     matches = " AND ".join(f"{now}.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
     names = merge.columns.names
@@ -223,11 +227,12 @@ def undisturbed(session: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def standard_assignment(session: SparkSession) -> Iterator[None]:
-    """Switches ``session`` from Hive's rules for assigning values to the standard rules while the block runs. With
-    Hive's rules, Spark rejects a merge into an Iceberg table.
+    """Sets ``spark.sql.storeAssignmentPolicy`` of ``session`` from ``LEGACY`` to ``ANSI`` while the block runs. With
+    ``LEGACY``, Spark rejects a merge into an Iceberg table. With a different value, nothing changes.
 
-    The changes of a merge have the types of the table, so both sets of rules store the same values. A separate session
-    is not an option, because it would have its own catalog, and the catalog of the run would not see the commit.
+    The changes of a merge have the types of the table, so both policies store the same values. The function does not
+    use a separate session, because that session would have its own catalog, and the catalog of the run would not see
+    the commit.
     """
     if str(session.conf.get(_ASSIGNMENT, None)).upper() != "LEGACY":
         yield

@@ -126,8 +126,8 @@ def always_changed(place: str, tries: int) -> TableError:
 
 
 def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
-    """Returns the error for the table ``place``, whose rows have been replaced or removed by ``commit``, a foreign
-    commit. Our last state no longer describes the table.
+    """Returns the error for the table ``place`` if another writer has replaced or removed all its rows. ``commit`` is
+    the commit of that writer. The offsets and counts that the last run stored no longer describe the rows.
     """
     statement = f"another writer has replaced all rows since our last commit: {commit.text}"
     hint = (
@@ -288,7 +288,7 @@ def other_layout(place: str, differences: Sequence[str]) -> Problem:
 
 @runtime_checkable
 class LaidOutTable(Table, Protocol):
-    """A sink whose table has a layout."""
+    """A sink whose table has a layout: partitions, an order of its rows, or table properties."""
 
     def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
         """Returns warnings (SMT506) about differences between the table's layout and its definition. If there is no
@@ -305,7 +305,7 @@ class LaidOutTable(Table, Protocol):
 
 @runtime_checkable
 class MergingTable(Table, Protocol):
-    """A sink that supports tables with keys."""
+    """A sink that supports tables with keys. There, a record inserts, updates or deletes the row of its key."""
 
     def version(self) -> str:
         """Returns a string that identifies the current version of the table: Delta's version number, such as ``7``, or

@@ -16,7 +16,7 @@ from dagster_smt.values.headers.fields import HEADERS_DDL, no_headers
 SOURCE_HEADER = "dagster_smt.source"
 """The header with the coordinates of the source record, such as ``orders-0@17``."""
 GROUP_HEADER = "dagster_smt.group"
-"""The header with the group that wrote the record."""
+"""The header with the name of the consumer group that wrote the record."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,9 @@ class RecordTable:
         return False
 
     def keep(self, state: TableState) -> None:
-        """Does nothing with ``state``, because a committed state never expires. See ``Table``."""
+        """Does nothing, because a state that was stored once does not expire here. Other sinks write ``state`` again;
+        see ``Table``.
+        """
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
         """Is not implemented for topics. ``append_once`` appends records to topics if they are not yet there."""
@@ -98,8 +100,8 @@ class RecordTable:
 
 
 def with_source(frame: DataFrame, group: str) -> DataFrame:
-    """Returns the records of ``frame`` with two more headers: one names the source record, and the other names
-    ``group``, which writes the records.
+    """Adds two headers to each record of ``frame``. One contains the coordinates of its source record, such as
+    ``orders-0@17``. The other contains ``group``, the name of the consumer group that writes the records.
     """
     headers = []
     for name, content in source_headers(group).items():

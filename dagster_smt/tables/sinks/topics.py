@@ -42,9 +42,8 @@ class Topics(Protocol):
     def alone(
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
     ) -> AbstractContextManager["Topics"]:
-        """Returns the same topics, for exclusive use by the writer ``owner``.
-
-        In the block, no earlier run of this writer can append records any more.
+        """Returns a context manager that yields these topics. While its block runs, only one run can append to them as
+        the writer ``owner``. An earlier run of this writer cannot append any more.
 
         Args:
             owner: The name of the writer.
@@ -62,7 +61,9 @@ class Topics(Protocol):
         """
 
     def read(self, window: Window) -> DataFrame:
-        """Returns the records in ``window`` as rows with Kafka's columns."""
+        """Returns the records in ``window``, a set of offset ranges such as ``orders-0 [10, 20)``. The rows have
+        Kafka's columns.
+        """
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
         """Appends the records of ``frame`` to their topics.
