@@ -6,10 +6,13 @@ from dagster_smt.tables.topic_table import SourceSpec, TableSource, TopicTable
 
 
 def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[str]:
-    """Returns the packages that a Spark session needs for the sources, sinks and topic tables in ``specs``; see
+    """Returns the packages that a Spark session needs for ``specs``, such as ``kafka`` and ``delta``; see
     ``spark.packages``.
 
     The package ``avro`` is optional: without it, Spark reads Avro more slowly.
+
+    Args:
+        specs: Sources, sinks and topic tables.
     """
     columns = any(isinstance(spec, TableSink) and spec.kind == "columns" for spec in specs)
     tables = [spec for spec in specs if isinstance(spec, TopicTable)]

@@ -1,5 +1,7 @@
-"""Parts of SQL statements on tables: the name of a Delta table that has only a path, and string literals for clauses in
-which SQL permits no expression. Everywhere else, use ``spark.sql.text`` for strings.
+"""Parts of SQL statements: the name of a Delta table that has only a path, and string literals.
+
+The literals are for clauses that permit no expression, such as ``COMMENT``. For all other strings, use
+``spark.sql.text``.
 """
 
 import re
@@ -14,11 +16,12 @@ _CATALOG_SETTING = f"spark.sql.catalog.{SESSION_CATALOG}"
 
 
 def name_of_folder(session: SparkSession, path: str) -> str:
-    """Returns the name with which SQL addresses the Delta table in the folder ``path``.
+    """Returns the name by which SQL addresses the Delta table in the folder ``path``: for example,
+    ``delta.`/lake/orders` ``.
 
-    Spark looks for ``delta.`/lake/orders` `` in the session's current catalog. Only Delta's own catalog reads the
-    second part as a path. So if another catalog is current, the name begins with Delta's catalog. Platforms such as
-    Databricks replace Delta's catalog with their own, which resolves the short name.
+    Spark looks for this name in the current catalog, but only Delta's own catalog reads it as a path. If another
+    catalog is current, the name therefore begins with the name of Delta's catalog. Platforms such as Databricks replace
+    Delta's catalog with their own, which understands the short name.
     """
     name = f"delta.{quoted(path)}"
     return f"{SESSION_CATALOG}.{name}" if hides_paths(session) else name
@@ -31,11 +34,10 @@ def hides_paths(session: SparkSession) -> bool:
 
 
 def literal(text: str) -> str:
-    """Returns ``text`` as a string literal for a ``COMMENT`` clause.
+    """Returns ``text`` as a string literal for a ``COMMENT`` clause, with escapes for unusual characters.
 
-    Unusual characters are escaped, so that Spark replaces no variables in the string and does not interpret the string
-    as a command. In a ``COMMENT``, a backslash is always an escape character. In an expression,
-    ``spark.sql.parser.escapedStringLiterals`` can make it an ordinary character.
+    Without the escapes, Spark could replace variables such as ``${x}`` in the string. In a ``COMMENT``, a backslash is
+    always an escape character. In an expression, this depends on ``spark.sql.parser.escapedStringLiterals``.
     """
     return "'" + re.sub(r"[^\w.,:-]", lambda match: _escaped(match[0]), text) + "'"
 

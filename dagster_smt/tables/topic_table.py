@@ -124,7 +124,9 @@ class TopicTable:
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
 
     def _declare(self) -> None:
-        """Sets the formats of key and value, using the declared columns and schema files."""
+        """Computes the formats of key and value from the declared columns and the schema files, and stores them in this
+        object.
+        """
         for side in ("key", "value"):
             if getattr(self, side).kind in DESCRIBED:
                 from dagster_smt.tables.rows.declare import described_format
@@ -163,8 +165,9 @@ class TopicTable:
         return results
 
     def _check_arrays(self) -> None:
-        """Raises an error if the option ``arrays-as-rows`` is set for the key. If it is set for the value, raises an
-        error unless the columns of the value are declared and ``push_down`` is ``off``.
+        """Checks the option ``arrays-as-rows``, with which each element of an array becomes a row.
+
+        The option is an error for the key. For the value, it requires declared columns and ``push_down: off``.
         """
         problems = []
         if self.key.arrays_as_rows:
@@ -194,17 +197,16 @@ class TopicTable:
         elsewhere: SourceSpec | None = None,
         **others: Any,
     ) -> "TopicTable":
-        """Creates a topic table from ``statement``, a ``CREATE TABLE`` or ``CREATE STREAM`` statement of Flink or
-        ksqlDB.
+        """Creates a topic table from a ``CREATE TABLE`` or ``CREATE STREAM`` statement of Flink or ksqlDB.
 
         Args:
             statement: The statement.
             source: The cluster, folder or table with the topics; by default the cluster of
                 ``properties.bootstrap.servers``.
             place: The name of the statement in messages.
-            elsewhere: The source to use if neither ``source`` nor the statement names one.
-            others: Further options of the topic table. Some of them cannot be set by any statement, such as
-                ``on_data_loss`` and ``group``. ``start`` and ``key`` are permitted if this statement does not set them.
+            elsewhere: The source to use if neither ``source`` nor the statement contains a source.
+            others: Further options of the topic table, such as ``on_data_loss`` and ``group``, which no statement can
+                set. ``start`` and ``key`` are permitted if the statement does not set them.
 
         Raises:
             ConfigError: All wrong or unsupported parts of the statement: SMT250 to SMT270; SMT271, the source of the
@@ -238,8 +240,8 @@ class TopicTable:
 
     @property
     def row(self) -> Row:
-        """The declared columns. Each column states the part of the record from which it comes. The row is empty if the
-        table declares no columns.
+        """The declared columns, each with its source: the record's value, key, metadata or headers. Empty without
+        declared columns.
         """
         assert isinstance(self.columns, tuple)
         return Row(
@@ -267,8 +269,10 @@ def check_start(start: str, place: str) -> None:
 
 
 def millis_of(moment: str) -> int:
-    """Converts ``moment`` into milliseconds since 1970. ``moment`` is a time in ISO 8601, or already a number of
-    milliseconds. A time without a time zone is in UTC.
+    """Converts ``moment`` into milliseconds since 1970.
+
+    ``moment`` is a time in ISO 8601, such as ``2026-01-31T12:00:00Z``, or a string with a number of milliseconds. A
+    time without a time zone is in UTC.
 
     Raises:
         ValueError: The string is neither a time nor a number.

@@ -1,7 +1,7 @@
-"""Computes the offsets at which new topics and partitions begin, and finds offsets that known topics have lost.
+"""Computes the offsets at which new topics begin, and finds records that were deleted before a run has read them.
 
-Each commit stores the earliest offset of every partition, including partitions without records. So if records after
-that offset are deleted before a run has read them, a later run can report the loss.
+Each commit stores the earliest offset of every partition, even of empty partitions. Suppose that it stores 0, and the
+earliest offset is 50 when the next run begins. The run then reports that the offsets 0 to 49 are lost.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,11 +15,14 @@ from dagster_smt.tables.topic_table import millis_of
 
 
 def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition, int]:
-    """Returns the offset at which the table begins in each topic-partition of ``there``.
+    """Returns the first offset that a table should hold, for each topic-partition in ``there``.
 
-    In a partition that has been added to a known topic, the table begins at offset 0, even if its first records have
-    been deleted. States written by earlier versions do not contain partitions without records; in such a partition, the
-    table begins at the earliest offset.
+    - For a known partition, it is the offset in the table's state.
+    - For a new partition of a known topic, it is 0, even if the first records have been deleted.
+    - For a new topic, it is the topic's earliest offset.
+
+    A state of an earlier version may lack the partition, although the table holds some of its offsets. The first of
+    these offsets, or the partition's earliest offset, is then used, whichever is smaller.
     """
     topics = topics_in(state.begins)
     begins = {}
@@ -36,10 +39,15 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
 
 
 def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
-    """Returns the offsets of ``topics`` that a run skips, because they are before ``start``. Also returns a problem for
-    each topic for which the consumer group in ``start`` has committed no offset.
+    """Returns the offsets that a run skips, because they are before the start that the user has set.
 
-    The table has not read ``topics`` before.
+    Args:
+        start: ``latest``, a point in time, or ``group:NAME`` for the committed offsets of a consumer group.
+        available: The offsets that the topics hold.
+        topics: Topics that the table has not read before.
+
+    Returns:
+        The offsets; and pairs of a topic and a problem, for topics of which the consumer group has committed no offset.
     """
     there = [r for r in available.ranges if r.topic in topics]
     if start == "latest":
@@ -67,8 +75,14 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
 
 
 def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: OffsetSet) -> list[Range]:
-    """Returns the offsets in the partitions of ``there`` that were deleted before any run read them. Offsets in
-    ``passed`` are left out, because the table holds them or a run has accepted their loss.
+    """Returns the ranges of offsets that were deleted before any run read them.
+
+    For example, if the table begins at offset 0 and the earliest offset is now 50, the result is ``orders-0 [0, 50)``.
+
+    Args:
+        there: The offsets that the topics hold.
+        begins: The first offset that the table should hold, by topic-partition.
+        passed: Offsets that are never lost, because the table holds them or a run has accepted their loss.
     """
     ranges = []
     for r in there:
@@ -80,14 +94,14 @@ def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: O
 
 
 def lost_problem(range_: Range) -> Problem:
-    """Returns the problem of the lost offsets ``range_``. The problem makes a run fail."""
+    """Returns the error for ``range_``, a range of offsets whose records were deleted before a run read them."""
     statement = f"offsets {range_.start} to {range_.end} were deleted before they were read"
     hint = f"launch with window.accept_gap: true to continue at offset {range_.end}; the table notes the gap"
     return Problem("SMT511", f"{range_.topic}-{range_.partition}", statement, hint)
 
 
 def gap_warning(range_: Range) -> Problem:
-    """Returns the warning about the lost offsets ``range_``, which a run accepts."""
+    """Returns the warning for ``range_``, a range of deleted records, in a table that accepts such a loss as a gap."""
     count = range_.records
     statement = f"offsets {range_.start} to {range_.end} were deleted before they were read: a gap of {count} now"
     hint = "run more often, or let the topic keep its records longer"
@@ -97,15 +111,17 @@ def gap_warning(range_: Range) -> Problem:
 def other_topics(
     state: TableState, available: Available, topics: Iterable[str], explicit: OffsetSet
 ) -> list[tuple[str, Problem]]:
-    """Finds topics that have changed since the table read them: a topic was deleted and created again, has lost a
-    partition, or its log was cut back. Returns pairs of a topic and its problem.
+    """Finds topics that no longer match the rows that the table has read from them.
+
+    There are three cases: the topic was deleted and created again, it has lost a partition, or it has lost records at
+    the end of a partition. Returns pairs of a topic and its problem.
 
     Args:
         state: The state of the table.
         available: The offsets that the topics hold.
-        topics: The topics.
-        explicit: Offsets that the run reads again in any case. If they include all lost offsets of a partition, the run
-            repairs the table, and the loss is not reported.
+        topics: The topics to check.
+        explicit: Offsets that the run reads again. If they include all lost offsets of a partition, the run replaces
+            the rows, and the loss is not reported.
     """
     problems = []
     for topic in sorted(topics):
@@ -138,8 +154,9 @@ def other_topics(
 
 
 def _ends(state: TableState) -> dict[TopicPartition, int]:
-    """Returns, for each partition, the end of the offsets that the table holds. If the table holds no offset of a
-    partition, the end is the offset at which the table begins.
+    """Returns, for each topic-partition, the offset after the last one that the table holds.
+
+    If the table holds no offset of a partition, it is the offset at which the table begins.
     """
     return {**state.begins, **{place: intervals[-1][1] for place, intervals in state.held.parts.items()}}
 
@@ -147,10 +164,16 @@ def _ends(state: TableState) -> dict[TopicPartition, int]:
 def _cut_back(
     state: TableState, available: Available, ends: Mapping[TopicPartition, int], places: Sequence[TopicPartition]
 ) -> Mapping[TopicPartition, int]:
-    """Finds partitions whose log was cut back and then grew again, so that its length does not show the loss. Returns
-    the first offset that each of them has lost.
+    """Finds partitions that have lost records, but have got new records since, so that their end offset shows no loss.
 
-    Only a change of the leader can cut a log back, so only partitions with a new leader are checked.
+    Returns the first lost offset of each such partition. Records at the end are lost only if the leader changes, so
+    only partitions with a new leader epoch are checked.
+
+    Args:
+        state: The state of the table.
+        available: The offsets that the topics hold.
+        ends: The offset that the table has reached in each partition.
+        places: The partitions to check.
     """
     moved = {}
     for place in places:
@@ -180,12 +203,14 @@ def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
 
 
 def rebuild_hint(topic: str) -> str:
-    """Returns the hint on how to read the topic ``topic`` again from its beginning."""
+    """Returns advice for users: how to read the topic ``topic`` again from its beginning."""
     return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
 
 
 def _anew_hint(topic: str) -> str:
-    """Returns the hint for a run that finds ``topic`` created again: keep the rows of the former topic, or rebuild."""
+    """Returns advice for users whose topic was deleted and created again: keep the rows of the former topic, or
+    rebuild.
+    """
     return (
         f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {rebuild_hint(topic)}"
     )

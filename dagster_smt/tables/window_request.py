@@ -9,7 +9,7 @@ from dagster_smt.model.windows.window import Window
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """The offsets that a run config requests. By default, a run continues at the end of the table's progress.
+    """The offsets that a run config requests. By default, a run continues at the first offsets that the table lacks.
 
     Attributes:
         topics: The topics to read. If empty, all topics of the table.
@@ -17,14 +17,14 @@ class WindowRequest:
         everywhere: A fixed range ``(start, end)`` for every partition, limited to the offsets that exist.
         since, until: A fixed range by time, in milliseconds. It begins with the first record at or after ``since``, and
             ends before the first record at or after ``until``. None stands for the beginning or the end of the topics.
-        cuts: Sorted points in time between ``since`` and ``until``. The run counts its records separately for each part
-            between them.
-        late: The time windows that read a late record, which is a record that arrives after the first record of a later
-            window. ``next``: only the window that contains its offset. ``include``: also the window that contains its
-            timestamp. This window then replaces the row of the record.
+        cuts: Sorted points in time between ``since`` and ``until``. They divide the time window into parts, such as
+            days. The run counts the records of each part separately.
+        late: The treatment of late records (records that arrive after the first record of a later time window).
+            ``next``: only the window that contains the record's offset reads the record. ``include``: the window that
+            contains its timestamp also reads it, and replaces its row.
         max_records: The largest number of records per topic-partition. A fixed range is never shortened.
-        accept_gap: True to skip offsets permanently: those that were deleted before any run read them, and those before
-            a fixed range. The table records them as a gap.
+        accept_gap: True to skip two kinds of offsets permanently: offsets that were deleted before any run read them,
+            and offsets before a fixed range. The table records them as a gap.
         start: The beginning of topics that the table has not read before: ``earliest``, ``latest``, a point in time
             (``2026-01-31T12:00:00Z``), or ``group:NAME`` for the committed offsets of a consumer group. The table
             records earlier offsets as a gap. If empty, the setting of the topic table applies.

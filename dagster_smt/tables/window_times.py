@@ -1,10 +1,14 @@
-"""Time windows: computes their offsets, and finds the late records that belong to them.
+"""Computes the offsets of time windows, and finds late records.
 
-A time window is a range of offsets: from the first record at or after its start to the first record at or after its
-end. A record can arrive after a run has read the window that contains its timestamp. If it arrives before the first
-record of the next window, it belongs to the next window, which begins where the previous window ended. If it arrives
-even later, it is a late record, and belongs to the window that contains its offset. With ``late: include``, the window
-that contains its timestamp also reads the record.
+A time window is a range of offsets. It begins with the first record at or after its start time, and ends before the
+first record at or after its end time.
+
+A record may arrive after a run has read the window of its timestamp. There are two cases:
+
+- The record arrives before the first record of the next window. The next window reads the record, because it begins
+  where the previous window ended.
+- The record arrives even later. It is then a late record, and the window that contains its offset reads it. With
+  ``late: include``, the window that contains its timestamp also reads it.
 """
 
 import operator
@@ -25,14 +29,17 @@ MOST_PIECES = 2_000
 def timed_ranges(
     request: WindowRequest, available: Available, formerly: Mapping[TopicPartition, int], covered: OffsetSet
 ) -> tuple[list[Range], dict[TopicPartition, Span], Division]:
-    """Returns three parts of a time window: its ranges, the time span of each topic-partition, and the division of the
-    ranges among time partitions.
+    """Computes the offsets of the time window that ``request`` contains.
 
     Args:
         request: The request, with its time window.
         available: The offsets that the topics hold.
-        formerly: The result of ``reached_before``.
+        formerly: The offset at which the previous time window ended, by topic-partition; see ``reached_before``.
         covered: The offsets that the table holds.
+
+    Returns:
+        The ranges of offsets; the time span of each topic-partition; and the part, such as a day, to which each offset
+        belongs.
     """
     topics = sorted(topics_of(available.ranges))
     moments = []
@@ -63,12 +70,17 @@ def _late_ones(
     read: Mapping[TopicPartition, Span],
     begins: dict[TopicPartition, list[tuple[int, int]]],
 ) -> list[Range]:
-    """Returns the late records that belong to the time window of ``request``, as ranges of offsets after the window's
-    end. ``read`` contains the offset at which the window ends in each topic-partition.
+    """Returns the late records that belong to the time window of ``request``, as ranges of offsets.
 
-    The function also adds to ``begins`` the first offset of each range, with the part of the time window that contains
-    the timestamps of the range. If there are too many ranges, neighbouring ranges are joined, and the first record of a
-    joined range determines its part.
+    The records arrived after the end of the window, but their timestamps are in the window. If there are too many
+    ranges, neighbouring ranges are joined.
+
+    Args:
+        request: The request, with its time window. It may divide the window into parts, such as days.
+        available: The offsets that the topics hold.
+        read: For each topic-partition, the time span and the offset at which the window ends.
+        begins: The function adds the first offset of each range here, with the number of the part to which its
+            timestamps belong. For joined ranges, the first record determines the part.
     """
     after = []
     for r in available.ranges:
@@ -91,9 +103,14 @@ def _late_ones(
 def _begins(
     cuts: Sequence[int], firsts: Mapping[int, Mapping[TopicPartition, int]]
 ) -> dict[TopicPartition, list[tuple[int, int]]]:
-    """Returns, for each topic-partition, the offsets at which the parts between two ``cuts`` begin.
+    """Returns the first offset of each part of a time window, as pairs ``(offset, number of the part)`` per
+    topic-partition.
 
     If several parts begin at the same offset, only the last part is listed.
+
+    Args:
+        cuts: The points in time between the parts, in order.
+        firsts: For each point in time, the first offset of each topic-partition.
     """
     begins: dict[TopicPartition, dict[int, int]] = {}
     for part, millis in enumerate(cuts, 1):
@@ -105,14 +122,15 @@ def _begins(
 def reached_before(
     since: int | None, spans: Mapping[TopicPartition, Spans], added: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Returns, for each partition, the offset at which the time window before ``since`` ended, if a run has read that
-    window.
+    """Returns, for each partition, the offset at which the previous time window ended. This window ended at the time
+    ``since``.
+
+    A partition is left out if no run has read its previous window. A partition in ``added`` gets its first offset.
 
     Args:
         since: The start of a time window.
         spans: The time spans that runs have read.
-        added: Partitions that have been added to topics since then, with their first offsets. No run has read these
-            partitions.
+        added: Partitions that were added to topics since then, with their first offsets. No run has read them.
     """
     if since is None:
         return {}
@@ -126,8 +144,14 @@ def reached_before(
 
 
 def _late(there: Range, formerly: int, start: int, covered: Iterable[Interval]) -> tuple[Interval, ...]:
-    """Returns the unread offsets between ``formerly``, the end of the previous window, and ``start``, the start of this
+    """Returns the unread offsets between two time windows. Their records arrived after a run had read the previous
     window.
+
+    Args:
+        there: The offsets that a topic-partition holds.
+        formerly: The end of the previous window.
+        start: The start of this window.
+        covered: The offsets that the table holds.
     """
     return minus([(max(formerly, there.start), start)], covered)
 

@@ -1,4 +1,4 @@
-"""Determines the offsets that a run reads. They depend on the request, on the topics, and on the table's state."""
+"""Determines the offsets that a run reads, from the run's request, the offsets of the topics and the table's state."""
 
 import difflib
 import re
@@ -19,13 +19,13 @@ from dagster_smt.tables.window_times import MOST_PIECES, reached_before, timed_r
 
 
 def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[str]) -> tuple[str, ...]:
-    """Returns the topics that a run reads. The topic table and the request determine them.
+    """Returns the topics that a run reads.
 
     Args:
-        table: The topic table, which names topics and a pattern.
-        request: The request, which may narrow the topics.
-        listed: The existing topics. If a named topic does not exist, this is reported later, when the run reads the
-            topic.
+        table: The topic table, with the names of topics or a pattern.
+        request: The request. It may select some of the topic table's topics.
+        listed: The existing topics. A name that is missing here is not an error yet; the run reports it when it reads
+            the topic.
 
     Raises:
         ConfigError: SMT508: no topic is named; SMT509: the pattern is not a regular expression.
@@ -70,19 +70,20 @@ def _not_in_table(topic: str, known: Sequence[str]) -> Problem:
 
 @dataclass(frozen=True)
 class ResolvedWindow:
-    """The offsets that a run reads, with the problems and warnings that concern them.
+    """The offsets that a run reads, with problems and warnings.
 
     Attributes:
         window: The offsets to read, without empty ranges.
-        notes: Entries that the commit adds to the table's state besides the window, such as gaps and time spans.
-        problems: The problems of topics that cannot be read as requested.
-        news: True if a commit is necessary even without records. There are two such cases. The first run on a topic
-            stores the topic's beginning, so that later runs can report lost records. And a time span without records is
-            stored, so that late records are found.
+        notes: Entries for the table's state in addition to the window, such as gaps and time spans.
+        problems: Maps a topic to its problems, if it cannot be read as requested.
+        news: True if a commit is necessary even without records. The first run on a topic stores the topic's beginning,
+            so that later runs can report lost records. A time span without records is also stored, so that late records
+            are found.
         warnings: Warnings about lost offsets that the table now records as a gap.
         remade: Topics that were created again, and topics that have lost some of the records that the table has read.
-        anew: Those topics in ``remade`` that are read from their beginning, while the rows of the former topics stay.
-        division: The division of the window among time partitions.
+        anew: The topics in ``remade`` that the run reads from their beginning, while the rows of the former topics
+            stay.
+        division: The parts of the window, if it covers several time partitions such as days.
     """
 
     window: Window = field(default_factory=Window)
@@ -103,17 +104,17 @@ def resolve_window(
     rebuild: bool = False,
     on_data_loss: str = "fail",
 ) -> ResolvedWindow:
-    """Returns the window of a run, which contains the offsets to read.
+    """Returns the offsets that a run reads.
 
-    In each topic-partition, a window without a fixed range starts at the first offset that the table does not hold, or
-    at the earliest record. It ends before the next offset that the table already holds.
+    Without a fixed range, the run reads one range in each topic-partition. It begins at the first offset that the table
+    lacks, and ends before the next offset that the table holds. If the table holds ``orders-0 [0, 100)`` and ``orders-0
+    [200, 300)``, the run reads ``orders-0 [100, 200)``.
 
     Args:
         request: The request.
         available: The offsets that the topics hold.
         state: The state of the table.
-        rebuild: True to read the topics again from their earliest records. The offsets that the table holds are then
-            ignored.
+        rebuild: True to read the topics again from their earliest records, although the table holds their offsets.
         on_data_loss: See ``TopicTable``.
 
     Raises:
@@ -137,7 +138,10 @@ def resolve_window(
 
 
 def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
-    """Calls ``window_begins.other_topics`` for all available topics, and returns pairs of a topic and its problem."""
+    """Finds topics that no longer match the rows that the table has read. Returns pairs of a topic and its problem.
+
+    It calls ``window_begins.other_topics`` for all available topics.
+    """
     if state is None:
         return []
     if request.explicit is not None:
@@ -149,7 +153,7 @@ def _other_topics(request: WindowRequest, available: Available, state: TableStat
 
 @dataclass
 class _Resolving:
-    """The computation behind ``resolve_window``, for one run."""
+    """Computes the offsets that one run reads, for ``resolve_window``."""
 
     request: WindowRequest
     available: Available
@@ -196,7 +200,12 @@ class _Resolving:
             self.problems.setdefault(topic, []).append(problem)
 
     def before(self, new: Collection[str]) -> OffsetSet:
-        """Returns the offsets before the start of the topics in ``new``, which the table has not read before."""
+        """Returns the offsets that the run skips in new topics, because they are before the start that the request
+        sets.
+
+        Args:
+            new: Topics that the table has not read before.
+        """
         if self.request.fixed or self.request.start in ("", "earliest"):
             return OffsetSet()
         offsets, problems = skipped(self.request.start, self.available, new)
@@ -217,10 +226,10 @@ class _Resolving:
         return self.new_ranges(covered), {}
 
     def new_ranges(self, covered: OffsetSet) -> list[Range]:
-        """Returns the ranges that the table lacks: the first unread range of each partition, and the offsets to read
-        again because a table could not be written (``TableState.waiting``).
+        """Returns the ranges that the table lacks. In each partition, this is only the first unread range.
 
-        If the source may lack offsets, the result contains all unread ranges of a partition, not only the first one.
+        Waiting offsets are added: a run has read their records, but could not write one of its tables. If the source
+        may get records later at missing offsets, all unread ranges of a partition are returned, not only the first one.
         """
         missing = self.there(offsets_of(self.available.ranges) - covered)
         waiting = missing & self.state.waiting
@@ -237,16 +246,23 @@ class _Resolving:
         return ranges
 
     def there(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns those ``offsets`` that the source has. If they consist of too many ranges, the smallest holes between
-        the ranges are closed: the result then also contains the ``offsets`` in these holes, although the source does
-        not have them.
+        """Returns the subset of ``offsets`` at which the source has a record.
+
+        If this would be too many ranges, some neighbouring ranges are joined. The result then also contains the
+        ``offsets`` between them, which have no record.
         """
         if self.available.present is None or not offsets:
             return offsets
         return self.available.present(offsets).coarse(MOST_PIECES) & offsets
 
     def absent(self, to_read: OffsetSet, read: OffsetSet, covered: OffsetSet) -> OffsetSet:
-        """Returns the offsets in ``to_read`` that the run skips, because the source does not have them."""
+        """Returns the offsets that the run leaves out, because the source has no record there.
+
+        Args:
+            to_read: The offsets that the request asks for.
+            read: The offsets that the run reads.
+            covered: The offsets that the table holds.
+        """
         if self.available.present is None:
             return OffsetSet()
         if self.request.fixed:
@@ -262,8 +278,15 @@ class _Resolving:
     def gaps(
         self, to_read: OffsetSet, covered: OffsetSet, begins: Mapping[TopicPartition, int]
     ) -> tuple[OffsetSet, list[Range]]:
-        """Returns the offsets that the table will record as gaps, and the ranges of lost records. If the loss is an
-        error, notes a problem for each of these ranges.
+        """Returns the offsets that the table will record as gaps (offsets that it skips permanently), and the lost
+        ranges.
+
+        If the loss of records is an error, the function also notes a problem for each range.
+
+        Args:
+            to_read: The offsets that the run reads.
+            covered: The offsets that the table holds.
+            begins: The first offset that the table should hold, by topic-partition.
         """
         request, there = self.request, self.available.ranges
         passed = covered | self.state.absent
@@ -291,8 +314,9 @@ class _Resolving:
 
 
 def first_of(intervals: Iterable[Interval], most: int | None) -> Iterator[Interval]:
-    """Yields intervals from the beginning of ``intervals``, up to a total of ``most`` offsets. The last interval may be
-    shortened.
+    """Yields the first intervals, until they contain ``most`` offsets. The last interval may be shortened.
+
+    For example, ``[(0, 10), (20, 30)]`` with ``most=15`` gives ``(0, 10)`` and ``(20, 25)``.
     """
     left = most
     for start, end in intervals:
@@ -325,8 +349,9 @@ def _check(request: WindowRequest) -> None:
 
 
 def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Problem]]:
-    """Returns the problems of ranges in ``window``, a fixed window. A range may not exist in the topics, may overlap
-    with another range, or may end before its start.
+    """Returns the problems of ``window``, which consists of ranges that a run config requests, by topic.
+
+    A problem is a range that the topics do not have, that overlaps with another range, or that ends before its start.
     """
     there = {(r.topic, r.partition): r for r in available}
     problems = []

@@ -13,7 +13,9 @@ from dagster_smt.tables.topic_table import TopicTable
 
 
 def written_formats(table: TopicTable, sink: Sink) -> Formats:
-    """Returns the formats of the records that ``sink`` writes. For tables of columns, these formats have no effect.
+    """Returns the formats in which ``sink`` writes keys and values: its own formats, or the formats of the topic table.
+
+    For tables with one column per field, these formats have no effect.
 
     Raises:
         UnsupportedError: SMT905: the records cannot be written in their format; SMT279: arrays become rows, but the
@@ -51,7 +53,7 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
 def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
     """Yields a problem for each format that converts one record into several rows.
 
-    Later runs find written records by the offset of their source record, so no two written records may have the same
+    Later runs find a written record by the offset of its source record. So two written records must not have the same
     source offset.
     """
     sides = {"key": {formats.key}, "value": {formats.value, table.value}}

@@ -180,7 +180,8 @@ def _note_misfits(proposal: Proposal, observation: Values) -> None:
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
     """Adds the columns of the key to ``proposal``. The records in ``samples`` contain the keys.
 
-    No column is added if a field of the value always equals the key, or if the key's format needs a schema registry.
+    No column is added if a field of the value always equals the key, or if the key's format is not JSON or a single
+    value.
     """
     kind = proposal.key.kind
     if kind is None:

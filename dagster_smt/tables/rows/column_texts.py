@@ -32,7 +32,7 @@ _TABLE_CLAUSES = {
     "UNIQUE": ("(", _APPENDED),
     "CHECK": ("(", "leave it out"),
 }
-"""Maps a clause that may be among the columns of a statement to two strings. Users must not write these clauses.
+"""Maps a clause, such as ``CHECK``, to two strings. A column list must not contain these clauses.
 
 The first string is the token that follows the clause's name, such as ``(`` after ``CHECK``. By this token, the parser
 distinguishes the clause from a column with the same name. The second string is the advice for the user.

@@ -314,8 +314,7 @@ def _offset_reset(properties: dict[str, str], options: _Options) -> None:
     """Removes the client option ``auto.offset.reset`` from ``properties``, because ``scan.startup.mode`` states the
     start.
 
-    The option stays if ``scan.startup.mode`` is ``group-offsets``. It then applies to partitions without a committed
-    offset.
+    The option stays only if ``scan.startup.mode`` is ``group-offsets``.
     """
     if options.left.get("scan.startup.mode") == "group-offsets":
         return

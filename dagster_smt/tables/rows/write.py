@@ -36,9 +36,9 @@ class WriteRow(RowTransform):
 
     A record without a key still has no key afterwards.
 
-    - Headers: only a column that a stage has changed is written, so other headers keep their bytes. If the chain drops
-      the column of a header, the header is removed. A column that holds all headers is written first, so a column for a
-      single header takes precedence.
+    - Headers: a column is written only if a stage has changed it. Otherwise, the header keeps its bytes, unless a stage
+      has changed the header itself. If the chain drops the column of a header, the header is removed. A column that
+      holds all headers is written first, so a column for a single header takes precedence.
     - Timestamp: if the chain drops the column, the timestamp is null.
     - Partition: if the column is null, or the chain drops it, the producer chooses the partition.
     """

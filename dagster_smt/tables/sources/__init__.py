@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Topics that a run can read, opened with a Spark session.
+    """The input of a run, such as the topics of a cluster or a table with Kafka's columns, opened with a Spark session.
 
     After reading, a run calls ``verify``. If ``verify`` returns a problem, the run commits nothing. Spark leaves out a
     record that it cannot read, such as an invalid line of a file. The number of records is then too small, and
@@ -33,9 +33,7 @@ class Source(Protocol):
     """True if ``offsets_at`` can answer without reading records."""
 
     lacks_offsets: bool
-    """True if an offset inside a range may have no record now, and get one later, as in a table that is still being
-    filled.
-    """
+    """True if an offset without a record may get a record later, as in a table that is still being filled."""
 
     def topics(self) -> list[str]:
         """Returns the names of all topics, sorted."""
@@ -85,8 +83,8 @@ class Source(Protocol):
     def ahead(self) -> list[Problem]:
         """Returns a problem for each record with a future timestamp that ``offsets_at`` has met.
 
-        Such a record hides all later records in its partition from a time window, even if their timestamps are earlier.
-        The list is empty if the source does not check timestamps.
+        A time window that ends now stops before such a record. So it misses later records of the partition, even if
+        their timestamps are in the window. The list is empty if the source does not check timestamps.
         """
 
     def changed(self, window: Window) -> list[Problem]:

@@ -2,8 +2,8 @@
 
 Runs use this client instead of Spark's Kafka source in two cases:
 
-- A record has a timestamp that Spark cannot hold. Spark's source would fail. The client reads the rest of the
-  partition, beginning with this record.
+- A record has a timestamp that Spark cannot hold. Spark's source would fail. So the client reads this record, and all
+  later offsets of the window in this partition.
 - A topic table declares leader epochs, which Spark's source does not have. The client then reads all records.
 
 The client needs several times as long for a record, because each record becomes a Python object.
@@ -22,9 +22,7 @@ from dagster_smt.tables.sources import arrow_rows
 
 _BATCH = 1_000
 _SECONDS = 0.1
-"""The longest time in seconds for which the client waits until a batch is full. The last batch of a range is never
-full.
-"""
+"""The time in seconds for which the client waits until a batch is full. The last batch of a range is not full."""
 _RECORDS_OF_A_TASK = 250_000
 
 

@@ -82,8 +82,11 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 
 
 def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
-    """Yields the record batches of ``chunk``. The last batch is withheld until it is certain that no surplus row
-    follows.
+    """Yields the record batches of ``chunk``, a part of a file. It stops at the first row that is not the expected
+    record.
+
+    A batch is yielded only after the next one has been read without a problem. So a wrong row after the last expected
+    record also removes the last batch.
     """
     held = None
     try:
@@ -128,8 +131,10 @@ def _blocks(chunk: Chunk) -> Iterator[bytes]:
 
 
 def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Callable[[bytes], Any]) -> Any:
-    """Returns one row for each line in ``lines``, or None if a line is invalid. All lines are decoded in one call, if
-    their text shows that no line can contain several objects.
+    """Returns one row for each line in ``lines``, or None if a line is invalid.
+
+    If each line looks like one JSON object, a single call of ``decode_all`` decodes all lines, which is faster.
+    Otherwise, ``decode`` decodes each line separately.
     """
     count = lines.count(b"\n") + (not lines.endswith(b"\n"))
     try:
@@ -184,7 +189,9 @@ def _headers(rows: list[list[HeaderRow]]) -> Any:
 
 
 class _Moment(msgspec.Struct, gc=False):
-    """The fields of a line that ``offsets_at`` reads. All other fields are skipped."""
+    """A line of a segment file, of which only the timestamp is decoded, because ``offsets_at`` needs only
+    this field.
+    """
 
     timestamp: int
 
@@ -193,8 +200,14 @@ _moments = msgspec.json.Decoder(_Moment)
 
 
 def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns, for each time in ``moments``, the number of the first line of ``chunk`` at or after that time, as
-    ``late_rows`` does for Parquet. Lines that are not records are treated as lines without a time.
+    """Returns the number of the first line of ``chunk`` at or after each time in ``moments``. Lines are counted from 0.
+
+    If all lines are earlier than a time, the time is left out. A line that is not a record is treated as a line without
+    a time. The function ``late_rows`` does the same for Parquet.
+
+    Args:
+        chunk: A part of a file with JSON lines.
+        moments: Times in milliseconds, in order.
     """
     number, numbers = 0, list[int]()
     for lines in _blocks(chunk):

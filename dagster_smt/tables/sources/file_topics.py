@@ -1,9 +1,10 @@
-"""File topics, whose records are in folders of segment files. A writer assigns offsets without gaps while it holds the
-topic's lock.
+"""Reads file topics: topics whose records are in files under a folder.
 
-``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``) is a segment, whose rows have Kafka's columns; see
-``segments``. Only an erasure changes a segment after it has got its name. The driver only locates the records.
-Executors read and check them.
+Such a file is a segment: ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``). Its rows have Kafka's
+columns; see ``segments``. A writer holds the topic's lock, and assigns offsets without gaps. A complete segment never
+changes, except in an erasure.
+
+The driver only locates the records. Executors read and check them.
 """
 
 import difflib
@@ -42,8 +43,8 @@ def nothing() -> None:
 
 
 class FileTopicsSource(BaseSource):
-    """Opened file topics. The object lists the folder of each topic once, and lists it again whenever the ranges of the
-    topic are requested.
+    """File topics, opened as a source. It lists the files of each topic once, and again when ``ranges`` of the topic is
+    called.
     """
 
     knows_times = False
@@ -70,9 +71,10 @@ class FileTopicsSource(BaseSource):
             return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic in ``topics``. The writer of the topic has stored the identity.
+        """Returns the identity of each topic in ``topics``: a random string that the first writer has stored in the
+        topic's folder.
 
-        The identity of a topic that was written by hand comes from its first segment.
+        For a topic whose files were created by hand, the identity comes from the first segment file.
         """
         topics = self._existing(topics)
         with local.coded(self.root):
@@ -89,8 +91,10 @@ class FileTopicsSource(BaseSource):
         return ""
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Returns True if the identities ``before`` and ``now`` belong to the same topic, as ``Source`` describes. A
-        topic that was written by hand stays the same topic if its first segments are removed.
+        """Returns True if the identities ``before`` and ``now`` belong to the same topic.
+
+        Usually, they are then equal. In a topic whose files were created by hand, the identity comes from the first
+        file. It changes if old files are removed, but the topic is still the same.
         """
         first, other = _BY_HAND.fullmatch(before), _BY_HAND.fullmatch(now)
         return before == now or (first is not None and other is not None and int(first[1]) < int(other[1]))
@@ -172,10 +176,10 @@ class FileTopicsSource(BaseSource):
         return map_in_arrow(self._numbers(chunks), ReadChunks(chunks), KAFKA_SCHEMA)
 
     def _numbers(self, chunks: "list[Chunk]") -> "DataFrame":
-        """Returns a data frame with a row for each of ``chunks``. The row contains the chunk's position in the list.
+        """Returns a data frame with one row for each of ``chunks``: the chunk's position in the list.
 
-        The rows are split evenly into as many tasks as Spark's default parallelism, unless there are very few or very
-        many rows.
+        The number of tasks is usually Spark's default parallelism. If there are few chunks, each chunk has its own
+        task. If the chunks are very large, there are more tasks.
         """
         assert self.session is not None, "to read records takes a Spark session"
         full = sum(c.last - c.first for c in chunks) // _TASK
@@ -208,13 +212,12 @@ class FileTopicsSource(BaseSource):
         return self.explain(window, beat)
 
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Returns the reasons why the number of records that a run has read from ``window`` is wrong.
-
-        The method reads line by line, and names the file and line of each fault.
+        """Explains why a run has read a wrong number of records from ``window``. It reads the records again, one by
+        one.
 
         Returns:
-            SMT503: not a record; SMT504: a different topic or partition; SMT505: a gap or duplicate; SMT544: no fault
-            was found.
+            A problem for each fault, with its file and line. SMT503: not a record; SMT504: a different topic or
+            partition; SMT505: a gap or duplicate; SMT544: no fault was found.
         """
         hint = "run again; does every executor see the same files below this folder?"
         statement = "Spark read another number of records than the segments hold now"
@@ -284,7 +287,10 @@ class FileTopicsSource(BaseSource):
 
 
 class _Part(NamedTuple):
-    """The part of a segment that belongs to a range. It also states the offset at which the next segment begins."""
+    """The part of a segment file that a run reads, as a range of offsets.
+
+    The field ``following`` is the offset at which the next segment begins. It is None for the last segment.
+    """
 
     segment: Segment
     start: int
@@ -301,7 +307,8 @@ def _overlapping(segments: list[Segment], range_: Range) -> Iterator[_Part]:
 
 
 def _split(part: _Part, beat: Callable[[], None]) -> Iterator[Chunk]:
-    """Splits ``part``, a part of a segment, into chunks of a few megabytes.
+    """Splits ``part``, the part of a segment file that a run reads, into chunks of a few megabytes. Each task reads
+    chunks.
 
     Raises:
         TableError: SMT503, SMT505 or SMT541.

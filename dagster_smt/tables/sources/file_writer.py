@@ -1,5 +1,6 @@
-"""Appends records to file topics while holding the topic's lock. A new segment appears as a whole, and contains only
-records that can be read.
+"""Appends records to file topics, while it holds the topic's lock.
+
+The records become a new segment file. Readers see the file only when it is complete and contains no invalid record.
 """
 
 import os
@@ -52,7 +53,8 @@ class NewRecord:
 def append_records(
     source: FileTopics, topic: str, records: Iterable[NewRecord], partition: int = 0, say: Say = silent
 ) -> Range:
-    """Appends ``records`` to a topic-partition, as one new segment that appears as a whole or not at all.
+    """Appends ``records`` to a topic-partition. They become one new segment file. If one record fails, no record is
+    appended.
 
     If the root, the topic or the partition is missing, it is created. The function waits for other writers of the
     topic.
@@ -111,7 +113,12 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
 
 
 def refused(place: str, why: str) -> Problem:
-    """Returns the problem of a record that a reader would reject for the reason ``why``."""
+    """Returns the problem SMT543 for a record that cannot be appended.
+
+    Args:
+        place: The location of the record.
+        why: The reason for which a reader would reject the record.
+    """
     return Problem("SMT543", place, f"a record cannot be appended: {why}", "nothing was appended: fix the record")
 
 
@@ -162,8 +169,11 @@ class TopicWriter:
             raise TableError(refused(place, str(error))) from None
 
     def publish(self, file: Path, range_: Range) -> None:
-        """Makes ``file`` the next segment of its partition. The file is finished, and contains the JSON lines for
-        ``range_``.
+        """Gives ``file`` the name of a segment, so that it becomes the next segment of its partition.
+
+        Args:
+            file: A finished file with JSON lines.
+            range_: The topic, the partition and the offsets of the lines.
         """
         folder = self.root / self.topic / str(range_.partition)
         local.make_folder(folder)
@@ -209,8 +219,9 @@ def _holder() -> str:
 
 
 def _name(folder: Path) -> None:
-    """Stores an identity in ``folder``, the folder of a new topic. The identity distinguishes the topic from earlier
-    and later topics with the same name.
+    """Stores an identity (a random string) in ``folder``, the folder of a new topic.
+
+    If the topic is deleted and created again, it gets a different identity.
     """
     temporary = folder / f"{ID}.tmp"
     temporary.write_text(secrets.token_hex(16), encoding="utf-8")
@@ -220,9 +231,10 @@ def _name(folder: Path) -> None:
 
 @contextmanager
 def staging(root: Path, say: Say = silent) -> Iterator[Path]:
-    """Yields a folder under ``root`` for unfinished files. Before that, the folders of dead writers are removed.
+    """Yields a new folder under ``root`` for unfinished files. The folder is removed at the end of the block.
 
-    A writer holds the lock of its folder while it lives, so a folder whose lock is free belongs to a dead writer.
+    Before that, folders of dead writers are removed. A living writer holds the lock of its folder. So a folder whose
+    lock is free belongs to a dead writer.
     """
     folder = root / f"{STAGING}-{secrets.token_hex(8)}"
     lock = folder.with_name(f"{folder.name}.lock")

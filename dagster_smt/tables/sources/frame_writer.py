@@ -1,9 +1,9 @@
-"""Appends a Spark DataFrame to file topics. Spark writes the lines, and the driver only names the files.
+"""Appends the rows of a Spark data frame to file topics. Spark writes the lines, and the driver only names the files.
 
-Spark computes the frame once, and writes its rows to a staging folder as lines without offsets. The driver counts the
-lines of each topic-partition. These counts determine the topics to lock and the new end of each partition. While the
-locks are held, Spark adds the offsets to the lines, and the file of each topic-partition becomes the next segment of
-the partition.
+1. Spark computes the rows once, and writes them to a staging folder, as lines without offsets.
+2. The driver counts the lines of each topic-partition, and locks these topics.
+3. Spark adds an offset to each line, and writes one file for each topic-partition.
+4. The driver renames each file, so that it becomes the next segment of its partition.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,11 +41,10 @@ _ROW = {"topic": T.StringType(), "partition": T.IntegerType(), "rest": T.StringT
 
 
 def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say: Say = silent) -> list[Range]:
-    """Appends the rows of ``frame``, as one new segment per topic-partition. Each segment appears as a whole or not at
-    all.
+    """Appends the rows of ``frame`` to file topics, as one new segment file per topic-partition.
 
-    The topics then contain the same segments as after ``append_records``, but the driver receives no rows. The function
-    waits for other writers of the topics.
+    The result is the same as that of ``append_records``, but the driver receives no rows. The function waits for other
+    writers of the topics. A segment file is appended completely or not at all.
 
     Args:
         source: The folder of the topics. Missing topics are created.
@@ -82,8 +81,10 @@ def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say
 
 @dataclass(frozen=True)
 class _EncodeRows:
-    """A picklable function for ``DataFrame.mapInArrow``. For each record, the function returns the part of its line
-    that follows the offset.
+    """A function for ``DataFrame.mapInArrow`` that encodes records as JSON lines. Spark sends the object to its
+    executors.
+
+    The offsets are not known yet. So the function returns only the part of each line that follows the offset.
     """
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -109,8 +110,10 @@ def _encoded(
     kind: int | None,
     headers: list[dict[str, Any]] | None,
 ) -> tuple[str | None, str | None]:
-    """Returns two items, one of which is None. The first item is the part of the record's line after the offset. The
-    second item is the reason why the record cannot be a line.
+    """Encodes a record as a JSON line, and returns the part of the line after the offset.
+
+    Returns:
+        ``(line, None)``, or ``(None, reason)`` if the record cannot be a line.
     """
     if topic is None or partition is None:
         return None, "it has no topic or no partition"
@@ -130,8 +133,13 @@ def _encoded(
 def _stage(
     frame: DataFrame, order: Sequence[str], folder: Path, say: Say
 ) -> tuple[DataFrame, dict[tuple[str, int], int]]:
-    """Writes all lines of ``frame`` without their offsets into ``folder``. Returns a frame of the lines, and the number
-    of lines by topic-partition.
+    """Writes the lines of ``frame`` without their offsets into ``folder``.
+
+    Returns:
+        A data frame with the written lines, and a dict from topic-partition to its number of lines.
+
+    Raises:
+        TableError: SMT543, a record cannot be appended.
     """
     say("staging records")
     order_columns = []
@@ -156,8 +164,13 @@ def _stage(
 
 
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
-    """Writes a file of complete lines for each topic-partition. ``starts`` contains the first offset of each
-    topic-partition, and ``keys`` is the number of columns that order the lines.
+    """Adds an offset to each line, and writes one file of lines for each topic-partition.
+
+    Args:
+        rows: The lines without offsets.
+        starts: The first offset of each topic-partition.
+        keys: The number of columns by which the lines are sorted.
+        path: The folder of the files.
     """
     known = []
     for place, start in starts.items():

@@ -1,9 +1,9 @@
-"""Topics of a Kafka cluster as a source. A client asks for topics and offsets, and Spark's own Kafka source reads the
+"""Reads the topics of a Kafka cluster. A client asks for topics and offsets, and Spark's own Kafka source reads the
 records.
 
-The offsets of a topic have holes, because of compaction, aborted transactions and the markers at the end of all
-transactions. A window is a range of offsets. The records of a window are those that a reader with the topics' isolation
-level can see.
+A window is a range of offsets, such as ``orders-0 [10, 20)``. It may contain fewer than 10 records: compaction and
+aborted transactions leave offsets without a record, and the end of each transaction takes an offset. With
+``read_committed``, the records of open transactions are not read either.
 """
 
 import json
@@ -72,26 +72,31 @@ class KafkaReader(BaseSource):
         return ids
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the earliest offset and the end of each partition of ``topics``, as ``Source`` describes. With
-        ``read_committed``, a partition ends before the first open transaction.
+        """Returns the earliest offset and the end of each partition of ``topics``, as ``Source`` describes.
+
+        With ``read_committed``, a partition ends at the first record of an open transaction.
         """
         return self.client.ranges(topics)
 
     def measure(self, topics: Iterable[str]) -> TopicEnds:
-        """Returns the ranges of ``topics``, with their leader epochs and the records that open transactions hold back,
-        as ``Source`` describes.
+        """Returns the offsets that ``topics`` hold, the leader epochs, and the records that open transactions hide. See
+        ``Source``.
         """
         return self.client.measure(topics)
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Returns the partitions of ``positions`` that have lost records, as ``Source`` describes. The client sends
-        each position with the epoch of its leader, and the brokers compare both with their log (KIP-320).
+        """Finds partitions that have lost records after a run read them. Returns the first lost offset of each; see
+        ``Source``.
+
+        The client sends the offset and the leader epoch of each position. The brokers compare them with their log
+        (KIP-320).
         """
         return self.client.cut_back(positions)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns the first offsets of ``topics`` at the time ``millis``, as ``Source`` describes. The brokers' own
-        ``offsetsForTimes`` finds them.
+        """Returns the first offset of each topic-partition at or after the time ``millis``. See ``Source``.
+
+        The brokers find these offsets (``offsetsForTimes``).
         """
         ends = ends_of(self.ranges(topics))
         at = self.client.offsets_at(list(ends), millis)
@@ -114,7 +119,7 @@ class KafkaReader(BaseSource):
         return problems
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """Returns None, because the sizes of ``topics`` are not known. See ``Source``."""
+        """Returns None, because this source does not ask the brokers for the sizes of ``topics``. See ``Source``."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """Returns the committed offsets of ``group``, as ``Source`` describes."""
@@ -157,8 +162,10 @@ class KafkaReader(BaseSource):
         return self._read_by_client(in_pieces(sorted(window.ranges)), epochs=True)
 
     def _split(self, window: Window) -> tuple[Window, list[Range]]:
-        """Splits ``window`` into a window that Spark reads, and ranges that the Python client reads. The client's
-        part of a partition begins at the first record whose timestamp Spark cannot hold.
+        """Splits ``window`` into the part that Spark reads, and the ranges that the Python client reads.
+
+        The client's part of a partition begins at the first record whose timestamp Spark cannot hold. In most
+        partitions, there is no such record, so Spark reads all offsets.
         """
         places = sorted({(r.topic, r.partition) for r in window.ranges})
         firsts = {}
@@ -179,9 +186,11 @@ class KafkaReader(BaseSource):
         return map_in_arrow(numbers, read, EPOCH_SCHEMA if epochs else KAFKA_SCHEMA)
 
     def client_reading(self, ranges: Sequence[Range], *, epochs: bool) -> ReadByClient:
-        """Returns a function with which Spark reads ``ranges`` by means of confluent-kafka's client.
+        """Returns a function that Spark runs on its executors. It reads ``ranges`` with confluent-kafka's client.
 
-        With ``epochs``, the result contains the leader epochs.
+        Args:
+            ranges: The ranges of offsets.
+            epochs: True to add the leader epoch of each record.
         """
         config = self.client.consumer_config(
             "dagster_smt.records",
@@ -229,8 +238,7 @@ class KafkaReader(BaseSource):
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
 
     def changed(self, window: Window) -> list[Problem]:
-        """Returns the changes of the topics in ``window``, as ``Source`` describes. Such changes are topics that have
-        been deleted or created again, and deleted records.
+        """Returns the changes of topics that explain why a run could not read ``window``; see ``Source``.
 
         Returns:
             SMT598: the topic was deleted; SMT516: the topic was created again; SMT634: records were deleted.
@@ -261,15 +269,15 @@ class KafkaReader(BaseSource):
         return problems
 
     def count(self, window: Window) -> None:
-        """Returns None, because the number of records in ``window`` is not known: offsets are not dense. See
+        """Returns None: offsets may have no record, so the number of records in ``window`` is not known. See
         ``Source``.
         """
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Returns problems if ``read`` shows that records of ``window`` were not read, as ``Source`` describes.
+        """Returns problems if the run has not read all records of ``window``; see ``Source``.
 
-        If the run has read fewer records of a topic than there are offsets, the Python client reads the offsets once
-        more and counts the records. If the brokers still return a record that the run has not read, this is a problem.
+        Some offsets have no record. So if there are fewer records than offsets, the Python client reads the offsets
+        again and counts the records. The run should have read at least as many records.
 
         Returns:
             SMT516: a topic has been created again meanwhile; SMT533: records were not read.

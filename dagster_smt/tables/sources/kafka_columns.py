@@ -7,13 +7,14 @@ KAFKA_SCHEMA = (
     "`key` BINARY, `value` BINARY, `topic` STRING, `partition` INT, `offset` BIGINT, `timestamp` TIMESTAMP_LTZ, "
     "`timestampType` INT, `headers` ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"
 )
-"""Kafka's columns as DDL. The names are quoted and the types are explicit, because a session may reserve the word
-``offset``, or interpret TIMESTAMP as a timestamp without a time zone.
+"""Kafka's columns as DDL. The names are quoted, because a session may reserve the word ``offset``.
+
+The types are explicit, because a session may interpret ``TIMESTAMP`` as a timestamp without a time zone.
 """
 EPOCH_SCHEMA = f"{KAFKA_SCHEMA}, {LEADER_EPOCH} INT"
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
 MOST_MILLIS = (2**63 - 1) // 1000
-"""The largest distance in milliseconds between a timestamp and 1970. The limit exists because Spark counts microseconds
-in 64 bits.
+"""The largest number of milliseconds by which a timestamp may differ from 1970. Spark counts microseconds in
+64 bits.
 """

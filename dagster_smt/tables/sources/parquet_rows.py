@@ -17,8 +17,9 @@ _COORDINATES = ("topic", "partition", "offset")
 
 
 def open_parquet(path: Any) -> pq.ParquetFile:
-    """Opens the Parquet file ``path``. Timestamps are read in microseconds, because Spark writes timestamps of 96 bits,
-    which may be outside the range of nanoseconds.
+    """Opens the Parquet file ``path``. Timestamps are read in microseconds, not in nanoseconds.
+
+    Spark writes timestamps with 96 bits. As 64-bit numbers of nanoseconds, some of them would be out of range.
     """
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
@@ -77,7 +78,10 @@ def _is_headers(kind: pa.DataType) -> bool:
 
 
 def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
-    """Yields the records of ``chunk`` in batches. A row that is not the expected record yields ``None``."""
+    """Yields the records of ``chunk``, a part of a Parquet file, in batches.
+
+    If a batch contains a row that is not the expected record, yields ``None`` instead of the batch, and ends.
+    """
     at = chunk.start
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start):
@@ -164,8 +168,13 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns, for each time in ``moments``, the number of the first row of ``chunk`` at or after that time. If all
-    rows are earlier than a time, the time is left out.
+    """Returns the number of the first row of ``chunk`` at or after each time in ``moments``. Rows are counted from 0.
+
+    If all rows are earlier than a time, the time is left out.
+
+    Args:
+        chunk: A part of a Parquet file.
+        moments: Times in milliseconds, in order.
     """
     number, numbers = 0, list[int]()
     with open_parquet(chunk.path) as file:
@@ -192,8 +201,15 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
 
 
 def checked_rows(segment: Segment, first: int, count: int) -> RowsOrProblems:
-    """Yields the coordinates or the problem of each of ``count`` rows of a Parquet segment, beginning with the row
-    ``first``.
+    """Reads ``count`` rows of a Parquet segment file, and yields a pair for each row: its location, and its
+    coordinates.
+
+    If the row is not a record, the second item is its problem instead.
+
+    Args:
+        segment: The file.
+        first: The number of the first row, from 0.
+        count: The number of rows.
     """
     with open_parquet(segment.path) as file:
         problem = schema_problem(file.schema_arrow)

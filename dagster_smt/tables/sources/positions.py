@@ -1,7 +1,7 @@
-"""Finds the positions of records in a segment's file without decoding the records. A position is a byte or a row group.
+"""Finds the positions of records in a segment file without decoding the records.
 
-A process counts the records of each file only once, and then reuses the result. A run needs the positions several
-times: first for the end of a segment, later for windows inside the segment.
+A position is the number of a byte in a file with JSON lines, or a row group in a Parquet file. A process counts the
+records of each file only once. A run then uses the counts several times: for the end of the file, and for parts of it.
 """
 
 import bisect
@@ -26,8 +26,8 @@ class Lines:
     Attributes:
         path: The file.
         size: The size of the file in bytes.
-        records: The number of lines. The last line need not end with a newline.
-        newlines: The number of newlines up to the end of each mebibyte.
+        records: The number of lines. The last line may lack a newline.
+        newlines: One number for each mebibyte of the file: the number of newlines from the beginning to its end.
     """
 
     path: Path
@@ -54,8 +54,9 @@ class Lines:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The row groups of a Parquet file. The object holds the number of rows up to the end of each group, and the
-    schema.
+    """The row groups of a Parquet file, with the schema.
+
+    For row groups of 100, 100 and 50 rows, the field ``ends`` is ``(100, 200, 250)``.
     """
 
     ends: tuple[int, ...]

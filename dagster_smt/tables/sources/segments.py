@@ -1,7 +1,7 @@
-"""Segment files of file topics: their names, their rows, and the problems of rows.
+"""Segment files, which contain the records of file topics: their names, their rows, and the problems of rows.
 
-A line of a ``.jsonl`` segment is a JSON object with Kafka's columns. ``key``, ``value`` and the value of a header are
-each a string, ``null``, or bytes as ``{"base64": "..."}``. ``timestamp`` is in milliseconds.
+A line of a ``.jsonl`` segment is a JSON object with Kafka's columns. The timestamp is in milliseconds. A key, a value
+and the value of a header are each a string, ``null`` or bytes. Bytes are written as ``{"base64": "..."}``.
 """
 
 import itertools
@@ -25,20 +25,20 @@ DENSE = "offsets are dense; append records only with dagster_smt's writer"
 
 
 class Tagged(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """Bytes that are not UTF-8. A line contains them in base64."""
+    """Bytes that are not UTF-8. A JSON line contains them as ``{"base64": "..."}``."""
 
     base64: bytes
 
 
 class HeaderRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A header of a line."""
+    """A header of a record, as a JSON line of a segment file contains it."""
 
     key: str
     value: str | Tagged | None = None
 
 
 class SegmentRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A line of a segment."""
+    """A record, as a JSON line of a segment file (a file with the records of one topic-partition) contains it."""
 
     topic: str
     partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -166,18 +166,21 @@ Coordinates = tuple[str, int, int]
 """The topic, the partition and the offset of a record."""
 
 RowsOrProblems = Iterator[tuple[str, Coordinates | str]]
-"""An iterator with a pair for each row of a segment: the row's location, and either its coordinates or its problem."""
+"""An iterator with a pair for each row of a segment file. The first item is the location of the row in messages.
+
+The second item is the row's coordinates, such as ``("orders", 0, 7)``, or its problem as text.
+"""
 
 
 def check_rows(
     rows: RowsOrProblems, segment: Segment, start: int, beat: Callable[[], None] = lambda: None
 ) -> list[Problem]:
-    """Returns the problems of those ``rows`` that are not the expected records of ``segment``.
+    """Checks whether ``rows`` are the expected records of ``segment``, and returns the problems of rows that are not.
 
     Args:
         rows: The rows.
-        segment: The segment.
-        start: The expected offset of the first row.
+        segment: The file.
+        start: The expected offset of the first row. Each following row must have the next offset.
         beat: Is called every few thousand rows. An error that ``beat`` raises stops the reading.
 
     Returns:
@@ -212,11 +215,12 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
 
 
 def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOrProblems:
-    """Yields the coordinates or the problem of each of ``count`` rows of a JSON segment, beginning at the byte
-    ``position``.
+    """Reads ``count`` lines of a JSON segment file, and yields a pair for each line: its location, and its coordinates.
+
+    If the line is not a record, the second item is its problem instead.
 
     Args:
-        segment: The segment.
+        segment: The file.
         position: The byte at which to start.
         first: The number of the line at this byte, from 0.
         count: The number of lines to read.
@@ -237,8 +241,10 @@ def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOr
 
 
 def _why(error: Exception) -> str:
-    """Returns the message of the decoder error ``error``, without the name of an unknown field. That name may be
-    data.
+    """Returns the reason why a line could not be decoded.
+
+    If the decoder found an unknown field, its message contains the field's name. The reason leaves the name out,
+    because it may be data.
     """
     if isinstance(error, UnicodeDecodeError):
         return "the line is not UTF-8"
@@ -250,7 +256,7 @@ def _why(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a segment, which one task reads.
+    """A part of a segment file, with the records that one task reads.
 
     Attributes:
         path: The file.

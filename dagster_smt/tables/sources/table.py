@@ -1,5 +1,5 @@
-"""Reads a table with Kafka's columns by offsets, as if the table were its topics. An example is the bronze table of a
-lake.
+"""Reads records from a table with Kafka's columns, such as a lake's bronze table. Runs use it like topics, by
+offset.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 class TableReader(BaseSource):
     """A table with Kafka's columns, opened as a source.
 
-    Each call reads the current version of the table. However, a data frame that has been returned keeps its version.
+    Each call of a method reads the table's current version. A data frame keeps the version at which it was created.
     """
 
     knows_times = False
@@ -105,8 +105,9 @@ class TableReader(BaseSource):
         return sorted(rows_as_ranges)
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns those ``offsets`` that the table contains, as ``Source`` describes. Executors read only coordinates,
-        and combine the offsets into ranges.
+        """Returns the subset of ``offsets`` that the table contains; see ``Source``.
+
+        Executors read only the coordinates, and combine neighbouring offsets into ranges such as ``orders-0 [10, 20)``.
         """
         places = within(self._frame(), Window(tuple(offsets.ranges()))).select(*_PLACE, "offset")
         number = F.dense_rank().over(Frame.partitionBy(*_PLACE).orderBy("offset")).alias("number")
@@ -116,12 +117,16 @@ class TableReader(BaseSource):
         return offsets_of(Range(*row) for row in rows.select(*_PLACE, "start", "end").collect())
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns the first offsets of ``topics`` at the time ``millis``, as ``Source`` describes."""
+        """Returns the first offset of each topic-partition of ``topics`` at or after the time ``millis``. See
+        ``Source``.
+        """
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """Returns the first offsets of ``topics`` at each of ``moments``, as ``Source`` describes. Uses one query for
-        all times.
+        """Returns one mapping for each time in ``moments``, with the first offset of each topic-partition. See
+        ``Source``.
+
+        One query finds the offsets for all times.
         """
         topics = tuple(topics)
         ends = ends_of(self.ranges(topics))
@@ -138,8 +143,7 @@ class TableReader(BaseSource):
         return offsets_by_moment
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> DataFrame:
-        """Returns the records of ``window``, as ``Source`` describes. Before that, the coordinates are searched for
-        duplicates.
+        """Returns the records of ``window``; see ``Source``. First, the function checks that no offset occurs twice.
 
         Raises:
             TableError: SMT546: the table does not exist; SMT547: the columns are wrong; SMT548: an offset occurs twice
@@ -174,7 +178,7 @@ class TableReader(BaseSource):
         return dict(within(self._frame(), window).groupBy("topic").count().collect())
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """Returns no problem for any ``window``. A table may lack offsets, so any number of records is possible. See
+        """Returns an empty list, because nothing can be checked: a table may lack offsets of ``window``. See
         ``Source``.
         """
         return []

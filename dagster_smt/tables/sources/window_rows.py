@@ -36,8 +36,9 @@ Group = tuple[tuple[str, ...], tuple[int, ...], int, int]
 
 
 def _grouped(ranges: Sequence[Range]) -> list[Group]:
-    """Groups the ranges in ``ranges`` that have equal bounds. Each group lists the topics, the partitions, the start
-    and the end.
+    """Groups the ranges that have the same start and end. This gives Spark a shorter condition.
+
+    For example, ``orders-0 [10, 20)`` and ``orders-1 [10, 20)`` become ``(("orders",), (0, 1), 10, 20)``.
     """
     partitions: dict[tuple[str, int, int], list[int]] = {}
     for r in sorted(ranges):
