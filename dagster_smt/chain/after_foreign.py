@@ -1,5 +1,5 @@
-"""Builds the plan of a chain with foreign stages, whose classes come from jars. The plan is based on the output schemas
-of the records.
+"""Builds the plan of a chain with foreign stages, which run Java classes from jars. Such a stage cannot be planned in
+advance. The plan is therefore based on the schemas of the records that the chain has returned.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from dagster_smt.model.schema import Schema
 def plan_after(
     chain: Chain, before: Sequence[Schema], forms: Sequence[Form], topics: Sequence[str], last: RunReport | None = None
 ) -> Plan:
-    """Returns one plan for the records that a chain with foreign stages has returned. ``forms`` contains their topics
-    and schemas. The plan does not know from which input fields its columns come.
+    """Returns one plan for the records that a chain with foreign stages (Java classes from jars) has returned. The plan
+    does not know from which input fields its columns come.
 
     Args:
         chain: The chain.
         before: The input schemas of the values.
-        forms: The output schemas. Their order determines the order of the columns.
+        forms: The output schemas of keys and values. Their order determines the order of the columns.
         topics: The topics of the records.
-        last: The report of the last run. Its columns are used if these records have no columns.
+        last: The report of the last run. Its columns are used if ``forms`` is empty.
 
     Raises:
-        PlanError: SMT216 if no record has an output schema.
+        PlanError: SMT216 if no record has an output schema, and ``last`` has no columns either.
     """
     entries = ledger_entries(chain)
     if not forms and last is not None and last.after is not None:

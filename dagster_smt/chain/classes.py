@@ -1,4 +1,6 @@
-"""Finds the transform or predicate for a class name in a chain, or the problem to report if there is none."""
+"""Finds the Python class of the transform or predicate that a class name in a chain means. If there is no such class,
+returns the problem to report.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,12 +33,13 @@ class ClassMatch:
 def find_class(
     type_: object, known: Mapping[str, type[Options]], place: str, plugin: str, as_kafka: bool = False
 ) -> ClassMatch:
-    """Finds the class in ``known`` to which ``type_``, a full or short class name, refers.
+    """Finds the class in ``known`` that ``type_`` names. ``type_`` is a full name such as
+    ``org.apache.kafka.connect.transforms.MaskField$Value``, or a short name such as ``MaskField$Value``.
 
     Args:
-        type_: The name as written.
+        type_: The name as written in the chain.
         known: The classes by full name.
-        place: The location of the name, for problems.
+        place: The location of the name in the chain, for problems.
         plugin: ``transform`` or ``predicate``.
         as_kafka: True to accept only the names that Kafka accepts today (decision 8).
     """

@@ -1,6 +1,4 @@
-"""Warns about the limits of columns: a plan gets a warning for each value that a column cannot represent as Connect
-would (decision 9).
-"""
+"""Warns about values that a table column cannot represent as Connect would (decision 9)."""
 
 from collections.abc import Iterable, Iterator
 

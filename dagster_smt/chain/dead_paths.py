@@ -1,8 +1,8 @@
-"""Finds masks, drops and renames that can never touch a field, according to the schema or the spelling of their paths.
+"""Finds masks, drops and renames whose path can never touch a field. Either the schema has no such field, or the path
+is a pattern that the stage reads as a plain name.
 
-Connect runs such a stage silently, and the values that the stage should hide pass through unchanged. A declared schema
-reveals the mistake before a run reads anything. Without a schema, the only sign is a pattern that is read as a plain
-name.
+Connect runs such a stage without a message, and the values that the stage should hide stay visible. A declared schema
+reveals the mistake before a run reads anything. Without a schema, only the spelling of the path can reveal it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ _SWITCH = "if this is intended, set dead_paths to warn"
 
 
 def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]:
-    """Returns the setting ``dead.paths`` in ``source``, and the problems of this setting. In YAML, the key is next to
-    ``stages``.
+    """Returns the setting ``dead.paths`` of the chain ``source`` (``error`` or ``warn``), and the problems of this
+    setting. In YAML, the setting is next to ``stages``.
     """
     if isinstance(source, Mapping):
         value = source.get(KEY, "error")
@@ -39,8 +39,9 @@ def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]
 
 
 def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
-    """Raises an error if ``plan`` has dead paths, which are paths of masks, drops or renames that can never touch a
-    field. Otherwise returns the plan. If the chain allows dead paths, the plan gets a warning for each of them.
+    """Raises an error if ``plan`` has dead paths, and otherwise returns the plan. A dead path is a path of a mask, drop
+    or rename that can never touch a field. If the chain sets ``dead.paths`` to ``warn``, each dead path adds a warning
+    to the plan instead of an error.
 
     Args:
         plan: The plan.
@@ -48,7 +49,7 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
             schema. Only the stages that act on values are then checked.
 
     Raises:
-        PlanError: SMT303, SMT305 or SMT308 if a mask, drop or rename can never touch a field.
+        PlanError: SMT303, SMT305 or SMT308 for dead paths.
     """
     problems = dead_paths(plan, value)
     if problems and plan.chain.dead_paths == "error":
@@ -57,7 +58,7 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
 
 def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
-    """Returns the problems of masks, drops and renames in ``plan`` that can never touch a field.
+    """Returns the problems of the masks, drops and renames in ``plan`` whose path can never touch a field.
 
     The arguments have the same meaning as in ``refuse_dead_paths``.
     """
@@ -82,8 +83,8 @@ def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
 
 
 def _without_keys(chain: Chain) -> Chain:
-    """Returns ``chain`` with only the stages that can be planned on values alone. It ends before the first stage that
-    runs from a jar, or whose transform reads the key.
+    """Returns ``chain`` with only the stages that can be planned without knowing the key. Stages that act on the key
+    are left out. The result ends before the first stage that runs from a jar, or whose transform reads the key.
     """
     stages: list[Stage] = []
     for stage in chain.stages:
@@ -98,7 +99,9 @@ def _without_keys(chain: Chain) -> Chain:
 
 
 def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
-    """Yields the problems of paths in ``effects`` that look like patterns, but that ``stage`` reads as plain names."""
+    """Yields a problem for each path that looks like a pattern, such as ``**.email``, but that ``stage`` reads as a
+    plain name. ``effects`` contains the ledger entries of the stage.
+    """
     version = getattr(stage.transform, "field_syntax_version", "")
     for effect in effects:
         if effect.relied_on and stage.relied_on and seems_pattern(effect.path, version):
@@ -107,9 +110,9 @@ def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
 
 
 def _in_schema(plan: Plan) -> Iterator[Problem]:
-    """Yields a problem for each mask, drop or rename in ``plan`` that never touches a field.
+    """Yields a problem for each mask, drop or rename in ``plan`` that touches no field of the schemas.
 
-    Stages that never act, or that reject all records, are ignored.
+    A stage is ignored if it never acts or if it rejects all records.
     """
     for first, (index, stage) in zip(first_entries(plan.chain), enumerate(plan.chain.stages), strict=True):
         acting = []
@@ -129,17 +132,18 @@ def _in_schema(plan: Plan) -> Iterator[Problem]:
 
 
 def _acts(plan: StagePlan) -> bool:
-    """Returns True if the stage of ``plan`` acts on some records and does not reject all of them.
-
-    A stage that rejects all records leaves no value to hide.
+    """Returns True if the stage of ``plan`` acts on some records and does not reject all of them. A stage that rejects
+    all records leaves no value that should be hidden.
     """
     return plan.condition is not False and plan.after is not None
 
 
 def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> Iterator[Problem]:
-    """Yields the problem of a path that touches no field in any plan of ``acting``. There is no problem if an earlier
-    stage has dropped the field. If an earlier stage has renamed or moved the field, the problem says so. ``effect`` is
-    the number of the ledger entry within its stage.
+    """Yields the problem of the path ``path``, which touches no field. ``acting`` contains the plans of its stage, one
+    for each schema of the records.
+
+    If an earlier stage has dropped the field, there is no problem. If an earlier stage has renamed or moved the field,
+    the problem says so. ``effect`` is the number of the ledger entry within its stage.
     """
     stage = acting[0].stage
     sources = _reached(plan, stage, effect)
@@ -162,7 +166,9 @@ def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> It
 
 
 def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
-    """Returns the input fields that ``effect`` of ``stage`` would touch if the stage were the first of the chain."""
+    """Returns the fields of the chain's input that the ledger entry ``effect`` would touch if ``stage`` were the first
+    stage of the chain.
+    """
     record = plan.steps[0].plan.before
     alone = plan_stage(stage, 0, record)
     if alone.after is None or effect not in {touch.entry for touch in alone.after.touched}:

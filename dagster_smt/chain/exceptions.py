@@ -17,12 +17,12 @@ _ROOTS = ("key", "value", "topic", "header")
 
 
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
-    """Returns the mask exceptions in ``source``, the source of a chain. Each exception lists fields that may contain
-    the original of a value that is masked in another field, and the reason.
+    """Returns the mask exceptions in ``source``, a chain in properties or YAML. If a value is masked in one field, an
+    exception lists other fields that may still contain it, and the reason.
 
     Properties list the exceptions in the same way as transforms: ``mask.exceptions=a`` with
-    ``mask.exceptions.a.fields`` and ``mask.exceptions.a.reason``. YAML has
-    ``mask.exceptions: [{fields: [...], reason: ...}]`` next to ``stages``.
+    ``mask.exceptions.a.fields`` and ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason:
+    ...}]`` next to ``stages``.
 
     Returns:
         The exceptions, and their problems (SMT024).
@@ -41,9 +41,11 @@ def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Proble
 
 
 def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Yields the location and the options of each exception in ``source``.
+    """Yields the location and the options of each exception in ``source``, such as ``("mask.exceptions.a", {"fields":
+    …})``.
 
-    The options are None if properties define an exception that the list ``mask.exceptions`` does not name.
+    Properties may define the options of an exception that the list ``mask.exceptions`` does not contain. The options
+    are then None.
     """
     if not isinstance(source, Mapping):
         return

@@ -41,8 +41,8 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the end of the line about ``stage``, which names the predicate of the stage: ``if not isTombstone``. The
-    result is empty if there is no predicate.
+    """Returns the end of the line about ``stage``, with its predicate: ``if not isTombstone``. The result is empty if
+    the stage has no predicate.
     """
     if stage.predicate is None:
         return ""
@@ -52,7 +52,9 @@ def _guard(stage: Stage) -> str:
 
 
 def _entry(entry: LedgerEntry, missing: set[str]) -> list[str]:
-    """Returns the lines about ``entry``, a ledger entry: its path, and the fields that a pattern path matches."""
+    """Returns the lines about ``entry``, such as ``masked **.email``. If its path is a pattern, each field that the
+    pattern matches follows on a line of its own.
+    """
     line = f"  {entry.action} {entry.path}"
     if entry.target:
         arrow = "<-" if entry.action == "added" else "->"
@@ -63,8 +65,8 @@ def _entry(entry: LedgerEntry, missing: set[str]) -> list[str]:
 
 
 def _steps(steps: Sequence[Step], full: bool) -> list[str]:
-    """Returns the lines about ``steps``, the plans of one stage. There is one plan for each variant of the record: a
-    schema that records can have before the stage.
+    """Returns the lines about ``steps``, the plans of one stage. A stage has several plans if its records can have
+    several schemas. Each of these schemas is called a variant.
     """
     lines = []
     for step in steps:
@@ -98,7 +100,9 @@ def _step(step: Step, full: bool) -> list[str]:
 
 
 def _changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Returns a line for each part that is new, changed or dropped between ``before`` and ``after``."""
+    """Returns a line for each part of the record that a stage adds, changes or drops. ``before`` and ``after`` map each
+    part, such as ``value email``, to its description.
+    """
     lines = []
     for place, part in after.items():
         if before.get(place) != part:
@@ -109,8 +113,9 @@ def _changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def _parts(record: PlanRecord) -> dict[str, str]:
-    """Returns a description of each part of ``record``: its schema and its sources. The keys are the names of the
-    parts: the topic, a field of the key, or a field of the value.
+    """Returns a dict that describes ``record``. A key is a part of the record, such as ``value email``. Its value
+    contains the type and the sources: ``string  <- value.mail``. The key ``topic`` is present if the plan knows the
+    topic.
     """
     parts = {}
     if isinstance(record.topic.expr, Const):

@@ -21,23 +21,23 @@ _WAY = "or let it run from its jar: smt_jars (docs/how-to/run-any-transform.md)"
 
 @dataclass(frozen=True)
 class ForeignClasses:
-    """The jars of a chain, as far as they are known without starting a JVM or downloading anything.
+    """The jars of a chain. Nothing is downloaded and no JVM is started to find out their contents.
 
     Attributes:
         settings: The settings of the chain, with absolute paths.
-        plugins: The plugins of its jars.
+        plugins: The plugins (transforms and predicates) in the jars.
     """
 
     settings: ForeignSettings = field(default_factory=ForeignSettings)
     plugins: tuple[Plugin, ...] = ()
 
     def class_name(self, match: ClassMatch, type_: object) -> str:
-        """If a class from a jar runs for ``type_``, returns the full name of this class. Otherwise, for example for
-        one of our own classes, returns an empty string.
+        """Returns the full name of the Java class that runs for ``type_``. Returns an empty string if no Java class
+        runs, for example because this package implements the class.
 
         Args:
-            match: Our own class for the name.
-            type_: The name as written.
+            match: This package's own class of the name ``type_``, if there is one.
+            type_: The name as written in the chain.
         """
         if match.cls is not None and self.settings.engine == "connect":
             name = match.cls.connect_class
@@ -52,7 +52,7 @@ class ForeignClasses:
         return text if unseen else ""
 
     def hinted(self, problem: Problem, type_: object) -> Problem:
-        """Returns ``problem``. If it reports a class that a jar might contain, the result has a hint about
+        """Returns ``problem``. If the problem is an unknown class that a jar might contain, adds a hint about
         ``smt_jars``.
         """
         text = str(type_ or "")
@@ -70,12 +70,12 @@ class ForeignClasses:
 def foreign_classes(
     settings: ForeignSettings, base: Path, more: Sequence[str | Path], connect_version: str
 ) -> tuple[ForeignClasses, list[Problem]]:
-    """Returns the jars that ``settings`` and ``more`` name, and the problems of these entries.
+    """Returns the jars that ``settings`` and ``more`` name, and the problems of these jars.
 
     Args:
         settings: The settings in the source of the chain.
-        base: The folder to which relative paths of the source refer.
-        more: More entries of ``smt_jars``. Their paths are relative to the current folder.
+        base: The folder to which relative paths in ``settings`` refer.
+        more: More jars for ``smt_jars``. Their paths are relative to the current folder.
         connect_version: The version of Connect to use; empty for the version in ``settings``.
     """
     entries = [*absolute_entries(settings.jars, base), *absolute_entries(map(str, more), Path())]

@@ -1,5 +1,6 @@
-"""Plans a chain for records that carry their own schemas. The records of a window may have several forms (``Form``),
-and their table gets one plan for all of them.
+"""Plans a chain for records that carry their own schemas. A form is a topic together with a key schema and a value
+schema. The records of a window (a range of offsets) may have several forms, but their table gets one plan for all of
+them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -17,7 +18,7 @@ from dagster_smt.model.schema import Schema, Type, optional
 
 @dataclass(frozen=True)
 class Form:
-    """The topic and the schemas that a group of records in a window share.
+    """A topic and a pair of schemas that some records of a window (a range of offsets) have in common.
 
     Attributes:
         topic: The topic.
@@ -71,17 +72,18 @@ class EmptyPlan(Plan):
 
 
 FORM = "f"
-"""The prefix of field names in the rows of a ``FormsPlan``. Such a row has one field for each output schema: ``f0``,
-``f1``, ….
+"""The prefix of field names in the rows of a ``FormsPlan`` (a plan for many tables). A row has the fields ``f0``,
+``f1``, …, one for each output schema.
 """
 
 
 @dataclass(frozen=True)
 class FormsPlan(Plan):
-    """A plan for many tables. Rows of different schemas stay apart, because no single table contains rows of all
-    schemas.
+    """A plan for a run that writes many tables. Rows of different schemas stay apart, because each table contains only
+    rows of its own schemas.
 
-    ``rows`` is a struct with one field for each output schema of values. Each row fills one of these fields.
+    ``rows`` is a struct with one field for each output schema of values, such as ``f0`` and ``f1``. Each row fills one
+    of these fields.
     """
 
     @cached_property
@@ -104,12 +106,16 @@ class FormsPlan(Plan):
 
     @cached_property
     def after(self) -> Schema | None:
-        """The fields of all schemas by name, for display. If a field has two types, the first one is shown."""
+        """The value fields of all output schemas together, for display. If a field has two types, the first one is
+        shown.
+        """
         return merged_schemas(self.values_after)
 
     @cached_property
     def key_after(self) -> Schema | None:
-        """The fields of all key schemas by name, for display. If a field has two types, the first one is shown."""
+        """The key fields of all output schemas together, for display. If a field has two types, the first one is
+        shown.
+        """
         return merged_schemas(self.keys_after)
 
     @cached_property
@@ -123,11 +129,10 @@ class FormsPlan(Plan):
         return forms_apart(self.keys_after)
 
     def of_forms(self, values: Collection[int], keys: Collection[int], last: RunReport | None) -> Plan:
-        """Returns the plan of one table, which contains only records with the given output schemas.
+        """Returns the plan of one table. The table contains only records with certain output schemas.
 
         Args:
-            values, keys: The output schemas of the table's records, as positions in ``values_after`` and
-                ``keys_after``.
+            values, keys: These output schemas, as positions in ``values_after`` and ``keys_after``.
             last: The report of the table's last commit. Its columns are used if no record has columns.
         """
         schemas = {self.values_after[number] for number in values}
@@ -147,8 +152,8 @@ class FormsPlan(Plan):
 
 
 def forms_apart(schemas: Sequence[Schema]) -> Schema | None:
-    """Returns a struct schema that keeps ``schemas`` apart: it has one field for each schema. Returns None if there are
-    no schemas.
+    """Returns a struct schema with one field for each of ``schemas``: ``f0``, ``f1``, …. Returns None if there are no
+    schemas.
     """
     if not schemas:
         return None
@@ -166,24 +171,26 @@ def plan_forms(
     last: RunReport | None = None,
     unread: Problem | None = None,
 ) -> Plan:
-    """Returns one plan of ``chain`` for records of several forms. If the chain rejects a form, the other forms are
-    still planned.
+    """Returns one plan of ``chain`` for records of several forms. A form is a topic together with a key schema and a
+    value schema. If the chain rejects all records of a form, the plan covers the remaining forms.
 
     Args:
         chain: The chain.
         forms: The forms. Their order determines the order of the columns.
         topics: The topics of the records.
         last: The report of the last run. Its columns are used if these records have no columns.
+        unread: The reason why schemas of the records could not be read, if there is one. The error SMT212 repeats it.
 
     Returns:
-        A plan without steps. If a field has two types, reading ``after`` of the plan raises PlanError. If the chain
-        keeps topics, the result is a ``FormsPlan``: it keeps the forms of different tables apart, and never raises this
-        error.
+        A plan without steps. If a field has two types, reading ``after`` of the plan raises PlanError. If each output
+        topic has its own table, the result is a ``FormsPlan``. Its ``after`` never raises this error, because a table
+        contains only rows of its own schemas.
 
     Raises:
         PlanError: SMT212 if there is no form. If the chain rejects every form, the error contains the problems of the
             stages. There is no error if ``last`` has columns.
-        UnsupportedError: SMT901 if predicates result in more than eight variants of one form.
+        UnsupportedError: SMT901 if predicates result in more than eight variants (different output schemas) of one
+            form.
     """
     plans = [_plan_of_form(chain, form) for form in forms]
     passed = [plan for plan in plans if not plan.refused]
@@ -211,7 +218,9 @@ def plan_forms(
 
 
 def _no_schema(topics: Sequence[str], unread: Problem | None) -> Problem:
-    """Returns the problem of a window without forms. The problem names the cause ``unread``, if there is one."""
+    """Returns the problem of a window (a range of offsets) in which no record has a schema. ``unread`` is the problem
+    that prevented the run from reading the schemas. It is None if the records simply have no schema.
+    """
     place = ", ".join(topics)
     if unread is not None:
         statement = f"no record of the window has a schema that can be read: {unread.code} {unread.statement}"
@@ -221,10 +230,10 @@ def _no_schema(topics: Sequence[str], unread: Problem | None) -> Problem:
 
 
 def _plan_of_form(chain: Chain, form: Form) -> Plan:
-    """Returns the plan of ``chain`` for one form.
+    """Returns the plan of ``chain`` for one form: a topic with a key schema and a value schema.
 
-    The plan leaves out the stages that act on schemaless keys, because these stages need no schema and do not change
-    the value.
+    If the keys are schemaless, the plan leaves out the stages that act on keys. These stages need no schema and do not
+    change the value.
     """
     if form.free_key:
         stages = tuple(s for s in chain.stages if s.side != "key")
@@ -250,8 +259,8 @@ def merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
 
 
 def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
-    """Returns the ledger entries of ``plans``. Each entry lists all fields that its pattern path matches in one of the
-    plans.
+    """Returns one list of ledger entries for all ``plans``, which have the same entries. If an entry has a pattern
+    path, its ``matched`` lists the fields that match in any of the plans.
     """
     entries = []
     for same in zip(*(plan.entries for plan in plans), strict=True):
@@ -261,8 +270,8 @@ def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
 
 
 def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
-    """Returns the warnings that occur in all ``plans``. Warnings that differ only in their hints count as the same
-    warning.
+    """Returns the warnings that all ``plans`` have in common. Two warnings that differ only in their hints are treated
+    as the same warning.
     """
     everywhere = set.intersection(*(set(map(_without_hint, plan.warnings)) for plan in plans))
     warnings = []

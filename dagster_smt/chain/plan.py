@@ -1,8 +1,11 @@
-"""Plans: a chain applied to the schemas of the records.
+"""Plans: what a chain does to records of one schema.
 
-Only ``plan_stage`` applies a stage to a symbolic record. The Python evaluator calls ``plan_stage`` for each schema that
-it reads. The Spark evaluator calls ``plan_chain``, which folds ``plan_stage`` over the chain. If the predicate of a
-stage depends on data and the stage changes the schema, the record has two variants from this stage on.
+``plan_stage`` plans one stage for a symbolic record, which describes all records of one schema. The Python evaluator
+calls ``plan_stage`` for each schema that it reads. The Spark evaluator calls ``plan_chain``, which plans one stage
+after the other.
+
+A stage may change the schema of only some records, if its predicate depends on their data. The plan then continues with
+two variants of the record: one for changed records, and one for unchanged records.
 """
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -36,14 +39,15 @@ class StagePlan:
 
     Attributes:
         stage, index: The stage and its position.
-        before, after: The record before and after, if the stage acts.
-            ``after`` is None if no record can pass.
-        condition: True or False if it is known during planning whether the stage acts; otherwise an expression.
+        before, after: The record before the stage, and the record after it if the stage acts. ``after`` is None if no
+            record can pass.
+        condition: True if the stage acts on all records, and False if it acts on none. Otherwise an expression that is
+            true for the records on which the stage acts.
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
-        guarded: True if the stage skips records in which the key or value that it reads is null, and in other records
-            changes more than this key or value, for example the topic.
+        guarded: True if two statements are true. The stage skips records in which the key or value that it reads is
+            null. In all other records it changes more than this key or value, for example the topic.
         undecided: True if evaluating the predicate fails for every record, even if its key or value is null.
     """
 
@@ -60,10 +64,11 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """The records that pass the stage although it otherwise always fails, as one ``PlanRecord``. In these records,
-        the key or value on which the stage acts is null, and the transform leaves them unchanged.
+        """The records that pass through a stage that fails for all other records. They are the records with a null key
+        or value, if the stage leaves a null unchanged. They are described by one ``PlanRecord``, in which this key or
+        value is None.
 
-        None if no record passes, or if the stage does not always fail.
+        None if no record passes, or if the stage does not fail for all other records.
         """
         side = self.stage.acts_on
         if (
@@ -83,7 +88,7 @@ class StagePlan:
 
 
 def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
-    """Returns the configured paths that are missing in the schema of every plan in ``plans``."""
+    """Returns the configured paths that no schema has: each of them is in ``missing`` of every plan in ``plans``."""
     if not plans:
         return set()
     everywhere = {miss.path for miss in plans[0].missing}
@@ -94,8 +99,8 @@ def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
 
 @dataclass(frozen=True)
 class Step:
-    """The plan of one stage for one variant of the record, with the resulting variants. Several variants exist if data
-    determines whether an earlier stage acted, and that stage changes the schema.
+    """The plan of one stage for one variant of the record, and the variants after the stage. There are several variants
+    if an earlier stage changed the schema of only some records.
 
     Attributes:
         variant: The number of the variant before the stage.
@@ -145,8 +150,8 @@ class Plan:
 
     @cached_property
     def after(self) -> Schema | None:
-        """The output schema of the value, with the fields of all variants merged by name; None if the value is
-        schemaless.
+        """The output schema of the value; None if the value is schemaless. If stages can produce several schemas, their
+        fields are merged by name.
         """
         from dagster_smt.chain.schema_merge import merged_schema
 
@@ -160,7 +165,9 @@ class Plan:
 
     @cached_property
     def key_after(self) -> Schema | None:
-        """The output schema of the key, with the fields of all variants merged by name; None if no key has a schema."""
+        """The output schema of the key; None if no key has a schema. If stages can produce several schemas, their
+        fields are merged by name.
+        """
         from dagster_smt.chain.schema_merge import merged_schema
 
         schemas = []
@@ -171,8 +178,8 @@ class Plan:
 
     @property
     def rows(self) -> Schema | None:
-        """The schema of the rows that an evaluator returns. It is ``after``, except for a ``FormsPlan``, whose rows
-        have a field for each output schema.
+        """The schema of the rows that an evaluator returns. It is the same as ``after``. Only a ``FormsPlan`` differs:
+        its rows have one field for each output schema.
         """
         return self.after
 
@@ -183,9 +190,10 @@ class Plan:
 
     @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
-        """Maps the path of each output column to the input fields that the column comes from.
+        """Returns a dict from the path of each output column to the input fields from which its values come, such as
+        ``{"mail": ("value.email",)}``.
 
-        A column after a stage from a jar may come from any field, so its source is the whole value.
+        After a stage from a jar, a column may come from any field. Its source is then the whole value.
         """
         unknown = {"value"} if self.chain.has_foreign else set[str]()
         sources_by_path: dict[str, set[str]] = {}
@@ -227,9 +235,10 @@ class Plan:
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
-    """Returns every cell inside ``node`` with its path. If the node is itself a cell, the path is ``(whole)``.
+    """Returns the path and the cell (the description of one value) of every value inside ``node``, such as
+    ``address.city``. If the node itself is a cell, its path is ``(whole)``.
 
-    If a stage has changed the elements of an array or map, the result contains the cells of an element:
+    If a stage has changed the elements of an array or map, the result has the cells of one element instead:
     ``items[].sku``.
     """
     if node is None:
@@ -245,8 +254,8 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
-    """Returns the cells inside ``node`` as ``leaves`` does. If a cell is itself a struct, the result contains one cell
-    for each of its fields instead.
+    """Returns the path and the cell (the description of one value) of every value inside ``node``, as ``leaves`` does.
+    A cell that contains a struct is replaced with one cell for each field, at every level.
     """
     results = []
     for path, cell in leaves(node):
@@ -307,7 +316,9 @@ def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str
 
 
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
-    """Returns the ledger entries of all stages of ``chain``. The number of an entry is its position in the result."""
+    """Returns the ledger entries of all stages of ``chain``: one for each path that a stage masks, drops, renames or
+    otherwise changes. The number of an entry is its position in the result.
+    """
     entries = []
     for index, stage in enumerate(chain.stages):
         for e in stage.transform.ledger():
@@ -318,7 +329,9 @@ def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def first_entries(chain: Chain) -> tuple[int, ...]:
-    """Returns the number of the first ledger entry of each stage of ``chain``."""
+    """Returns one number for each stage of ``chain``: the number of its first ledger entry. For three stages with 2, 1
+    and 4 entries, the result is ``(0, 2, 3)``.
+    """
     firsts, number = [], 0
     for stage in chain.stages:
         firsts.append(number)
@@ -367,8 +380,8 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if ``stage`` skips records in which the key or value that it reads is null, and in other records
-    changes more than this key or value, for example the topic.
+    """Returns True if ``stage`` has two properties. It skips records in which the key or value that it reads is null.
+    In all other records it changes more than this key or value, for example the topic.
     """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
@@ -377,8 +390,8 @@ def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
-    """Returns the condition under which ``predicate`` is true for ``record``. If the predicate reads the key or the
-    value, the condition is false for records in which this key or value is null.
+    """Returns an expression that is true if ``predicate`` is true for ``record``. If planning already knows the result,
+    returns True or False. A predicate that reads a null key or a null value is false.
     """
     name, reads = type(predicate).__name__, predicate.reads
     first_side = None
@@ -405,8 +418,9 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
 
 
 def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | PlanError]:
-    """Returns an error for each side (key or value) that the transform of ``stage`` must not read. The transform must
-    not read a side that its class does not declare, or a side in ``free``, which has no schema.
+    """Returns an error for the key, the value or both, if the transform of ``stage`` must not read them. It must not
+    read what its class does not declare. It also must not read what has no schema: ``free`` contains ``key`` or
+    ``value`` if so.
     """
     errors: dict[Side, ClassError | PlanError] = {}
     for side in SIDES:
@@ -480,8 +494,9 @@ def plan_chain(
 def fold_chain(
     chain: Chain, key: Schema | None, value: Schema | None, *, topics: Sequence[str] = (), kind: str = "sink"
 ) -> Plan:
-    """Returns the plan of ``chain`` as ``plan_chain`` does for records with a schema, but raises no error if no record
-    can pass the chain. The attribute ``refused`` of the plan then contains the reasons.
+    """Returns the plan of ``chain`` for records with a schema. The result is the same as that of ``plan_chain``, with
+    one difference: if no record can pass the chain, there is no error. The attribute ``refused`` of the plan then
+    contains the reasons.
     """
     fold = _Fold(chain)
     fold.run(input_record(key, value, topics, kind, nullable=True))
@@ -492,19 +507,19 @@ def fold_chain(
 
 
 class _Fold:
-    """A fold that applies the stages of a chain one after the other, each to all variants of the record.
+    """Plans a chain stage by stage. A variant is a schema that records can have before a stage. Each stage is planned
+    for every variant.
 
-    The difficult question is whether any record can pass the whole chain. If a stage acts on all records of a variant
-    and always fails, no row of the variant remains, except rows whose key or value is null (``StagePlan.spares``).
-    The fold continues planning with these rows, and adds the variant to ``spared``. Spared variants are no reason to
-    accept the chain, because a chain that works only on tombstones is a mistake. The chain is therefore rejected if a
-    stage failed and all remaining variants are spared.
+    The difficult question is whether any record can pass the whole chain. A stage may fail for all records of a
+    variant, except records with a null key or value. The planning continues with these exceptions, and the variant is
+    then in ``spared``. But a chain that works only on tombstones is a mistake. The chain is therefore rejected if a
+    stage failed and all remaining variants are in ``spared``.
 
     Attributes:
         records: The variants that can contain rows before the next stage, by number.
         count: The number of variants so far, which is also the number of the next variant.
-        blocked: True if a stage rejects all rows that reach it, except the rows of spared variants.
-        spared: The variants whose rows all have a null key or value.
+        blocked: True if a stage rejects all rows that reach it, except rows of the variants in ``spared``.
+        spared: The numbers of the variants in which every row has a null key or value.
     """
 
     def __init__(self, chain: Chain):
@@ -536,7 +551,9 @@ class _Fold:
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
-        """Adds the step of ``plan``, which begins at ``variant``, and returns the resulting variants."""
+        """Adds a ``Step`` for ``plan``, the plan of a stage for the variant with the number ``variant``. Returns the
+        variants after the stage, by number.
+        """
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
@@ -572,7 +589,9 @@ class _Fold:
         return {variant: plan.before, taken: after}
 
     def limits(self) -> list[Problem]:
-        """Returns the warnings about values that are different in a column than in Connect."""
+        """Returns warnings about values that a table column cannot represent as Connect would, such as a decimal that a
+        stage casts to a string.
+        """
         sides_by_stage = []
         for s in self.steps:
             if s.plan.after is not None:
@@ -583,7 +602,7 @@ class _Fold:
         return results
 
     def missing(self) -> list[Problem]:
-        """Returns a warning for each configured field that no variant has."""
+        """Returns a warning for each path of a stage that no schema of the records has."""
         stages: dict[int, list[StagePlan]] = {}
         for step in self.steps:
             stages.setdefault(step.plan.index, []).append(step.plan)
@@ -596,7 +615,9 @@ class _Fold:
         return problems
 
     def matched(self, entries: tuple[LedgerEntry, ...]) -> tuple[LedgerEntry, ...]:
-        """Returns ``entries``, each with the fields that its pattern path matches."""
+        """Returns copies of ``entries``. Each copy lists the fields that its pattern path matches, such as
+        ``customer.email`` for ``**.email``.
+        """
         routes: dict[int, dict[str, None]] = {}
         for step in self.steps:
             for number, fields in step.plan.matches.items():
@@ -608,17 +629,20 @@ class _Fold:
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
-    """Returns the problem of a configured path of ``stage`` that the schema lacks. ``miss`` describes the path."""
+    """Returns the problem of a path that ``stage`` configures, but that the schema lacks. ``miss`` contains the path
+    and the field names that the schema has.
+    """
     hint = syntax_hint(stage.transform, miss.path, miss.known)
     hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
     return Problem("SMT303", stage.place, f"no record can have the field '{miss.path}'", hint)
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
-    """Returns True if the stage of ``plan`` skips exactly the records in which its key or value is null, and changes
-    neither the key, the topic nor the headers of the others.
+    """Returns True if the stage of ``plan`` skips exactly the records with a null key or value. In all other records,
+    it must leave the key, the topic and the headers unchanged.
 
-    A null key or value has no schema (difference D6), so the skipped records need no variant of their own.
+    A null key or value has no schema (difference D6). The skipped records therefore need no separate variant of the
+    plan.
     """
     stage, condition = plan.stage, plan.condition
     tombstones = isinstance(condition, Call) and isinstance(condition.rule, IsNull)
@@ -640,8 +664,8 @@ def _nullable(record: PlanRecord, side: str) -> PlanRecord:
 
 
 def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if a record has the same key schema and the same value schema before a stage (``before``) and after
-    it (``after``).
+    """Returns True if a stage changes neither the key schema nor the value schema. ``before`` and ``after`` describe
+    the record before and after the stage.
     """
     for a, b in ((before.key, after.key), (before.value, after.value)):
         if not ((a is None) == (b is None) and (a is None or b is None or a.schema == b.schema)):
@@ -650,8 +674,9 @@ def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
-    """Returns one record that stands for both ``before`` and ``after``, the record before and after a stage. Both have
-    the same schemas. The sources of the result are the sources of both records.
+    """Returns one record that describes both changed and unchanged records after a stage. ``before`` and ``after``
+    describe the record before and after the stage, and have the same schemas. A field of the result has the sources of
+    that field in both records.
     """
     if before.topic == after.topic:
         topic = after.topic

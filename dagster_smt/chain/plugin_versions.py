@@ -1,6 +1,6 @@
 """Checks the option ``plugin.version`` (KIP-891).
 
-Each class has one version here: the version of the Kafka release whose results we reproduce.
+All classes of this package have the same version: the Kafka release whose results this package reproduces.
 """
 
 import re
@@ -14,8 +14,8 @@ _RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
 
 
 def version_problems(text: object, place: str) -> list[Problem]:
-    """Returns a problem unless ``text``, a version or a range such as ``[4.0,5.0)``, includes our version. ``latest``
-    is also accepted.
+    """Returns an empty list if ``text`` permits the version of Kafka whose results this package reproduces. Otherwise
+    returns one problem. ``text`` is a version, a range such as ``[4.0,5.0)``, ``latest`` or None.
     """
     if text is None or _admits(trim(str(text))):
         return []

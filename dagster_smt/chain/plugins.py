@@ -58,8 +58,8 @@ def _is_of_a_vendor(cls: type[Options]) -> bool:
 
 
 def listed(package: ModuleType) -> Iterator[type]:
-    """Yields the classes of ``package``: first the classes in its ``ALL``, then the classes of each subpackage. The
-    subpackages are ordered by name.
+    """Yields the classes that ``package`` lists in its variable ``ALL``. The classes of each subpackage follow, in the
+    order of the subpackages' names.
     """
     yield from getattr(package, "ALL", ())
     for info in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{package.__name__}."):

@@ -89,9 +89,9 @@ def build(
     """Builds a transform or predicate of class ``cls`` from ``options``.
 
     Returns:
-        The object (None if an option is wrong), the problems, and the warnings. If ``lenient``, unknown options are
-        warnings, because Kafka ignores them. Options of older versions of Kafka are accepted with a warning, except if
-        ``as_kafka``, because Kafka now ignores them.
+        The object (None if an option is wrong), the problems, and the warnings. With ``lenient``, unknown options are
+        warnings instead of problems, because Kafka ignores them. An option of an older Kafka version is accepted with a
+        warning. With ``as_kafka``, such an option is unknown, as in Kafka today.
     """
     options, renamed = (options, []) if as_kafka else _todays(cls, options, place)
     unknown = []

@@ -6,12 +6,14 @@ from dagster_smt.model.properties import read_properties as read_properties
 
 
 def written_comment(text: str) -> str:
-    """Returns ``text`` as one comment line, whatever characters it contains."""
+    """Returns ``text`` as one line of a comment, with escapes for line breaks and other special characters."""
     return f"# {_escaped(text)}"
 
 
 def written_property(key: str, value: str) -> str:
-    """Returns a line that ``read_properties`` and ``java.util.Properties`` read as this key and value."""
+    """Returns a line of a properties file with ``key`` and ``value``. Special characters are escaped, so that
+    ``java.util.Properties`` reads the same key and value.
+    """
     return f"{_escaped(key, ' :=')}={_escaped(value)}"
 
 
@@ -25,7 +27,9 @@ def _escaped(text: str, more: str = "") -> str:
 
 
 def _printable(char: str) -> str:
-    """Returns ``char``, or Java's escape if the character is not printable or cannot be encoded in UTF-8."""
+    """Returns ``char``. If the character is not printable or cannot be encoded in UTF-8, returns its Java escape
+    instead: a backslash, ``u`` and four hex digits.
+    """
     if char.isprintable() or ord(char) > 0xFFFF:
         return char
     return f"\\u{ord(char):04x}"

@@ -1,5 +1,5 @@
-"""Compares the masks and drops of chains. The module gives each mask and drop an identity that later runs recognize. It
-also finds the masks and drops that only one of two chains has.
+"""Compares the masks and drops of chains. Each mask and drop gets a fingerprint, by which later runs recognize it. This
+module also finds the masks and drops that only one of two chains has.
 """
 
 import hashlib
@@ -19,18 +19,18 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The result of ``_form_of`` if all masks of a stage write a constant. It also stands for a drop. Nothing of the value
-is left in either case.
+"""The result of ``_form_of`` for masks that replace every value with a constant. It also stands for a drop. In both
+cases nothing of the value is left.
 """
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
 """The options that determine which fields a stage masks. They do not affect what the masked values look like."""
 
 
 def fingerprints(chain: Chain) -> tuple[str, ...]:
-    """Returns an identity, sixteen hex digits, for each ledger entry of ``chain``. The digits stay the same as long as
-    the entry refers to the same fields.
+    """Returns a fingerprint (sixteen hex digits) for each ledger entry of ``chain``. An entry keeps its fingerprint as
+    long as it refers to the same fields.
 
-    The digits depend on the path, its syntax, the predicate and the earlier stages, because a change to any of them can
+    The fingerprint depends on the path, its syntax, the predicate and the earlier stages. A change to any of them can
     change the fields to which the entry refers.
     """
     digits: list[str] = []
@@ -51,13 +51,14 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
 def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
     """Returns the masks and drops that the chain ``defined`` has and ``chain`` lacks.
 
-    Two differences are ignored, because ``chain`` then hides at least as much as ``defined``. First, ``chain`` may have
-    the same mask or drop without its predicate. Second, ``chain`` may drop a field, or replace it with a constant, if
-    the mask in ``defined`` leaves a part of the value.
+    A mask or drop of ``defined`` is not returned if ``chain`` hides at least as much:
 
-    Paths are compared as strings: if ``chain`` hides the same fields under different paths, the result contains the
-    masks of ``defined``. If ``chain`` has a stage that decrypts values or turns tokens back into values, and
-    ``defined`` lacks this stage, the result contains all encryptions and tokenizations of ``defined``.
+    - ``chain`` has the same mask or drop without its predicate.
+    - ``chain`` drops the field or replaces it with a constant, but the mask in ``defined`` leaves a part of the value.
+
+    Paths are compared as strings. If ``chain`` hides the same fields under different paths, the result contains the
+    masks of ``defined``. If only ``chain`` has a stage that decrypts values or turns tokens back into values, the
+    result contains all encryptions and tokenizations of ``defined``.
     """
     present = set()
     for _, target, form, _ in _hidden(chain):
@@ -76,11 +77,11 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
-    """Yields a tuple with four items for each mask and drop of ``chain``:
+    """Yields four items for each mask and drop of ``chain``:
 
     - the number of its ledger entry
-    - its target, with the condition of the stage
-    - its form (``_form_of``)
+    - a tuple of strings: the side (``key``, ``value`` or ``headers``), the path, and the condition of the stage
+    - what remains of the value, as ``_form_of`` describes it
     - True if a holder of the key can restore the values
     """
     for first, stage in zip(first_entries(chain), chain.stages, strict=True):
@@ -114,8 +115,9 @@ def _has_rule(stage: Stage, protection: Protection) -> bool:
 
 
 def _form_of(stage: Stage) -> str:
-    """Returns a description of the masks of ``stage``, for comparisons. It is ``WHOLLY`` if every mask writes a
-    constant. Otherwise it contains the class of the stage, and for a ``TextTransform`` also its options.
+    """Returns a string by which the masks of two stages can be compared. It is ``WHOLLY`` if every mask writes a
+    constant. Otherwise it contains the class of the stage. For a ``TextTransform`` it also contains the options, except
+    its options about paths.
     """
     masks = []
     for e in stage.transform.effects():
@@ -148,6 +150,8 @@ def _condition_text(stage: Stage) -> str:
 
 
 def _meaning(stage: Stage) -> list[str]:
-    """Returns the settings of ``stage``, other than its paths, that determine which fields and records it changes."""
+    """Returns the class, the two options of the path syntax, and the predicate of ``stage``. Besides the paths, these
+    determine which fields and records the stage changes.
+    """
     syntax = (getattr(stage.transform, name, "") for name in ("field_syntax_version", "strict_paths"))
     return [stage.connect_class, *map(str, syntax), _condition_text(stage)]

@@ -1,5 +1,5 @@
-"""Merges schemas by field name, so that one table can contain rows of all of them. The schemas are those of a plan's
-variants, or those that the records themselves carry.
+"""Merges schemas by field name, so that one table can contain rows of all these schemas. There are several schemas if a
+predicate depends on data, or if the records carry their own schemas.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from dagster_smt.model.schema import Schema, Type, optional
 
 
 def merged_schema(nodes: Sequence[Node]) -> Schema | None:
-    """Merges the schemas of ``nodes``, the variants of a plan, into one. A field that is missing in some variants
-    becomes optional.
+    """Merges the schemas of ``nodes`` into one. Each node describes the key or value in one variant of the plan. A
+    field that is missing in some variants becomes optional.
 
     Raises:
         PlanError: SMT203 for every field that has two types.
@@ -30,7 +30,9 @@ def merged_schema(nodes: Sequence[Node]) -> Schema | None:
 
 
 def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
-    """Merges the schemas ``a`` and ``b`` into one. Adds a problem to ``problems`` for each field that has two types."""
+    """Merges the schemas ``a`` and ``b`` into one, by field name. For each field that has two types, adds a problem to
+    ``problems`` and keeps the type in ``a``. ``path`` is the path of both schemas in the record.
+    """
     if a == b:
         return a
     if a.type is not b.type or a.logical != b.logical or (a.logical == "Decimal" and a.scale != b.scale):
@@ -58,8 +60,8 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
 
 
 def _wider_decimal(a: Schema, b: Schema) -> Schema:
-    """Returns a decimal schema for the decimals of both ``a`` and ``b``. If ``a`` or ``b`` has no precision, the result
-    has no precision, because the decimals may have any number of digits.
+    """Returns ``a`` or ``b``, two decimal schemas of the same scale: the schema with more digits. A schema without a
+    precision permits any number of digits, so it is returned if there is one.
     """
     if a.precision is None or (b.precision is not None and b.precision < a.precision):
         return a

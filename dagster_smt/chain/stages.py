@@ -1,4 +1,6 @@
-"""Turns drafts of stages (names and options as written) into stages. Reports all problems in one pass."""
+"""Converts drafts into stages. A draft contains the names and options of a stage as the user wrote them. All problems
+are reported together.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -27,9 +29,10 @@ _PROVIDED = re.compile(r"\$\{(?:file|dir|directory|env|vault|secrets?|configmaps
 
 @dataclass
 class StageDraft:
-    """A stage as the configuration describes it, not yet checked.
+    """A stage as the user wrote it in the configuration, not yet checked.
 
-    ``predicate`` is None, or (name, type, options). A type of None means that the chain does not define the predicate.
+    ``predicate`` is a tuple (name, type, options); None if the stage has no predicate. The type is None if the chain
+    does not define the predicate.
     """
 
     alias: str
@@ -42,8 +45,8 @@ class StageDraft:
 
 
 def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDraft], list[Problem]]:
-    """Returns a draft of each stage in the keys ``transforms.*`` and ``predicates.*`` of ``properties``, and the
-    problems of these keys. All other keys are skipped.
+    """Returns a draft (an unchecked description) of each stage in the keys ``transforms.*`` and ``predicates.*`` of
+    ``properties``, and the problems of these keys. All other keys are ignored.
     """
     problems: list[Problem] = []
     aliases = _aliases(properties, "transforms", problems)
@@ -73,9 +76,8 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDra
 
 
 def _no_list(properties: Mapping[str, Any]) -> Problem:
-    """Returns the problem that ``properties`` lack the key ``transforms``.
-
-    The hint names the key that seems to contain the chain.
+    """Returns the problem that the key ``transforms`` is missing in ``properties``. If a different key seems to contain
+    the chain, the hint names it.
     """
     hint = "list the aliases: transforms=first,second"
     if "attributes" in properties:
@@ -88,8 +90,9 @@ def _no_list(properties: Mapping[str, Any]) -> Problem:
 def _predicate_problems(
     properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[StageDraft]
 ) -> list[Problem]:
-    """Returns the problems of the predicates in ``properties``: wrong versions, and all problems of predicates that no
-    draft uses. Kafka reads unused predicates too.
+    """Returns the problems of predicates in ``properties``. For a predicate that a stage in ``drafts`` uses, this is
+    only a wrong ``plugin.version``. For an unused predicate, these are all problems, because Kafka also reads unused
+    predicates.
     """
     problems = []
     used = set()
@@ -163,8 +166,8 @@ def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) ->
 
 
 def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Problem]]:
-    """Returns a draft of each stage in the list ``stages``, and the problems of the list. An item of the list is
-    ``{alias, type, options, predicate: {name, type, options}, negate}``.
+    """Returns a draft (an unchecked description) of each stage in the list ``stages``, and the problems of the list. An
+    item of the list is ``{alias, type, options, predicate: {name, type, options}, negate}``.
     """
     drafts, problems, seen = [], [], set()
     for number, stage in enumerate(stages):
@@ -212,8 +215,8 @@ def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: l
 
 
 def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
-    """Gives a name to each predicate in ``drafts`` that has none. Returns a problem for each name that refers to two
-    different predicates.
+    """Gives a name to each predicate in ``drafts`` that has none. Returns a problem for each name under which two
+    stages define different predicates.
     """
     known: dict[str, tuple[Any, dict[str, Any]]] = {}
     problems = []
@@ -281,8 +284,8 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
 
 
 def _references(draft: StageDraft, takes: Collection[str]) -> list[Problem]:
-    """Returns a problem for each option of ``draft`` that refers to a configuration provider. The chain would use such
-    a reference as a literal string.
+    """Returns a problem for each option of ``draft`` that contains a reference such as ``${env:NAME}``. Connect would
+    replace the reference with a value, but a chain would use it as a literal string.
 
     ``takes`` are the options of the transform that accept references.
     """

@@ -1,6 +1,7 @@
-"""Vendors of transforms that connectors use, and the nearest transform of this package for some of their classes.
+"""Vendors of transforms that connectors use. For some of their classes, this module knows the most similar transform of
+this package.
 
-A hint never sends the user to a transform that silently does something different: it states the difference.
+If that transform behaves differently, the hint to the user states the difference.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,6 @@
-"""Converts effects into plain data with JSON types, for engines that are not written in Python."""
+"""Converts effects (the actions of transforms) into plain data with JSON types, for engines that are not written in
+Python.
+"""
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -17,7 +19,7 @@ from dagster_smt.model.schema_json import schema_to_json
 def as_data(effects: Iterable[Effect]) -> list[dict[str, Any]]:
     """Returns ``effects`` as plain data: lists, objects, strings, numbers and booleans.
 
-    A dataclass, such as an effect or a path step that is not a name, becomes an object: ``kind`` is its class, and the
+    For example, ``Drop`` becomes ``{"kind": "Drop", "path": ["email"]}``. ``kind`` is the name of the class, and the
     other keys are its fields. A path becomes the list of its steps. A rule becomes an object with the keys ``name`` and
     ``parameters``.
 

@@ -1,5 +1,5 @@
-"""Base classes for transforms and predicates that are implemented in Python code. Use these classes for actions and
-tests that no effect or condition can express.
+"""Base classes for transforms and predicates that are implemented in Python code. They are for actions that no effect
+can express, and for tests that no condition can express. Effects and conditions are plain data.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -14,16 +14,16 @@ from dagster_smt.model.record import PlanRecord, Record
 
 @dataclass(frozen=True)
 class Code:
-    """The effect of a transform that is implemented in Python code. The effect declares the properties of the code that
-    planning and reports need without running the code.
+    """The declaration of a transform that is implemented in Python code. With it, planning and reports know some
+    properties of the code without running it.
 
     Attributes:
         entries: The ledger entries that the code may write.
-        reads: The parts of a record that the code reads in addition to the stage's side. Reading a key or value that is
-            not listed raises SMT910.
+        reads: The parts of a record that the code reads besides the key or value on which the stage acts. Reading a key
+            or value that is not listed raises SMT910.
         writes: The parts that the code sets: ``timestamp`` or ``partition`` of the record.
-        java: The name and the parameters of the Java effect that does the same to a key or value without a schema. None
-            if the JVM lane has no such effect.
+        java: The name and the parameters of the Java code that does the same to a key or value without a schema. None
+            if there is no such Java code.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -46,10 +46,11 @@ class CodeTransform(Transform):
     """
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        """Returns the plan of ``record`` after the stage.
+        """Returns a description of the record after the stage. ``record`` describes all records of one schema before
+        the stage: it contains schemas and expressions instead of values.
 
-        If the transform's rule for nulls is ``apply`` or ``wrap``, this method is also called for a key or value that
-        is null in every record.
+        The key or value on which the stage acts may be null in every record. In that case, this method is called only
+        if the transform's rule for nulls is ``apply`` or ``wrap``.
 
         Raises:
             PlanError: No record of these schemas can pass the stage.
@@ -64,17 +65,18 @@ class CodeTransform(Transform):
         function puts a part of this JSON into two locations of the record, it must copy the part
         (``values.json.lazy.copied``). To drop the record, the function raises ``DropRecord``.
 
-        If the transform does not act on a side (key or value), the function changes the record itself and sets
-        ``record.dirty``. Its return value is then ignored.
+        Some transforms act on the whole record instead of the key or value. Their function changes the record itself
+        and sets ``record.dirty``. Its return value is then ignored.
 
         Args:
-            bits: For each ledger entry, the bit of ``record.touched`` that records the entry.
+            bits: One number for each ledger entry, with a single bit set. To count the record for an entry, the
+                function sets this bit in ``record.touched``.
         """
         raise NotImplementedError
 
     def variant(self, record: Record) -> Hashable:
-        """Returns a property of ``record`` on which the plan depends in addition to the schemas. An example is a header
-        that contains a field name.
+        """Returns a property of ``record``, besides its schemas, that the plan needs to know. An example is the value
+        of a header that names a field.
 
         The Python evaluator makes a plan for each distinct result of this method. ``plan_record`` reads the result from
         ``Planning.variant``. In a plan of columns, only schemas are known, and ``Planning.variant`` is None. Only
@@ -83,10 +85,11 @@ class CodeTransform(Transform):
         return None
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for a record that has fewer fields than other records, such as the event of a deleted row.
+        """Returns a replacement for the result of ``variant``, for a record with fewer fields than usual, such as the
+        event of a deleted row.
 
         The Python evaluator calls this method if the schema of ``record`` lacks a field that the ordinary plan needs.
-        The evaluator then plans again with the result as ``Planning.variant``. If the result is None, the evaluator
+        The evaluator then plans again, with the result as ``Planning.variant``. If the result is None, the evaluator
         rejects the record.
         """
         return None

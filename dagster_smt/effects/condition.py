@@ -1,4 +1,5 @@
-"""Conditions on a record, described as data. Predicates and ``Reject`` consist of conditions.
+"""Conditions on a record, described as data. Predicates and the effect ``Reject`` (which removes records) consist of
+conditions.
 
 Three modules read conditions: planning (``conditions_on_plan``), Python functions for records without a schema
 (``conditions_on_values``), and push-down (``passing``). In a predicate, a condition on fields reads the value of a
@@ -20,11 +21,11 @@ from dagster_smt.values.text_rules import TextPasses
 
 @dataclass(frozen=True)
 class Refusal:
-    """The problem of a record that a condition cannot test.
+    """The error to report for a record if a condition cannot be tested on it.
 
     Attributes:
-        code, statement, hint: As in ``errors.Problem``. ``{what}`` in the statement stands for the type of the field,
-            ``{fields}`` in the hint for the field names.
+        code, statement, hint: As in ``errors.Problem``. ``{what}`` in the statement is a placeholder for the type of
+            the field. ``{fields}`` in the hint is a placeholder for the field names.
         connect_class: The exception class that the original transform raises.
     """
 
@@ -43,7 +44,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ValuePasses:
-    """A field test that applies a value rule with a boolean result."""
+    """A test of a field: it is true if a rule, such as "matches a regular expression", is true for the field's
+    value.
+    """
 
     rule: Rule
 
@@ -53,7 +56,7 @@ class ValuePasses:
 
 @dataclass(frozen=True)
 class NoTest:
-    """A test that cannot be applied to any field: the record is rejected with the problem ``refusal``."""
+    """A test that fails for every record: the record is rejected with the problem ``refusal``."""
 
     refusal: Refusal
 
@@ -61,10 +64,10 @@ class NoTest:
 FieldCheck = TextPasses | IsLiteral | ValuePasses | NoTest
 """The tests that a condition can apply to a field:
 
-- ``TextPasses``: a rule for the text that Connect would write for the field into a header
-- ``IsLiteral``: equality with a literal
-- ``ValuePasses``: a value rule
-- ``NoTest``: a test that cannot be applied to any field
+- ``TextPasses``: applies a rule to the field's text, as Connect would write it into a header
+- ``IsLiteral``: compares the field with a literal
+- ``ValuePasses``: applies a rule to the field's value
+- ``NoTest``: rejects the record, because the field cannot be tested
 """
 
 
@@ -84,7 +87,9 @@ class NullValue:
 
 @dataclass(frozen=True)
 class TopicPasses:
-    """A condition that is true if the topic satisfies a value rule, such as ``Matches``."""
+    """A condition that is true if a rule is true for the topic. For example, the rule ``Matches`` tests a regular
+    expression.
+    """
 
     rule: Rule
     reads: ClassVar[Parts] = frozenset()
@@ -105,14 +110,15 @@ class FieldPasses:
 
     Attributes:
         path: A path that selects at most one field. A path without steps selects the whole key or value.
-        test: The test. A field that is null or missing passes only a value rule that is true for null.
-        null: Only for the test ``IsLiteral``: the problem of a null field. If None, the condition is false for such a
-            field.
-        missing: With a schema: the problem if the schema lacks the field, or if the path has no steps. If None, a
-            missing field makes the condition false, and a path without steps tests the whole key or value.
-        no_object: The problem of a key or value without fields. If None, the field counts as missing.
-        strict: With a schema: True if a plain name in the path cannot select an entry of a map. As in Kafka, such a
-            path then finds no field.
+        test: The test. For a null or missing field, only a rule that is true for null is satisfied.
+        null: Only for the test ``IsLiteral``: the problem with which a record is rejected if the field is null. If
+            None, the condition is false for such a field.
+        missing: Only with a schema: the problem to report if the schema lacks the field, or if the path has no steps.
+            If None, the condition is false for a missing field, and a path without steps tests the whole key or value.
+        no_object: The problem to report if the key or value has no fields, such as a number. If None, the field is
+            treated as missing.
+        strict: Only with a schema: True if a plain name in the path must be a field of a struct. As in Kafka, it then
+            cannot be the key of a map.
     """
 
     path: FieldPath
@@ -126,14 +132,14 @@ class FieldPasses:
 
 @dataclass(frozen=True)
 class PathFinds:
-    """A condition that is true if the result of a JSONPath is one of the listed answers.
+    """A condition on the answer of a JSONPath, such as ``MATCH``. It is true if the answer is in ``answers``.
 
-    The function ``values.json.path.answer`` returns the answer of a path, such as ``MATCH``.
+    The function ``values.json.path.answer`` computes the answer for a record.
 
     Attributes:
         path: The path.
-        answers: The answers.
-        refusals: The answers for which the record is rejected, each with the problem.
+        answers: The answers for which the condition is true.
+        refusals: Pairs of an answer and a problem. A record with such an answer is rejected with this problem.
     """
 
     path: JsonPath
@@ -160,7 +166,9 @@ headers.
 
 
 def inside(condition: Condition) -> Condition:
-    """Returns the condition inside ``Not`` if ``condition`` is a ``Not``. Otherwise returns ``condition`` itself."""
+    """Returns the condition to which a ``Not`` applies, even through several ``Not``. A condition that is not a ``Not``
+    is returned unchanged.
+    """
     if isinstance(condition, Not):
         return inside(condition.condition)
     return condition

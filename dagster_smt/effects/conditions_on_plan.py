@@ -30,13 +30,14 @@ from dagster_smt.values.value_rule import IsNull, WhereThere
 
 
 def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpose: str) -> Expr | bool:
-    """Returns an expression that is true if ``condition`` is true for ``record``. If the result is already known during
-    planning, returns True or False.
+    """Returns an expression that is true for the records that satisfy ``condition``. If planning already knows the
+    result for all records, returns True or False.
 
     Args:
         condition: The condition.
-        record: The record. In at least some records, the key or value that the condition tests is not null.
-        at: Contains the side (key or value) whose fields the condition tests, and collects missing fields.
+        record: The description of all records of one schema. In at least some of them, the key or value that the
+            condition tests is not null.
+        at: Contains ``key`` or ``value``, whose fields the condition tests, and collects missing fields.
         purpose: The purpose of the stage, as in messages.
 
     Raises:
@@ -84,8 +85,8 @@ def _field(condition: FieldPasses, node: Node, purpose: str) -> Expr | bool:
 
 
 def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
-    """Returns the field of ``node`` that ``condition`` tests. Returns None if the schema has no such field and the
-    condition is therefore false.
+    """Returns the field of ``node`` that ``condition`` tests. If the schema has no such field, the condition is false,
+    and the result is None. If ``condition`` declares a problem for a missing field, raises this problem instead.
     """
     path, missing = condition.path, condition.missing
     if not path.steps:
@@ -102,10 +103,10 @@ def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
 
 
 def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
-    """Returns an expression for the test of ``field``.
+    """Returns an expression that is true if ``field`` satisfies the test of ``condition``.
 
-    ``around`` is an expression for the key or value that contains the field. If the key or value is null, the field is
-    also null. The record must not be rejected for this null.
+    ``around`` is an expression for the key or value that contains the field. If this key or value is null, the field is
+    also null. Such a record must not be rejected because of the field.
     """
     test = condition.test
     if isinstance(test, NoTest):
@@ -124,8 +125,8 @@ def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
 
 
 def where_there(node: Node, test: Expr | bool) -> Expr | bool:
-    """Returns ``test``, combined with a check of ``node``, the key or value: if ``node`` is null, the result is
-    false.
+    """Returns ``test``, combined with a check of the struct ``node``, the key or value: if ``node`` is null, the result
+    is false. Returns ``test`` unchanged if it is True or False, or if ``node`` is not a struct or cannot be null.
     """
     if isinstance(test, bool) or node.schema.type is not Type.STRUCT:
         return test

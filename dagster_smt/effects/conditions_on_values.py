@@ -19,8 +19,7 @@ def test_function(condition: Condition, purpose: str) -> Test:
     """Returns a function that tests ``condition`` on a key or value without a schema.
 
     Args:
-        condition: A condition on fields, the condition that the value is null, or a condition that has the same result
-            for all records.
+        condition: A condition on fields, ``NullValue``, ``Always``, or a ``Not`` of one of them.
         purpose: The purpose of the stage, as in messages.
     """
     match condition:

@@ -30,7 +30,9 @@ from dagster_smt.values.containers import NewName
 Source = Literal["topic", "partition", "offset", "timestamp", "static"]
 OnExisting = Literal["overwrite", "ignore", "refuse"]
 NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offset.field for source records")
-"""The problem of a record that has no offset to insert: code, statement, hint."""
+"""The code, the statement and the hint of the problem of a record that has no offset, although a stage inserts the
+offset.
+"""
 
 
 class _Effect:
@@ -43,7 +45,8 @@ class _Effect:
 
     @property
     def reads(self) -> Parts:
-        """The parts of a record that the effect reads, in addition to the topic and the stage's side (key or value).
+        """The parts of a record that the effect reads, such as ``headers``. The topic is not listed, nor is the key or
+        value on which the stage acts.
 
         An effect that adds headers also reads the existing headers.
         """
@@ -70,10 +73,10 @@ class Change(_Effect):
         required: With a schema: True to reject a schema without the field, False to report the missing field as a
             warning.
         in_place: With a schema: True to leave all other fields unchanged, which is only possible for top-level fields.
-            False to copy all fields as Kafka's transforms do: nulls become defaults, and the default of the struct
-            itself also changes.
+            False to copy all fields as Kafka's transforms do. A null then becomes the default of its field, and the
+            default of the struct itself also changes.
         in_maps: With a schema: True to accept a key or value that is a map from strings to optional strings. The path
-            then names an entry of the map. A missing entry is added with the value null.
+            is then the key of an entry. A missing entry is added with the value null.
     """
 
     path: FieldPath
@@ -104,9 +107,10 @@ class Drop(_Effect):
 
 @dataclass(frozen=True)
 class Keep(_Effect):
-    """An effect that removes all fields except the listed fields and the structs around them.
+    """An effect that removes all fields except the listed fields. With the path ``address.city``, the struct
+    ``address`` also stays, but only with its field ``city``.
 
-    Paths refer to the fields before any rename.
+    The paths contain the names of fields before any rename.
     """
 
     paths: tuple[FieldPath, ...]
@@ -137,8 +141,9 @@ class Rename(_Effect):
 
 @dataclass(frozen=True)
 class Rebuild(_Effect):
-    """An effect that gives the struct a new schema if the record has a schema. The new schema is required and has no
-    default (``SchemaUtil.copySchemaBasics``).
+    """An effect that replaces the schema of the struct with a new schema of the same fields. As in Kafka's
+    ``SchemaUtil.copySchemaBasics``, the new schema requires a value and has no default. Records without a schema stay
+    as they are.
     """
 
 
@@ -195,7 +200,8 @@ class Extract(_Effect):
 
 @dataclass(frozen=True)
 class Wrap(_Effect):
-    """An effect that wraps a value: a new struct (without a schema: an object) contains the value as its only field.
+    """An effect that wraps a value: a new struct contains the value as its only field. Without a schema, an object
+    takes the place of the struct. For example, the key ``7`` becomes ``{"id": 7}``.
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
@@ -230,8 +236,8 @@ class MakeKey(_Effect):
 
 @dataclass(frozen=True)
 class ByPattern:
-    """A change of the topic by a regular expression. If the expression matches the whole topic, the first match of the
-    expression is replaced.
+    """A change of the topic by a regular expression. If the whole topic matches the expression, the first match in the
+    topic is replaced with ``replacement``.
     """
 
     regex: str
@@ -288,9 +294,9 @@ class ByField:
         path: The path of the field; without steps, the whole key or value.
         skips: True to keep the topic if the field contains no topic, False to reject the record.
         converts: True to convert numbers and booleans to strings as Java does, False to reject them.
-        blank_is_none: Without a schema: True if a blank string is also no topic.
-        by_type: With a schema: True to reject a field whose type cannot be a topic, even if ``skips`` is set and the
-            field is null.
+        blank_is_none: Without a schema: True if a blank string is also treated as no topic.
+        by_type: With a schema: True to always reject a field whose type cannot be a topic. False to accept the record
+            if ``skips`` is set and the field is null.
     """
 
     path: FieldPath
@@ -356,8 +362,8 @@ class Reject(_Effect):
     """An effect that removes the records for which a condition is true.
 
     Attributes:
-        condition: The condition. The condition ``NullValue`` removes nothing here, because the transform's ``on_null``
-            has already dropped or rejected these records.
+        condition: The condition. ``NullValue`` removes nothing in this effect, because the transform's ``on_null`` has
+            already dropped or rejected these records.
         side: For a transform that acts on the whole record: the part (``key`` or ``value``) whose fields the condition
             reads. Otherwise empty.
     """
@@ -443,8 +449,8 @@ class CopyToHeader(_Effect):
 
 @dataclass(frozen=True)
 class SetSchema(_Effect):
-    """An effect that sets the name, the version, or both, of the struct's schema. If an attribute is None, the schema
-    keeps its name or version.
+    """An effect that sets the name or the version of the struct's schema, or both. An attribute that is None is not
+    set.
     """
 
     name: str | None
@@ -471,8 +477,8 @@ class SetSchema(_Effect):
 
 @dataclass(frozen=True)
 class NeedsSchema(_Effect):
-    """An effect that rejects keys and values without a schema, unless they are null. The attributes are the parts of
-    the reported problem.
+    """An effect that rejects keys and values without a schema, unless they are null. ``code``, ``statement`` and
+    ``hint`` describe the reported problem.
     """
 
     code: str
@@ -482,8 +488,8 @@ class NeedsSchema(_Effect):
 
 @dataclass(frozen=True)
 class SetTimestamp(_Effect):
-    """An effect that sets the record's timestamp from a field. The field is an int64 in the given unit, or a date. A
-    record in which the field is null is rejected.
+    """An effect that sets the record's timestamp from a field. The field is an int64, counted in ``unit``, or a
+    Timestamp, Date or Time. A record in which the field is null is rejected.
 
     Attributes:
         name: The name of the field, at the top level. With a schema, the field may also be an entry of a map.
@@ -508,15 +514,16 @@ class SetTimestamp(_Effect):
 
 @dataclass(frozen=True)
 class Join(_Effect):
-    """An effect that adds a field with the strings of other fields, joined together. Each value is converted to a
-    string as in Java.
+    """An effect that joins the values of several fields into one string and adds the string as a new field. With the
+    delimiter ``-``, ``{"a": 1, "b": "x"}`` gets the new field ``"1-x"``. Each value is converted to a string as in
+    Java.
 
     If the record has a schema, the struct gets a new schema without name, version, doc and parameters. A schema that
     already has a field with the new name is rejected. Without a schema, an existing field is overwritten.
 
     Attributes:
         name: The name of the new field.
-        names: The other fields, at the top level, in their order.
+        names: The fields to join, at the top level, in their order.
         delimiter: The delimiter between the strings.
         missing: The string for a field that is null or missing.
     """
@@ -536,8 +543,8 @@ class Nullify(_Effect):
     """An effect that sets the key or value to null.
 
     Attributes:
-        schema: The treatment of the schema. ``nullify`` removes it. ``retain`` keeps it. ``validate`` keeps it and
-            rejects a schema that requires a value. ``force_optional`` makes it optional.
+        schema: What happens to the schema. ``nullify`` removes it. ``retain`` keeps it. ``validate`` keeps it, and
+            rejects a record whose schema does not allow null. ``force_optional`` makes it optional.
     """
 
     schema: str
@@ -578,8 +585,8 @@ _FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Ren
 
 
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the family of ``effects``: their classes, except ``Rebuild`` and ``NeedsSchema``, which may accompany any
-    family.
+    """Returns the set of the classes of ``effects``, such as ``{Drop, Rename}``. ``Rebuild`` and ``NeedsSchema`` are
+    left out, because they can accompany all other effects.
 
     Raises:
         TypeError: A transform cannot have these effects together.
@@ -601,7 +608,9 @@ def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
-    """Returns each of ``effects`` with the number of its first ledger entry, counted within the transform from 0."""
+    """Returns a list of pairs: a number and an effect. The number is that of the effect's first ledger entry, counted
+    from 0 within the transform.
+    """
     pairs = []
     first = 0
     for effect in effects:

@@ -1,4 +1,4 @@
-"""Field rules, which change the value of a field. The same declaration serves records with and without a schema."""
+"""Field rules, which change the value of a field. The same rule works for records with and without a schema."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
@@ -11,18 +11,18 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.values.value_rule import KeepNull
 
 Protection = Literal["", "seals", "opens"]
-"""How a rule protects values. ``seals``: it encrypts values, and a holder of the key can decrypt them.
-
-``opens``: it decrypts such values. Empty: it does neither.
+"""A word for the encryption that a rule performs. ``seals``: it encrypts values, and a holder of the key can decrypt
+them. ``opens``: it decrypts such values. Empty: it does neither.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A fixed value with which a rule replaces all values of one kind.
+    """A fixed value with which a rule replaces all values of one kind, such as ``0`` for all numbers of the kind
+    ``int64``.
 
     Attributes:
-        value: The value, in the Python form of the kind (``model.runtime``).
+        value: The Python value, as ``model.runtime`` represents values of this kind.
     """
 
     value: Any
@@ -31,16 +31,19 @@ class Constant:
 class FieldRule:
     """A rule that computes the new value of a field. A null stays null, and the ledger does not count it.
 
-    A subclass is a frozen dataclass whose fields are the parameters of the rule. If it has a ``name``, engines that are
-    not written in Python can also run the rule: they read ``name`` and ``parameters`` (``as_data``). If Connect treats
-    values with and without a schema in the same way, the subclass only defines ``of_kind``. Otherwise, ``of_kind``
-    applies to values without a schema, and the subclass also overrides ``on_node`` for values with a schema.
+    A subclass is a frozen dataclass. Its fields are the parameters of the rule. A subclass with a ``name`` can also be
+    run by engines that are not written in Python. They read ``name`` and ``parameters`` (see ``as_data``).
+
+    Usually a subclass defines only ``of_kind``. If Connect treats values with a schema differently, the subclass also
+    overrides ``on_node``. In that case ``of_kind`` is only for values without a schema.
     """
 
     name: ClassVar[str] = ""
     """The name of the rule for engines that are not written in Python; empty if only Python can run the rule."""
     constant: ClassVar[bool] = False
-    """True if ``of_kind`` returns a ``Constant`` or raises an error for every kind."""
+    """True if the rule replaces every value with a constant, or rejects it. For every kind, ``of_kind`` then returns a
+    ``Constant`` or raises an error.
+    """
 
     @property
     def protection(self) -> Protection:
@@ -63,8 +66,9 @@ class FieldRule:
         """Returns the rule or the constant for values of the kind ``kind``, or None to leave the values as they are.
 
         Args:
-            kind: A type of Connect in lower case (``string``, ``int64``, ``map``, …) or a logical type (``Decimal``,
-                ``Date``, ``Time``, ``Timestamp``), as returned by ``model.runtime.kind_of`` and ``kind_of_schema``.
+            kind: A type of Connect as schema JSON spells it (``string``, ``int64``, ``double``, ``map``, …), or a
+                logical type (``Decimal``, ``Date``, ``Time``, ``Timestamp``). ``model.runtime.kind_of`` and
+                ``kind_of_schema`` return kinds.
 
         Raises:
             DataError: Values of this kind are rejected, unless they are null.
@@ -72,8 +76,8 @@ class FieldRule:
         raise NotImplementedError
 
     def on_node(self, target: Target) -> Node:
-        """Returns the field at ``target`` after the rule. If the rule leaves the field as it is, returns the same
-        object.
+        """Returns the field of a plan after the rule. ``target`` contains the field before the rule. If the rule does
+        not change the field, returns the same object.
 
         Raises:
             PlanError: No record of this schema can pass the stage.
@@ -99,11 +103,11 @@ class FieldRule:
 
 def masked(after: Node, before: Node, protection: Protection) -> Node:
     """Returns ``after``, a field that a stage has masked, with the mark ``masked``. ``before`` is the field before that
-    stage. The result keeps the marks of ``before``, but not the marks ``sealed`` and ``opened``.
+    stage. Its marks are copied to the result, except ``sealed`` and ``opened``.
 
-    If ``protection`` is ``seals``, the field also gets the mark ``sealed``, because a key can decrypt its value. A
-    field that an earlier stage masked without a key does not get the mark ``sealed``: it stays masked, even if a later
-    stage decrypts its value.
+    If ``protection`` is ``seals``, the field also gets the mark ``sealed``, because a holder of the key can decrypt its
+    value. There is one exception: an earlier stage masked the field without a key. Then no key can restore the original
+    value, so the field does not get the mark ``sealed``.
     """
     if not isinstance(after, Cell):
         return after
@@ -114,8 +118,8 @@ def masked(after: Node, before: Node, protection: Protection) -> Node:
 
 
 def opened(after: Node, before: Node) -> Node:
-    """Returns the field ``after``, which a stage has decrypted. The field is no longer marked as masked, unless an
-    earlier stage masked it without a key.
+    """Returns ``after``, a field that a stage has decrypted, with the mark ``opened`` instead of ``masked``. ``before``
+    is the field before that stage. If an earlier stage masked the field without a key, ``after`` is returned unchanged.
     """
     if not isinstance(after, Cell) or _is_masked_for_good(_marks(before)):
         return after

@@ -1,4 +1,6 @@
-"""Applies effects to a key or value with a schema, by changing its node in the plan (``model.cell``)."""
+"""Applies effects to a key or value with a schema. The key or value is a node of the plan: a description of its schema
+and of the way in which it is computed (``model.cell``).
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -64,11 +66,11 @@ class Settings:
 
 
 def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Returns ``node``, a key or value, after ``effects`` have been applied. These effects change no other part of the
-    record.
+    """Returns ``node``, a key or value in a plan, after ``effects`` have been applied. These effects change only this
+    key or value, and no other part of the record.
 
     Args:
-        effects: The effects, of one family (see ``family_of``).
+        effects: The effects of one transform, such as drops and renames (see ``family_of``).
         node: The key or value before the effects.
         at: Collects the ledger entries that the stage touches, and the configured paths that match no field.
         settings: The transform's other options.
@@ -122,8 +124,8 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
 
 
 def _marked(change: Change, after: Node, before: Node) -> Node:
-    """Returns ``after``, the field after ``change``. Marks the field as masked or as decrypted if the change masks or
-    decrypts it.
+    """Returns ``after``, the field after ``change``, with a mark for what ``change`` has done: ``masked`` or ``opened``
+    (decrypted). For all other changes, returns ``after`` unchanged. ``before`` is the field before ``change``.
     """
     if change.action == "masked":
         return masked(after, before, change.rule.protection)
@@ -164,10 +166,11 @@ def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Ce
 
 
 def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Drops, keeps and renames fields of ``node``, in this order. All paths refer to the schema before the transform.
+    """Drops, keeps and renames fields of ``node``, in this order. All paths contain the names of fields before the
+    transform.
 
-    In Kafka, a field that has been dropped can reappear under its new name if the transform also renames it. Here it
-    cannot (difference D2).
+    If a transform both drops and renames a field, the field is missing in the result. In Kafka, it can reappear under
+    its new name (difference D2).
     """
     group = struct_of(node, settings.purpose)
 
@@ -221,8 +224,8 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _opened(child: Node, needs_text: bool) -> Node:
-    """Returns the field ``child``. If ``needs_text`` is set and the field is a struct, returns it as a group of its
-    fields, from which its string can be built.
+    """Returns the field ``child``. If ``needs_text`` is set and the field is a struct, the struct is first split into
+    its fields (``Group``), so that its string can be built from them.
     """
     if needs_text and child.schema.type is Type.STRUCT:
         return open_struct(child)
@@ -297,7 +300,9 @@ def _wrap_inside(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> No
 
 
 def _required(node: Node, purpose: str) -> Node:
-    """Returns ``node``, a key or value whose schema requires a value, with a check that rejects null."""
+    """Returns ``node``, a key or value whose schema does not allow null. The result contains a check: a record in which
+    the key or value is null fails.
+    """
     rule = NotNull(purpose)
     if isinstance(node, Cell):
         return replace(node, expr=Call(rule, (node.expr,)), nullable=False)
@@ -327,8 +332,8 @@ class _InsertFields:
         return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
 
     def _fields(self, group: Group, branch: Branch) -> dict[str, Node]:
-        """Returns the fields of the struct ``group`` together with the new fields in ``branch``. A new field may be
-        inside a struct of ``group``.
+        """Returns the fields of the struct ``group`` by name, together with the new fields in ``branch``. ``branch``
+        may also contain new fields for structs inside ``group``.
         """
         fields: dict[str, Node] = {}
         for name, child in group.fields:
@@ -345,8 +350,11 @@ class _InsertFields:
         return fields
 
     def _below(self, name: str, branch: Branch, fields: dict[str, Node], group: Group) -> None:
-        """Inserts the new fields in ``branch`` into the struct ``name``, which is a field of ``group``. If this field
-        is missing, a new struct may be created. If there is still no struct, the function only reports a missing path.
+        """Inserts the new fields in ``branch`` into ``name``, a struct inside ``group``. ``fields`` contains the fields
+        of ``group`` and is changed.
+
+        If the struct is missing and the option ``makes_parents`` is set, a new struct is created. If it is missing
+        otherwise, or is not a struct, nothing is inserted and the path is reported as missing.
         """
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:

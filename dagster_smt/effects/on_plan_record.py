@@ -1,5 +1,6 @@
-"""Applies effects to a symbolic record. ``on_plan`` applies effects that change the key or value. This module applies
-effects on the topic, the headers and the timestamp, and effects that create a key.
+"""Applies effects to a symbolic record (the description of all records of one schema). ``on_plan`` applies effects that
+change the key or value. This module applies effects that change the topic, the headers or the timestamp, and effects
+that create a key.
 """
 
 from dataclasses import replace
@@ -131,7 +132,8 @@ def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
 def _nullify(effect: Nullify, record: PlanRecord, at: Planning) -> PlanRecord:
     """Returns ``record`` after its key or value has been set to null.
 
-    Even under ``nullify``, which removes the schema, the null has a type in the plan, because every column has a type.
+    With the option ``nullify``, the null has no schema in Kafka. In the plan it still has a type, because every column
+    has a type.
     """
     node = at.side_of(record)
     schema = node.schema
@@ -168,7 +170,9 @@ def _keep_headers(effect: KeepHeaders, record: PlanRecord, at: Planning) -> Plan
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Copies fields of ``record`` into headers in the order of ``effects``. Then drops the fields that were moved."""
+    """Copies fields of ``record`` into headers in the order of ``effects``. If ``effects`` also contains drops, the
+    drops are applied after all copies.
+    """
     group = struct_of(at.side_of(record), settings.purpose)
     headers = record.headers
     for number, copy in enumerate(only(effects, CopyToHeader)):

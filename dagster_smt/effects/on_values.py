@@ -1,5 +1,5 @@
-"""Applies effects to a key or value without a schema. Python functions change lazily decoded JSON
-(``values.json.lazy``).
+"""Applies effects to a key or value without a schema. The effects become Python functions that change lazily decoded
+JSON (``values.json.lazy``).
 """
 
 from collections.abc import Callable, Sequence
@@ -48,8 +48,9 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
     value, then the record.
 
     Args:
-        effects: The effects, of one family (see ``family_of``).
-        bits: For each ledger entry of the effects, its bit of ``record.touched``.
+        effects: The effects of one transform, such as drops and renames (see ``family_of``).
+        bits: One number for each ledger entry of the effects, with a single bit set. If an effect touches a record, the
+            function sets this bit in ``record.touched``.
         purpose: The purpose of the transform, as messages word it: ``mask fields``.
     """
     family = family_of(effects)
@@ -68,8 +69,8 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
 
 def act_of(rule: FieldRule, bit: int) -> Act:
-    """Returns a function that applies ``rule`` to one value in a container, and sets the bit ``bit`` in
-    ``record.touched``.
+    """Returns a function that applies ``rule`` to one value inside an object or array. If ``rule`` changes the value,
+    the function also sets the bit ``bit`` in ``record.touched``.
     """
     if rule.constant:
         return _constant_act(rule, bit)
@@ -77,8 +78,8 @@ def act_of(rule: FieldRule, bit: int) -> Act:
 
 
 def text_of(rule: FieldRule) -> bytes | None:
-    """Returns the JSON with which ``rule`` replaces every string. Returns None if the new value depends on the
-    string.
+    """Returns the JSON text that replaces every string under ``rule``, such as ``b'""'``. Returns None if the new
+    string depends on the old string.
     """
     if not rule.constant:
         return None
@@ -89,8 +90,9 @@ def text_of(rule: FieldRule) -> bytes | None:
 
 
 def _constant_act(rule: FieldRule, bit: int) -> Act:
-    """Returns a function that applies ``rule``, whose results are all constants. The function need not decode a value,
-    because the first byte of the JSON shows the kind of the value.
+    """Returns a function that applies ``rule``, which replaces every value with a constant. The function only needs to
+    know the kind of a value, such as ``string``. The first byte of the JSON shows the kind, so the value is not
+    decoded.
     """
     values: dict[str, Any] = {}
 
@@ -125,8 +127,8 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
-    """Returns a function that maps a kind of values, such as ``string``, to the function with which ``rule`` changes
-    such values. The function for a kind is created only once.
+    """Returns a function from a kind, such as ``string``, to the function that changes values of this kind by ``rule``.
+    The result is None for a kind that ``rule`` does not change. The function for a kind is created only once.
     """
     functions: dict[str, Callable[[Any], Any] | None] = {}
 
@@ -228,8 +230,8 @@ def drop_act(bit: int) -> Act:
 
 
 def _renamer(renames: Sequence[tuple[Rename, int]]) -> Visit:
-    """Returns a function that applies all ``renames`` at once: it removes all fields that are renamed, and only then
-    inserts them under their new names.
+    """Returns a function that applies all ``renames`` at once. It first removes all these fields, and then inserts them
+    under their new names. Two fields can therefore swap their names.
     """
     paths = [rename.path for rename, _ in renames]
     collect = collector(paths)

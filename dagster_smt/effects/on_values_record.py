@@ -1,5 +1,5 @@
 """Applies effects to records without a schema. ``on_values`` applies effects that change the key or value. This module
-applies effects on the topic, the headers and the timestamp, and effects that create a key.
+applies effects that change the topic, the headers or the timestamp, and effects that create a key.
 """
 
 from typing import Any
@@ -44,7 +44,8 @@ def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
 
     Args:
         transform: A transform that reads the key or value of the record.
-        bits: For each ledger entry of the transform, its bit of ``record.touched``.
+        bits: One number for each ledger entry of the transform, with a single bit set. If the transform touches a
+            record, the function sets this bit in ``record.touched``.
     """
     if isinstance(transform, CodeTransform):
         return transform.schemaless(bits)
@@ -52,8 +53,11 @@ def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
 
 
 def effects_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns a function that applies ``effects``, which belong to one family (see ``family_of``). Error messages
-    mention ``purpose``, such as ``mask fields``.
+    """Returns a function that applies ``effects``, the effects of one transform, to a key or value without a schema.
+    The function takes two arguments: first the key or value, then the record.
+
+    ``bits`` contains one number for each ledger entry, with a single bit set: the function sets this bit in
+    ``record.touched``. Error messages contain ``purpose``, such as ``mask fields``.
     """
     for needs in only(effects, NeedsSchema):
         return _refuse(needs)
@@ -95,8 +99,8 @@ def _reject(effect: Reject, purpose: str) -> SideFunction:
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns a function that copies fields into headers in the order of ``effects``. After that, the function drops
-    the moved fields.
+    """Returns a function that copies fields into headers in the order of ``effects``. If ``effects`` also contains
+    drops, the function applies them after all copies.
     """
     copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
     drops = []
@@ -151,8 +155,8 @@ def _route_by_field(by: ByField, bit: int, purpose: str) -> SideFunction:
 
 
 def _topic_text(by: ByField, field: Any) -> str | None:
-    """Returns the new topic. ``field`` is the value from which ``by`` takes the topic. Returns None if this value is an
-    empty string or, with ``by.blank_is_none``, a blank string.
+    """Returns the new topic, which is the value ``field`` as a string. Returns None if the string is empty. With
+    ``by.blank_is_none``, also returns None for a blank string.
     """
     if by.converts and kind_of(field) in _CONVERTED:
         text = java_text(None, field)

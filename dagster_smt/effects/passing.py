@@ -1,5 +1,5 @@
-"""Determines the condition that a record must satisfy to pass a stage. A run need not read records for which the
-condition is false (``model.keeps``, decision 16).
+"""Determines which records pass through a stage that only drops records. The result is a condition (see
+``model.keeps``). A run need not read records for which the condition is false (decision 16).
 """
 
 from dagster_smt.authoring.fields.jayway_paths import finding
@@ -22,10 +22,11 @@ from dagster_smt.values.json.path import MATCH
 
 
 def passes(stage: Stage) -> keeps.Condition | None:
-    """Returns the condition under which a record passes through ``stage``. Returns None if the stage does more than
-    drop records.
+    """Returns the condition that is true for the records that pass through ``stage``. Returns None if the stage does
+    more than drop records.
 
-    The condition takes the predicate of the stage into account. It is correct for every record that does not fail.
+    If the stage has a predicate, the condition includes it. For a record that fails in the stage, the result of the
+    condition has no meaning.
     """
     effects = stage.transform.effects()
     rejects = only(effects, Reject)
@@ -41,8 +42,9 @@ def passes(stage: Stage) -> keeps.Condition | None:
 
 
 def _with_null_rule(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
-    """Returns the condition under which a record passes through ``stage``. The stage first applies its rule for nulls.
-    ``passing`` is the condition for all records to which that rule does not apply.
+    """Returns the condition that is true for the records that pass through ``stage``. The result takes the stage's rule
+    for nulls into account: it drops, rejects or passes records with a null value. ``passing`` is the condition for all
+    other records.
     """
     if not stage.acts_on:
         return passing

@@ -1,5 +1,5 @@
-"""``FieldRules``, the simplest base class for a transform. A subclass only implements ``rule``, which returns the rule
-for each kind of values, such as ``string``.
+"""``FieldRules``, the simplest base class for a transform. A subclass only implements the method ``rule``. It returns
+the function for values of one kind, such as ``string``.
 """
 
 from abc import abstractmethod
@@ -29,13 +29,15 @@ class ByKind(FieldRule):
 class FieldRules(NullDefaults, NestedPaths, Transform):
     """The base class of transforms that apply a rule to field values. The rule depends on the kind of the value.
 
-    A null stays null, and the ledger does not count it. Kinds are Connect's types in lower case (``string``, ``int64``,
-    ``map``, ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema,
-    objects have the kind ``map``, whole numbers ``int64``, and other numbers ``float64``.
+    A null stays null, and the ledger does not count it. Kinds are Connect's types as schema JSON spells them
+    (``string``, ``int64``, ``double``, ``map``, ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``,
+    ``Timestamp``). Without a schema, objects have the kind ``map``, whole numbers ``int64``, and other numbers
+    ``double``.
 
-    The class is intended for transforms from other packages. Its rules are Python methods, which the JVM lane cannot
-    run, so chains with such a transform run in the Python evaluator. Transforms in this package do not use this class.
-    Their effects must be data: they list ``Change`` effects with a named ``FieldRule``, as ``MaskField`` does.
+    The class is intended for transforms from other packages. Its rules are Python methods, which the JVM lane (the Java
+    code inside Spark) cannot run. Chains with such a transform therefore run in Python. Transforms in this package do
+    not use this class. Like ``MaskField``, they list ``Change`` effects with a ``FieldRule`` that has a ``name``. Such
+    effects are plain data.
     """
 
     action: ClassVar[str] = "changed"

@@ -20,7 +20,7 @@ from dagster_smt.values.times.timestamps import RouteByTime
 _BYTES = Schema(Type.BYTES, optional=True)
 _NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
 CONVERTED = frozenset({*_NUMBERS, Type.BOOLEAN, Type.STRING})
-"""The types whose values ``ByField.converts`` converts to strings."""
+"""The types that ``ByField.converts`` permits for a topic: their values are converted to strings."""
 
 
 def plan_route(route: Route, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
@@ -88,8 +88,8 @@ def _as_text(by: ByField, node: Node) -> Cell:
 
 
 def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of a field whose values cannot be a topic. They are of the kind ``kind``: not strings, and
-    not a kind that ``by`` converts to strings.
+    """Returns the problem of a field that cannot contain a topic, as code, statement and hint. ``kind`` is the kind of
+    its values, such as ``map``: it is neither ``string`` nor a kind that ``by`` converts to strings.
     """
     if by.converts:
         statement = f"only a string, number or boolean can be a topic, but {by.label} is {kind}"

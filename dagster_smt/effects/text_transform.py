@@ -19,10 +19,11 @@ _WHOLE = FieldPath("", ())
 
 @dataclass(frozen=True)
 class TextField(FieldRule):
-    """A field rule that applies a value rule to values of certain kinds, and rejects all other values.
+    """A field rule that changes the values of certain kinds, such as ``string``, and rejects all other values.
 
     Attributes:
-        rule: The rule. Its method ``TextRule.program`` describes the rule to the JVM lane.
+        rule: The rule that changes a value. Its method ``TextRule.program`` describes the rule to the JVM lane (the
+            Java code inside Spark).
         kinds: The kinds of values that the rule accepts.
         verb: The action, as in the message that rejects a value of another kind.
     """
@@ -34,7 +35,7 @@ class TextField(FieldRule):
 
     @property
     def protection(self) -> Protection:
-        """The protection that ``rule`` gives to values. ``FieldRule.protection`` describes the possible results."""
+        """``seals`` if ``rule`` encrypts values with a key, ``opens`` if it decrypts such values, otherwise empty."""
         protection: Protection = self.rule.protection
         return protection
 
@@ -57,7 +58,7 @@ class TextTransform(NullDefaults, NestedPaths, Transform):
     opens: ClassVar[bool] = False
     """True if the transform decrypts values that were encrypted with a key."""
     form: ClassVar[str] = ""
-    """The form of the new value, as the ledger shows it."""
+    """A word for the new value, which the ledger shows, such as ``token`` or ``encrypted``."""
     kinds: ClassVar[tuple[str, ...]] = ("string",)
     """The kinds of values that the transform accepts."""
     verb: ClassVar[str] = ""

@@ -4,12 +4,12 @@ _DOTTED, _DOT = "\u0130", "\u0307"
 
 
 def caseless(name: str) -> str:
-    """Returns a form of ``name`` for comparisons. Two names have the same form if Spark may treat them as the same
-    name.
+    """Returns ``name`` in one spelling, without differences of case: ``caseless("Id")`` and ``caseless("ID")`` are
+    equal. Names that Spark may treat as the same name get the same spelling.
 
-    In some places, Spark compares names with ``String.equalsIgnoreCase``, letter by letter. In other places, it
-    compares them with ``toLowerCase``, which turns an I with a dot into two letters. Names that are equal under one of
-    these comparisons have the same form.
+    Spark compares some names with ``String.equalsIgnoreCase``, letter by letter. It compares other names with
+    ``toLowerCase``, which turns an I with a dot into two letters. If one of these comparisons calls two names equal,
+    both names get the same spelling.
     """
     return "".join(map(_folded, name)).replace(f"i{_DOT}", "i")
 
@@ -22,8 +22,9 @@ def _folded(letter: str) -> str:
 
 
 def _single(changed: str, letter: str) -> str:
-    """Returns ``changed``, which is ``letter`` in a different case. If ``changed`` has several letters, returns
-    ``letter``, because Java's ``Character`` never changes one letter into several.
+    """Returns ``changed``, the upper or lower case of ``letter``, if ``changed`` is one character. Otherwise returns
+    ``letter`` itself, because Java's ``Character`` never turns one letter into several. For example, Python's upper
+    case of ``ß`` is ``SS``.
     """
     if len(changed) == 1:
         return changed

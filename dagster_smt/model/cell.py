@@ -1,10 +1,11 @@
-"""Symbolic records, which describe the effect of a chain on a record. A symbolic record consists of nodes, and an
-expression describes each value.
+"""Symbolic records. A symbolic record describes what the stages of a chain do to every record of one schema.
 
-A node describes a value after a stage. A ``Cell`` is a value of any type; its expression computes the value from the
-input of the stage. A ``Group`` is a struct that is split into its fields, because a stage addresses one of the fields.
-Expressions are plain data that can be printed and pickled. Both evaluators are built from the expressions; this module
-knows neither evaluator.
+A symbolic record consists of nodes. A node describes one value after a stage. A ``Cell`` is a node for a value of any
+type. Its expression says how to compute the value from the input of the stage. A ``Group`` is a node for a struct that
+is split into its fields, because a stage changes one of them.
+
+Expressions are plain data that can be printed and pickled. Spark columns and Python functions are built from them in
+other modules.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +19,9 @@ from dagster_smt.model.schema import Schema, Type
 
 
 class Rule(Protocol):
-    """A rule that computes a value. It has a form for Python and a form for Spark (see the package ``values``)."""
+    """A function of one or several values, such as "remove the spaces". It has two versions: Python code and a Spark
+    column expression (see the package ``values``).
+    """
 
     @property
     def may_fail(self) -> bool: ...
@@ -30,7 +33,9 @@ class Rule(Protocol):
 
 
 UNSET = "unset"
-"""The mark of a required field that may nevertheless be null, and of a struct that may contain such fields."""
+"""The mark of a cell that can be null although its schema requires a value. A struct also has this mark if its required
+fields can be null.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,9 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """An expression with a fixed value, in the Python form of its schema."""
+    """An expression that always has the same value. ``value`` is a Python value of the type that ``schema`` describes,
+    such as 3 for INT32.
+    """
 
     value: Any
     schema: Schema
@@ -52,7 +59,7 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An expression that applies a value rule to other expressions."""
+    """An expression that applies a rule, such as "remove the spaces", to the values of other expressions."""
 
     rule: Rule
     args: tuple["Expr", ...]
@@ -60,13 +67,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The selection of the value under one key of a map (see ``Each``)."""
+    """A selection of one value of a map: the value under the key ``name`` (see ``Each``)."""
 
     name: str
 
 
 Select = Every | Index | Key | Match
-"""A selection of elements of an array, or of values of a map. ``Match`` tests the keys."""
+"""A selection of elements of an array or of values of a map. ``Every`` selects all, and ``Index`` selects by position.
+``Key`` selects one map key. ``Match`` selects the map keys that a regular expression matches.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +100,8 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class AnyItem:
-    """An expression that tests the selected elements of an array or map. It is true if ``when`` is not null for at
-    least one of these elements; otherwise it is null.
+    """An expression that checks the selected elements of an array or map. It is true if ``when`` has a value for at
+    least one selected element. If ``when`` is null for all of them, the expression is null.
     """
 
     container: "Expr"
@@ -149,10 +158,10 @@ class Group:
 
     Attributes:
         schema: The Connect schema of the struct; it always agrees with ``fields``.
-        fields: Field nodes, in order.
-        present: An expression that is null exactly if this struct is null, usually a reference to a struct of the
-            stage's input. ``None`` if the struct is never null.
-        sources: The fields that ``present`` depends on.
+        fields: Pairs of a field's name and its node, in order.
+        present: An expression that is null in exactly the records in which this struct is null. It usually refers to a
+            struct of the stage's input. ``None`` if the struct is never null.
+        sources: The fields of the chain's input on which ``present`` depends.
         nullable: True if the struct can be null although its schema requires a value.
     """
 
@@ -175,8 +184,8 @@ Node = Cell | Group
 
 
 def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
-    """Returns the fields of ``node``, a struct. If the node is a cell, the fields are references to the stage's
-    input.
+    """Returns the names and nodes of the fields of ``node``, a struct. For a cell, creates a node for each field. The
+    new node refers to the field in the stage's input, such as ``Ref(("value", "id"))``.
     """
     if isinstance(node, Group):
         return node.fields
@@ -195,15 +204,17 @@ def _child(parent: Cell, name: str, schema: Schema, under_null: bool) -> Cell:
 
 
 def open_struct(node: Node) -> Group:
-    """Returns ``node``, a struct, as a group. A group is returned unchanged."""
+    """Returns ``node``, a struct, as a ``Group``: a struct that is split into its fields. A ``Group`` is returned
+    unchanged.
+    """
     if isinstance(node, Group):
         return node
     return Group(node.schema, field_nodes(node), node.expr, node.sources, node.nullable)
 
 
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
-    """Returns ``group`` with the new fields ``fields``. The schema of the result is ``schema`` with the schemas of
-    these fields.
+    """Returns a copy of ``group`` with the fields ``fields`` instead of its own. The copy has the schema ``schema``,
+    but with the schemas of ``fields``.
     """
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=schemas_of(nodes)))
@@ -215,8 +226,8 @@ def schemas_of(fields: Iterable[tuple[str, Node]]) -> tuple[tuple[str, Schema], 
 
 
 def inner_marks(node: Node, place: str) -> frozenset[str]:
-    """Returns the marks of ``node``, an element, as marks of the array or map that contains it. For the element
-    ``key.field``, ``masked`` becomes ``masked.key.field``.
+    """Returns the marks of ``node``, an element at ``place``, as marks of the array or map around it. For example, the
+    mark ``masked`` of the element at ``.key`` becomes ``masked.key``.
     """
     if isinstance(node, Group):
         marks_of_fields = []
@@ -233,15 +244,17 @@ def inner_marks(node: Node, place: str) -> frozenset[str]:
 
 
 def split_mark(mark: str) -> tuple[str, str]:
-    """Splits ``mark`` into its word and the path inside the cell. The path is empty if the mark applies to the whole
-    cell.
+    """Splits ``mark`` into its word and its path: ``masked.key.id`` into ``masked`` and ``.key.id``. The path is empty
+    if the mark applies to the whole cell.
     """
     word = mark.partition("[")[0].partition(".")[0]
     return word, mark[len(word) :]
 
 
 def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
-    """Returns the node at the path ``steps``. Returns None if a step is missing or is not a struct."""
+    """Returns the node at the path ``steps`` inside ``node``, such as ``("address", "city")``. Returns None if the path
+    leads to no field.
+    """
     for step in steps:
         if node is None or node.schema.type is not Type.STRUCT:
             return None
@@ -250,8 +263,8 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
-    """Returns ``node``, a key or value after a stage, as the input of the next stage. The structure and the sources
-    stay the same, but each expression is replaced with a reference.
+    """Returns ``node``, a key or value after a stage, as the input of the next stage. Fields, schemas and sources stay
+    the same. Each expression is replaced with a reference such as ``Ref(("value", "id"))``.
     """
     if node is None:
         return None
@@ -259,8 +272,8 @@ def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
 
 
 def restarted(node: Node, path: tuple[str, ...]) -> Node:
-    """Returns ``node`` with each expression replaced by a reference to the path of its value. ``path`` is the path of
-    the node.
+    """Returns a copy of ``node``, whose path is ``path``. In the copy, each expression is a reference to its own path.
+    For example, the field ``id`` of the path ``("value",)`` has the expression ``Ref(("value", "id"))``.
     """
     if isinstance(node, Cell):
         return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))

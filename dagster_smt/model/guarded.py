@@ -1,19 +1,20 @@
-"""Symbolic records with hidden sides (key or value). Reading a hidden side raises an error.
+"""Symbolic records (records in a plan) of which the key, the value or both are hidden. Reading a hidden key or value
+raises an error.
 
-A transform that declares neither key nor value is planned once for records of all schemas. The plan has no node for a
-side that the transform does not declare. ``None`` instead of a node would mean that the side is null in every record. A
-transform that reads such a side would then be planned wrongly, without an error.
+A transform may declare that it reads neither key nor value. It is then planned only once, for records of all schemas.
+The plan cannot describe a key or value that the transform does not declare. ``None`` would be wrong, because it means
+that the key or value is null in every record. A transform that reads it without a declaration must fail.
 
 How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` with properties. A
 property reads the slot behind it (``_STORED``) and raises an error if the slot contains a ``_Hidden``.
 
 Transforms change records with ``dataclasses.replace``. This function copies every field in ``__dataclass_fields__``, so
-it would also read hidden sides. A ``GuardedRecord`` prevents this in two steps:
+it would also read a hidden key or value. A ``GuardedRecord`` prevents this in two steps:
 
-- Its ``__dataclass_fields__`` does not contain the two sides, so ``replace`` does not read them.
-- Each record has its own class, whose ``__init__`` has the sides of this record as defaults. If ``replace`` is called
-  without a side, the new record gets the side from these defaults. If ``replace`` sets a new side, the new record gets
-  a new class, whose defaults include the new side.
+- Its ``__dataclass_fields__`` does not contain ``key`` and ``value``, so ``replace`` does not read them.
+- Each record has its own class. The ``__init__`` of this class has the record's key and value as defaults. If
+  ``replace`` is called without a key, the new record gets the key from these defaults. If ``replace`` sets a new key,
+  the new record gets a new class with the new default. The same is true of the value.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +29,9 @@ _STORED = {side: getattr(PlanRecord, side) for side in SIDES}
 
 
 class _Hidden:
-    """The error for reading a hidden key or value. A record stores it in place of the node."""
+    """A placeholder for a hidden key or value. A record stores the placeholder instead of the node. It contains the
+    error that reading the key or value raises.
+    """
 
     def __init__(self, error: ClassError | PlanError):
         self.error = error
@@ -45,9 +48,10 @@ def _guard(side: Side) -> Any:
 
 
 class GuardedRecord(PlanRecord):
-    """A record with hidden sides (key or value). Reading a hidden side raises an error.
+    """A record in a plan, with a hidden key, a hidden value, or both. Reading a hidden key or value raises an error.
 
-    A hidden side stays hidden in the result of ``replace``, unless ``replace`` sets it.
+    If ``dataclasses.replace`` copies the record, a hidden key stays hidden unless the call sets a new key. The same is
+    true of the value.
     """
 
     __slots__ = ()
@@ -60,8 +64,8 @@ class GuardedRecord(PlanRecord):
 
 
 def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) -> PlanRecord:
-    """Returns ``record`` with hidden sides (key or value). The keys of ``errors`` are the hidden sides; reading one of
-    them raises its error.
+    """Returns ``record`` with its key, its value or both hidden. ``errors`` maps ``key`` or ``value`` to the error that
+    reading it raises.
     """
     if not errors:
         return record
@@ -72,8 +76,8 @@ def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) ->
 
 
 def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
-    """Returns a class of records whose ``__init__`` has the key and value in ``sides`` as defaults. ``replace`` relies
-    on these defaults.
+    """Returns a new subclass of ``GuardedRecord``. Its ``__init__`` has the key and the value in ``sides`` as defaults.
+    ``dataclasses.replace`` relies on these defaults.
     """
 
     class Guarded(GuardedRecord):
@@ -89,10 +93,8 @@ def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
 
 
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
-    """Returns ``after`` as a plain record. A stage has made ``after`` from a version of ``before`` with hidden sides
-    (key or value).
-
-    Sides that are still hidden in ``after`` are taken from ``before``.
+    """Returns ``after``, the result of a stage, as a plain ``PlanRecord`` without hidden parts. A key or value that is
+    still hidden in ``after`` is taken from ``before``, the record before the stage.
     """
     if not isinstance(after, GuardedRecord):
         return after
@@ -106,13 +108,17 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
 
 
 def undeclared(name: str, side: Side) -> ClassError:
-    """Returns the error of the class ``name``, which reads the key or value ``side`` without declaring it."""
+    """Returns the error for a class ``name`` that reads ``side``, the key or value of a record, but does not declare
+    this.
+    """
     statement = f"{name} reads the {side} of a record, but does not declare it"
     return ClassError(Problem("SMT910", "", statement, f"add '{side}' to the sides that the Code of {name} reads"))
 
 
 def check_references(name: str, exprs: Iterable[Expr | bool], reads: Iterable[str]) -> None:
-    """Raises an error if an expression of the class ``name`` refers to a key or value that is not in ``reads``."""
+    """Raises an error if ``exprs``, the expressions of the class ``name``, refer to the key or value without a
+    declaration. ``reads`` contains the parts of a record that the class declares, such as ``value``.
+    """
     roots = set()
     for expr in exprs:
         if not isinstance(expr, bool):

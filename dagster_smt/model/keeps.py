@@ -1,14 +1,15 @@
-"""Conditions, as data, that state which records a stage keeps. With them, a source can skip records that the first
-stages drop in any case.
+"""Conditions on records, as data. A condition is true for each record that a stage keeps. A source can skip records for
+which the condition is false.
 
 For example, ``Filter`` with the predicate ``TopicNameMatches`` keeps a record if a ``TopicTest`` is true. The source
 then does not read topics for which the test is false.
 
-A condition has three possible results. Before a source reads a record, it knows only some properties of the record: the
-topic, the partition, the offset, and bounds of the timestamp. Given these properties, a condition is true, false, or
-not known. ``Unknown`` is a condition that depends on the rest of the record. Neither its result nor the result of its
-negation is known in advance, so the source reads the record. A condition is data instead of a function, so that
-``tables.push_down`` can determine where the condition may be true.
+A condition has three possible results: true, false, or not known. Before a source reads a record, it knows only some of
+its properties: the topic, the partition, the offset, and bounds of the timestamp. ``Unknown`` is a condition on the
+rest of the record. Its result is not known in advance, and neither is the result of its negation. The source must then
+read the record.
+
+A condition is data instead of a function, so that ``tables.push_down`` can determine where it may be true.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,8 +19,8 @@ from typing import Any
 from dagster_smt.model.schema import Schema
 
 Test = Callable[[Schema | None, Any], bool]
-"""A function that tests a value and its schema (None for no schema). It is an immutable object, and the stage uses the
-same object to test records.
+"""A function that takes a schema (None for no schema) and a value, and returns True or False. It is an immutable
+object. The stage tests records with the same object.
 """
 
 
@@ -30,8 +31,9 @@ class FieldTest:
     Attributes:
         name: The field.
         test: The test.
-        cuts: The whole numbers at which the answer for whole numbers can change. The answer is constant below the
-            lowest cut, between two neighbouring cuts, and above the highest cut. None: the answer may change anywhere.
+        cuts: The whole numbers at which the result of the test can change. With the cuts 10 and 20, all numbers between
+            10 and 20 have the same result, as do all below 10 and all above 20. None: the result may change at any
+            number.
     """
 
     name: str

@@ -47,8 +47,8 @@ class SecretKey:
         raise TypeError("a key does not leave its process")
 
     def prepared(self, name: Hashable, make: Callable[[bytes], Any]) -> Any:
-        """Returns the result of ``make`` for the bytes of the key, such as a cipher. The result is cached under
-        ``name``.
+        """Returns ``make(data)``, such as a cipher, where ``data`` are the bytes of the key. The result is created once
+        and cached under ``name``.
         """
         if name not in self._prepared:
             self._prepared[name] = make(self.data)
@@ -140,8 +140,9 @@ class KeyReference:
         return EngineError(Problem("SMT741", f"Spark's executors, the key {self.id}", statement, hint))
 
     def sent(self) -> "KeyReference":
-        """Returns the reference for another process: with the check value that the key has in this process. If this
-        process has no such key, returns the reference unchanged.
+        """Returns a copy of the reference for another process. The copy contains the check value of this process's key:
+        a few bytes that show whether both processes have the same key. Without such a key, the reference stays
+        unchanged.
         """
         if self.check:
             return self
@@ -156,7 +157,7 @@ class KeyReference:
         return KeyReference, (sent.id, sent.text, sent.encoding, sent.use, sent.check)
 
     def program(self) -> dict[str, str]:
-        """Returns the reference in the form that the JVM lane reads."""
+        """Returns the reference as a dict of strings, which the JVM lane (the Java code inside Spark) reads."""
         sent = self.sent()
         return {"id": sent.id, "reference": sent.text, "encoding": sent.encoding, "use": sent.use, "check": sent.check}
 

@@ -74,14 +74,15 @@ class Record:
 
 
 NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
-"""The target partition of a record for which no stage has chosen a partition."""
+"""The target partition of a record in a plan, if no stage has chosen a partition: always null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """The planned effect of a ledger entry: the stage performs the action of the entry with the number ``entry`` on
-    each record for which the expression ``when`` is not null. If ``when`` is None, it performs the action on every
-    record.
+    """A planned change of records by a stage, which the ledger counts.
+
+    ``entry`` is the number of the entry in the ledger. The stage changes each record for which the expression ``when``
+    is not null. If ``when`` is None, the stage changes every record.
     """
 
     entry: int
@@ -90,17 +91,17 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class PlanRecord:
-    """A record in a plan, with nodes instead of values.
+    """A record in a plan, with nodes (descriptions of values) instead of values.
 
     A key or value that is ``None`` has no schema and is null.
 
     Attributes:
-        touched: The ledger entries that the current stage touches.
-        dropped: True or False if the current stage drops all records or none. Otherwise an expression, which is true
-            for a dropped record, and false or null for other records. If a record is dropped, the stage touches none of
-            its fields, and cannot fail for it.
-        null_key, null_value: The schema that the key or value has after the stage if it is null. None: a null has no
-            schema. False: a null has the schema of ``key`` or ``value``.
+        touched: The changes by the current stage that the ledger counts.
+        dropped: True if the current stage drops all records, and False if it drops none. Otherwise an expression that
+            is true for a dropped record, and false or null for any other record. The stage neither changes the fields
+            of a dropped record nor fails because of them.
+        null_key, null_value: The schema of a key or value that is null after the stage. None: a null has no schema.
+            False: a null has the schema of ``key`` or ``value``.
         target_partition: The partition that a stage has chosen in the topic of the record.
     """
 

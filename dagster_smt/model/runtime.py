@@ -99,7 +99,9 @@ _BOXES: dict[Type, Any] = {
     Type.FLOAT32: JavaFloat,
 }
 BOXED = frozenset({*_BOXES, Type.FLOAT64})
-"""The types for which some values need a separate Python class."""
+"""The Connect types whose values ``box`` may convert to a class of this module. For example, INT8 values become
+``JavaByte``.
+"""
 _KINDS: dict[type, str] = {
     int: "int64",
     float: "double",
@@ -154,14 +156,16 @@ def boxer(type: Type) -> Callable[[Any], Any]:
 
 
 def kind_of(value: Any) -> str:
-    """Returns the kind of ``value``, which has no schema. The kind is the name of a Connect type, ``Decimal``, or
-    ``Timestamp`` for any date.
+    """Returns the kind of ``value``, which has no schema. The kind is the name of a Connect type, such as ``string`` or
+    ``int64``. It is ``Decimal`` for a decimal, and ``Timestamp`` for any date.
     """
     return _KINDS[type(value)]
 
 
 def kind_of_schema(schema: Schema) -> str:
-    """Returns the kind of values of ``schema``: the logical type, or else the name of the type."""
+    """Returns the kind of the values that ``schema`` describes. This is the name of the logical type, such as ``Date``.
+    Without a logical type, it is the name of the Connect type, such as ``int32``.
+    """
     return schema.logical or schema.type.value
 
 
@@ -173,5 +177,7 @@ def java_class(value: Any) -> str:
 
 
 def java_class_of(kind: str) -> str:
-    """Returns the name of the Java class that a value of the kind ``kind`` has in Connect if it has no schema."""
+    """Returns the Java class of a value without a schema in Connect, such as ``java.lang.Long`` for the kind
+    ``int64``.
+    """
     return _JAVA_CLASSES[kind]

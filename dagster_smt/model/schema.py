@@ -160,8 +160,8 @@ class Schema:
 
     @cached_property
     def levels(self) -> int:
-        """The number of nested levels, as Arrow counts them: 1 for a simple type, and two additional levels for the
-        entries of a map.
+        """The depth of nesting, as Arrow counts it: 1 for a simple type, 2 for an array of simple values. A map adds
+        two levels, because Arrow stores it as an array of entries.
         """
         return 1 + (self.type is Type.MAP) + max((child.levels for child in self.children), default=0)
 
@@ -175,8 +175,8 @@ class Schema:
 
     @cached_property
     def width(self) -> int:
-        """The number of values that one value of this schema consists of. A struct counts as one, plus the values of
-        all its fields, at every level. An array or a map counts as one, whatever it contains.
+        """The number of values in one value of this schema: a struct with two numbers has 3 (itself and its fields).
+        Structs inside structs are counted in the same way. An array or a map is always 1, whatever it contains.
         """
         return 1 + sum(child.width for _, child in self.fields)
 
@@ -197,9 +197,8 @@ class Schema:
         return replace(self, **changes)
 
     def without_defaults(self) -> "Schema":
-        """Returns a copy of the schema without default values, at every level.
-
-        Reports must not show values.
+        """Returns a copy of the schema without default values, at every level. Reports use the copy, because they must
+        not show values.
         """
         children = tuple((name, child.without_defaults()) for name, child in self.fields)
         keys, values = (part.without_defaults() if part is not None else None for part in (self.keys, self.values))

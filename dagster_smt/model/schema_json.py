@@ -14,11 +14,11 @@ _SCALE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
-    """Returns the schema that ``data``, schema JSON, describes. Defaults stay in their JSON form;
-    ``formats.json.resolve_defaults`` decodes them later.
+    """Returns the schema that ``data`` describes in Connect's schema JSON, such as ``{"type": "int32", "optional":
+    true}``. Default values stay as they are in the JSON. ``formats.json.resolve_defaults`` decodes them later.
 
     Raises:
-        ConfigError: SMT206, with one problem for each wrong location.
+        ConfigError: SMT206, with one problem for each invalid part of ``data``.
     """
     problems: list[Problem] = []
     schema = _read(data, place, problems)

@@ -32,7 +32,9 @@ Java's reader allocates memory for a string according to the length that the rec
 
 
 def excess(schema: Schema) -> str | None:
-    """Returns a phrase about the limit that ``schema`` exceeds; None if it exceeds no limit."""
+    """Returns a phrase about the limit that ``schema`` exceeds, such as "it nests more than 100 levels". Returns None
+    if it exceeds no limit.
+    """
     if schema.nodes > MAX_NODES:
         return f"it has more than {MAX_NODES} fields and types, each counted where it is used"
     if schema.levels > MAX_LEVELS:

@@ -76,8 +76,8 @@ def shows_secret(key: str, value: str) -> bool:
 def setting_shows_secret(key: str, value: str) -> bool:
     """Returns True if ``value``, the value of the Spark setting ``key``, contains a secret in clear text.
 
-    This check is weaker than ``shows_secret``, because the names of many Spark settings contain a word of
-    ``SECRET_NAMES`` by chance.
+    This check is less strict than ``shows_secret``. Many Spark settings have a word such as ``token`` in their name,
+    although their value is not secret.
     """
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
@@ -116,7 +116,8 @@ def without_login(text: str) -> str:
 
 
 def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
-    """Returns ``values`` with their references resolved.
+    """Returns ``values`` with each reference, such as ``${env:NAME}``, replaced with the secret to which it refers.
+    ``place`` is the location of the values in error messages.
 
     Raises:
         ConfigError: SMT582, for each reference without a value.
@@ -131,8 +132,9 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
 
 
 def _looked_up(match: "re.Match[str]", place: str, problems: list[Problem]) -> str:
-    """Returns the value of the reference that ``match`` contains. If there is no value, adds a problem to
-    ``problems``.
+    """Returns the secret to which a reference such as ``${env:NAME}`` refers. ``match`` is a match of ``_REFERENCE``.
+    If there is no such secret, returns an empty string and adds a problem to ``problems``. ``place`` is the location in
+    the problem.
     """
     variable, provider, path, key = match.groups()
     if variable is not None:
@@ -162,8 +164,8 @@ def _of_folder(path: Path, name: str) -> str | None:
 
 
 def _text_of(path: Path) -> str | None:
-    """Returns the text of the file ``path``, which must be in an allowed folder. If there is no such file, returns
-    None.
+    """Returns the text of the file ``path``. Returns None if the process cannot read the file, if the file is too
+    large, or if it is not in an allowed folder (``DAGSTER_SMT_SECRET_PATHS``).
     """
     folders = []
     for folder in os.environ.get(PATHS, "").split(","):
@@ -181,9 +183,10 @@ def _text_of(path: Path) -> str | None:
 
 
 def as_reference(value: str) -> str:
-    """Returns ``value`` as a reference if it is a Dagster ``EnvVar``. Any other string is returned unchanged.
+    """Returns Dagster's ``EnvVar("NAME")`` as the string ``${env:NAME}``. Any other string is returned unchanged.
 
-    ``EnvVar`` is a subclass of ``str``. As a string it is empty, so it must be converted before somebody reads it.
+    ``EnvVar`` is a subclass of ``str``, but as a string it is empty. It must therefore be converted before its text is
+    used.
     """
     if hasattr(value, "env_var_name"):
         return f"${{env:{value.env_var_name}}}"

@@ -121,12 +121,12 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
         text: ``a,b.c`` or ``old:new``.
         mark: ``,`` for a list, ``:`` for a pair.
         version: ``V1``, ``V2`` or ``extended``.
-        inner: If items have parts, the mark that separates the parts of one item. A quote can also begin after this
-            mark.
+        inner: The character between the two halves of one item, such as ``:`` in the list ``a:b,c:d``; empty if items
+            have no halves. A quote can also begin after this character.
 
     Returns:
-        The parts, without surrounding spaces. In a name in backticks, a backtick that is followed by a mark ends the
-        name. With a backslash before it, such a backtick belongs to the name, and the result omits the backslash.
+        The parts, without surrounding spaces. A backtick before a mark ends a name in backticks. With a backslash
+        before it, the backtick belongs to the name: the result then contains the backtick without the backslash.
     """
     parts, piece, at, opens = [], "", 0, True
     while at < len(text):

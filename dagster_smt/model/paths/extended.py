@@ -29,7 +29,7 @@ WHOLE = "(whole)"
 """The path of a key or value that is not a struct. If the key or value is a struct, its fields have paths instead."""
 _QUOTED = r"`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z)|\\`[.\[])(?s:.))*`(?=[.\[]|\Z)"
 STEP = rf"(?:\.(?:{_QUOTED}|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
-"""A regular expression for a name that follows another step, as ``route_text`` writes it."""
+"""A regular expression for a name after the first step of a path, such as ``.city``, ``` .`a.b` ``` or ``['a.b']``."""
 
 
 def extended_steps(text: str) -> tuple[Step, ...]:
@@ -147,11 +147,10 @@ def route_text(steps: tuple[Step, ...]) -> str:
 
 
 def below(path: str, name: str) -> str:
-    """Returns the path of the field ``name`` in the struct at ``path``, as messages and reports show it. At the top
+    """Returns the path of the field ``name`` in the struct at ``path``: ``below("a", "b")`` is ``a.b``. At the top
     level, ``path`` is empty.
 
     A name is quoted only if the path syntax, or a list of paths, would otherwise read it differently. Different fields
-    therefore have different paths, and a beginning such as ``a.`` or ``a[`` shows that a field is inside the field
-    ``a``.
+    therefore have different paths. A path that begins with ``a.`` or ``a[`` is always inside the field ``a``.
     """
     return path + step_text(name, first=not path)

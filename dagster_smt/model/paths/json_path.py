@@ -125,7 +125,9 @@ class JsonPath:
 
 
 def tests_in(test: Test) -> Iterator[Exists | Comparison | RegexMatch]:
-    """Yields the tests inside ``test`` that each test a single field."""
+    """Yields the simple tests inside ``test``, without ``&&``, ``||`` and ``!``. Each of them tests one field, such as
+    ``@.a == 1``.
+    """
     if isinstance(test, NotTest):
         yield from tests_in(test.test)
     elif isinstance(test, AllTests | AnyTest):

@@ -58,13 +58,14 @@ Step = str | Index | Every | Deep | Match | OfType | OfLogical
 
 
 def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
-    """Reads the step in backticks whose opening backtick is at ``start``. Returns the step and the position after it.
+    """Reads the step in backticks whose opening backtick is at ``start``. In ``` a.`b.c`.d ``` with the start 2, the
+    step is ``b.c``.
 
     A backtick closes the step only at the end of the path, or before one of the characters ``ends``. If a backslash
     precedes the backtick, it does not close the step.
 
     Returns:
-        The step, and the position after its closing backtick.
+        The step without its backticks, and the position after its closing backtick.
 
     Raises:
         ConfigError: SMT101 if the step has no closing backtick.

@@ -13,8 +13,8 @@ class Destination:
     Attributes:
         topic: The output topic of the chain.
         table: The path or name of the table.
-        status: ``written``; ``failed``; or ``held`` if this run had nothing to write, for example because an earlier
-            run wrote these rows to this table, but ended before it wrote all tables.
+        status: ``written``, ``failed`` or ``held``. ``held`` means that this run had nothing to write. For example, an
+            earlier run wrote the rows to this table, but ended before it wrote all tables.
         records: The number of records for the table.
         rows: The number of rows that were written; for a table with keys, the number of records.
         is_new: True if this run is the first to write the table.
@@ -36,10 +36,10 @@ class Destination:
 
 
 def joined_destinations(batches: Iterable[Sequence[Destination]]) -> tuple[Destination, ...]:
-    """Joins the results of a run's windows into one result for each table. Each item of ``batches`` contains the
-    results of the tables in one window; the windows follow each other.
+    """Returns one result for each table of a run that read several windows (ranges of offsets) one after the other.
+    Each item of ``batches`` contains the results of one window. The numbers of records and rows are summed.
 
-    A table that failed in one window and was written in a later window has not failed.
+    The status of a table comes from its last window. If the table was written in that window, it has not failed.
     """
     together: dict[str, Destination] = {}
     for batch in batches:

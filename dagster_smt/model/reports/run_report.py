@@ -15,8 +15,8 @@ from dagster_smt.model.windows.window import Range, Window, range_texts
 MISMATCHED = "mismatched"
 """The ledger's action for a record in which the key and the value contain different values for the same column."""
 ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded", MISMATCHED)
-"""The actions of ledger entries. ``cast``: the type changes; ``changed``: only the value changes; ``masked``: the value
-can no longer be read.
+"""The actions of ledger entries. For example, ``cast`` means that a stage changes the type of a field, and ``changed``
+that it changes only the value. ``masked`` means that the value can no longer be read.
 """
 
 
@@ -52,7 +52,9 @@ class LedgerEntry:
 
     @property
     def relied_on(self) -> bool:
-        """True if a user relies on the entry. A run then warns if the entry touches no record."""
+        """True if the user configured the path, and the entry is a mask, change, drop or rename. A run warns if such an
+        entry touches no record.
+        """
         return self.explicit and self.action in SILENT
 
 
@@ -113,13 +115,13 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """A field that a policy holds back, because the policy has no decision about it.
+    """A field that the run leaves out of the result, because the policy has no decision about the field.
 
     Attributes:
         topic: The topic.
         part: ``value``, ``key`` or ``headers``.
-        path: The path of the field, or the name of the header. Empty for fields that were held back in records outside
-            the sample.
+        path: The path of the field, or the name of the header. Empty if only records outside the sample contained
+            fields without a decision.
         records: The number of sampled records with the field; 0 if the field comes from a schema or a tag.
     """
 
@@ -195,14 +197,14 @@ class KeyCounts:
 
     @property
     def keys(self) -> int:
-        """The sum of the inserted, updated and deleted rows, and of the deletions without a row. Events beyond this
-        number are superseded.
+        """The number of keys that the events changed: the sum of the inserted, updated and deleted rows, and of the
+        deletions without a row.
         """
         return self.inserted + self.updated + self.deleted + self.without_row
 
     def add(self, action: str, keys: int, incomplete: int) -> None:
-        """Adds ``keys``, the number of keys with the action ``action`` (``tables.keyed.row_actions``), to the
-        counts.
+        """Adds the number ``keys`` to the count of ``action``: ``insert``, ``update``, ``delete``, or ``nothing`` for
+        deletions without a row. Also adds ``incomplete``, a number of incomplete rows.
         """
         self.incomplete += incomplete
         if action == "insert":
@@ -428,7 +430,9 @@ class RunReport:
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
 
     def of_topic(self, topic: str) -> "RunReport":
-        """Returns the report of ``topic`` alone. The numbers of files and bytes still belong to the whole commit."""
+        """Returns the part of the report about ``topic``. The number and size of the files still describe the whole
+        commit.
+        """
         window = Window(tuple(r for r in self.window.ranges if r.topic == topic))
         unread = tuple(u for u in self.unread if u.topic == topic)
         part = Part(window, {topic: self.topics.get(topic, TopicCounts())}, unread)
@@ -436,8 +440,8 @@ class RunReport:
         return replace(self._of(part), name=f"{self.name} {topic}", keyed=keyed)
 
     def of_part(self, number: int) -> "RunReport":
-        """Returns the report of the part ``number`` of the window. ``schemas`` and ``keyed`` are left out, because they
-        are counted for all parts together.
+        """Returns the part of the report about the time partition with the index ``number``. ``schemas`` and ``keyed``
+        are empty, because the run counts them only for all time partitions together.
         """
         return replace(self._of(self.parts[number]), schemas=())
 
@@ -464,8 +468,8 @@ class RunReport:
         )
 
     def touched(self, action: str) -> dict[str, int]:
-        """Returns, for each path in the ledger, the number of records that the action ``action`` touched, summed over
-        all stages.
+        """Returns a dict from path to number of records, for all ledger entries with the action ``action``. For
+        example, ``touched("masked")`` may return ``{"email": 12}``. The numbers of several stages are added.
         """
         records: dict[str, int] = {}
         for line in self.ledger:
@@ -483,10 +487,10 @@ def _lies_in(reject: RejectedRecord, offsets: OffsetSet) -> bool:
 
 
 def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list[StageCounts]:
-    """Returns the counts of each stage in ``stages``.
+    """Returns the counts of each stage: how many records reached it, and how many it dropped or rejected.
 
     Args:
-        stages: Alias and transform of each stage.
+        stages: Pairs of alias and transform, one for each stage.
         counts: The counts of one topic, or the sums of several topics.
     """
     reached, results = counts.rows - counts.converters - counts.empty - counts.erased, []
@@ -533,8 +537,8 @@ SILENT = ("masked", "changed", "dropped", "renamed")
 
 
 def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
-    """Returns those lines of ``ledger`` that touched no record, although their stage processed records. Only masks,
-    changes, drops and renames are returned.
+    """Returns the lines of ``ledger`` for masks, changes, drops and renames that touched no record. Lines of stages
+    that processed no record are left out.
     """
     results = []
     for line in ledger:
@@ -566,8 +570,8 @@ def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
 
 
 def joined(reports: Sequence["RunReport"]) -> "RunReport":
-    """Returns one report for a run of several consecutive windows. ``reports`` are the reports of the windows. Schema
-    and lineage come from the last window.
+    """Returns one report for a run that read several consecutive windows (ranges of offsets). ``reports`` contains one
+    report for each window. Counts are added. Schema and lineage come from the last window.
     """
     last = reports[-1]
     if len(reports) == 1:
@@ -620,7 +624,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
 
 
 def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
-    """Returns the counts of keys by topic, summed over all ``reports``."""
+    """Returns, for each topic, how many rows its events inserted, updated and deleted, summed over all ``reports``."""
     counts: dict[str, list[KeyCounts]] = {}
     for report in reports:
         for topic, of_topic in report.keyed.items():
@@ -632,7 +636,9 @@ def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
 
 
 def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport]":
-    """Joins ``reports``, the reports of all windows, into one report for each table."""
+    """Returns one report for each table, by topic. ``reports`` contains one report for each window (range of offsets)
+    of the run. The reports about the same table are joined.
+    """
     by_topic: dict[str, list[RunReport]] = {}
     for report in reports:
         for topic, of_table in report.destination_reports.items():
@@ -652,12 +658,14 @@ def _sum_of(numbers: Iterable[int | None]) -> int | None:
 
 
 OF_ARRAYS = ("further", "empty", "refused")
-"""The names of the counts that are 0 if each record has exactly one row."""
+"""The names of three counts that concern records with no row or with several rows. If each record has exactly one row,
+these counts are 0.
+"""
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
-    """Maps the path of each field of ``schema`` to the label of the field's type. Structs are replaced with their
-    fields.
+    """Returns a dict from the path of each field in ``schema`` to its type as a string, such as ``{"id": "int64",
+    "address.city": "string?"}``. A struct has no entry of its own; its fields have entries instead.
     """
     if schema is None:
         return {}
@@ -677,9 +685,9 @@ def schema_diff(
 
     Args:
         before, after: The schemas.
-        lineage: Maps each field of ``after`` to the fields of ``before`` on which it depends. A field that is missing
-            in ``after`` is reported as renamed if a new field depends on it alone. The change then has the new name in
-            its ``after``, followed by the type if that has changed too.
+        lineage: Maps each field of ``after`` to the fields of ``before`` from which its value comes. With ``{"mail":
+            ["email"]}``, the missing field ``email`` is reported as renamed to ``mail``, instead of removed. The change
+            then has the new name in its ``after``. If the type has changed too, the new type follows: ``mail: string``.
     """
     old, new = leaf_labels(before), leaf_labels(after)
     moved = _renames(old, new, lineage or {})
@@ -696,8 +704,8 @@ def schema_diff(
 
 
 def of_value(source: str) -> str | None:
-    """Returns the path that ``source``, a source in lineage, has inside the value. Returns None if the source is in a
-    different part of the record.
+    """Returns the path inside the value: ``address.city`` for the source ``value.address.city``. Returns None if
+    ``source`` is in the key, in a header or in a different part of the record.
     """
     if source.startswith(("value.", "value[")):
         return source[len("value") :].removeprefix(".")
@@ -705,8 +713,8 @@ def of_value(source: str) -> str | None:
 
 
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Maps the path of each renamed field in ``old`` to its path in ``new``. A field counts as renamed if ``new`` lacks
-    it and has a new field that depends on it alone.
+    """Maps the old path of each renamed field to its new path. For example, ``old`` has the field ``email``, and
+    ``new`` lacks it. If a new field ``mail`` has its value from ``email`` alone, ``email`` was renamed to ``mail``.
     """
     renames: dict[str, str] = {}
     for path, sources in lineage.items():

@@ -31,20 +31,22 @@ class TableFacts:
     Attributes:
         rows: The number of rows according to the commits of the table.
         by_topic: The number of rows of each topic.
-        ends: The offset up to which the table has read without a hole, by topic and partition.
+        ends: For each topic and partition, the offset up to which the table has read without a hole.
         gaps: The offsets that no run will ever read, as ``{topic: {partition: [[start, end], …]}}``.
-        holes: The offsets that no run has read yet, between offsets that the table holds. Same form as ``gaps``.
+        holes: The offsets that no run has read yet, between offsets that the table holds. They are stored like
+            ``gaps``.
         last: The report of the last commit; its status is ``already committed``.
         lag: For each topic, the number of offsets in the source that no run has read into the table yet.
-        counted: The number of rows according to the table format; None for topics, and if the run did not count.
+        counted: The number of rows according to the table format (Delta or Iceberg); None for topics, and if the run
+            did not count.
         foreign: If ``counted`` differs from ``rows``, the commits of other writers that may have changed rows.
-        residue: The number of sampled records in which another field still contains the original value of a masked
-            field, by (masked field, other field).
+        residue: Maps a pair (masked field, other field) to a number of sampled records. In these records, the other
+            field still contains the original value of the masked field.
         sampled: The number of sampled records.
         broken: The violations of the table's contract, as ``{path: violation}``.
         unmasked: The fields that masks, drops and renames left unchanged in records of the table.
         accepted: The part of ``unmasked`` that a person has accepted.
-        schema_problems: The columns of the plan that are missing in the table or have a different type there, as
+        schema_problems: The columns of the plan that are missing in the table or have a different type in the table, as
             ``{column: problem}``.
         mode: The mode of the table; see ``TableSink``.
         repeated_keys: The number of keys with several rows, or with ``scd2`` several current versions; None for tables
@@ -52,10 +54,10 @@ class TableFacts:
         unseen: The facts that could not be read, with the reason: ``state``, ``topics``, ``rows``, ``columns``,
             ``contract``, ``keys``, ``sample``, ``files`` or ``held_back``.
         files: The sizes of the table's files; None if the run did not measure them.
-        tables: The number of rows of each table by topic, if a run writes many tables.
-        waiting: The number of waiting offsets: the next run reads their records again, because their table could not be
-            written.
-        held_back: The fields that the policy of the run held back.
+        tables: If a run writes many tables: the number of rows of each table, by topic.
+        waiting: The number of offsets that a run has read, but could not write to their table. The next run reads them
+            again.
+        held_back: The fields that the run left out because of its policy.
     """
 
     rows: int = 0

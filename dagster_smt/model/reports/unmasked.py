@@ -1,7 +1,7 @@
-"""Remembers the records that entered a table although a mask, drop or rename did not take effect on them.
+"""Remembers records that entered a table although a mask, drop or rename did not change them.
 
-The state of the table lists these records until a run reads them again, or until the mask, drop or rename takes effect
-on other records, which shows that its path is right.
+The state of the table (a part of each commit) lists these records until a run reads them again. If the same mask later
+changes other records, its path is right. The older records then lacked the field, and are removed from the list.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,8 +11,8 @@ from typing import Any
 from dagster_smt.model.windows.offsets import OffsetSet
 
 MOST_ENTRIES, MOST_RANGES, MOST_RUNS = 50, 500, 20
-"""The state of a table contains at most this many entries (``Unmasked``), ranges of offsets in all entries, and runs in
-each entry. Without these limits, commits would grow without end.
+"""Three limits for the state of a table: the number of entries (``Unmasked``), the number of offset ranges in all
+entries, and the number of runs in each entry. Without these limits, commits would grow without end.
 
 If there are more ranges, neighbouring ranges are joined, so that no offset is forgotten.
 """
@@ -21,15 +21,16 @@ SEVERAL = "(several)"
 
 @dataclass(frozen=True, slots=True)
 class Unmasked:
-    """A mask, drop or rename with its path, and the records that entered the table without its effect.
+    """A mask, drop or rename, and the records in the table that it did not change. For example: the mask of ``email``
+    changed none of the records ``orders-0 [10, 20)``.
 
     Attributes:
-        entry: Fingerprint of the ledger entry. If the entry touches records in a later run, its path is right, and the
-            older records are forgotten. Empty if no later run can show this: the run's chain lacked the entry
-            (``left_out``), or several entries have been merged into one.
-        stage, action, side, path: The parts of the ledger entry, as reports show them.
-        left_out: True if the mask or drop is in the chain of the asset's definition, but was missing in the chain of
-            the run.
+        entry: Fingerprint of the mask, drop or rename, as the ledger lists it. If it changes records in a later run,
+            its path is right, and the older records are forgotten. Empty if no later run can show this. Two examples:
+            the run's chain did not contain the mask (``left_out``), or this object covers several masks.
+        stage, action, side, path: The stage, the action, ``key`` or ``value``, and the path, as reports show them.
+        left_out: True if the chain of the asset's definition contains the mask or drop, but the chain of the run did
+            not.
         runs: The last runs, oldest first.
         offsets: The offsets of the records.
     """
@@ -44,7 +45,7 @@ class Unmasked:
     offsets: OffsetSet = field(default_factory=OffsetSet)
 
     def joined(self, other: "Unmasked") -> "Unmasked":
-        """Returns an entry like this one, with the records of both this entry and ``other``."""
+        """Returns a copy of this object with the runs and records of ``other`` added."""
         runs = tuple(dict.fromkeys((*self.runs, *other.runs)))[-MOST_RUNS:]
         return replace(self, runs=runs, offsets=self.offsets | other.offsets)
 
@@ -78,12 +79,12 @@ class Unmasked:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A user's decision that remembered records are acceptable.
+    """A user's decision to accept records that a mask, drop or rename did not change.
 
     Attributes:
         run: The run that accepted the records.
         reason: The reason that the person gave.
-        paths: The paths of the masks, drops and renames that did not touch the records.
+        paths: The paths of the masks, drops and renames that did not change the records.
         records: The number of accepted offsets.
     """
 
@@ -96,14 +97,15 @@ class Accepted:
 def remembered(
     before: Sequence[Unmasked], read: OffsetSet, touched: Collection[str], added: Sequence[Unmasked]
 ) -> tuple[Unmasked, ...]:
-    """Returns the unmasked records that a table remembers after a run.
+    """Returns the unmasked records that a table remembers after a run. They are records that a mask, drop or rename did
+    not change.
 
     Args:
         before: The records that the table remembered before the run.
-        read: The offsets that the run has read, and therefore replaced.
-        touched: Fingerprints of the ledger entries that touched records in this run. This shows that their paths are
-            right. The older records therefore lacked the field, and are forgotten.
-        added: The records that the run adds.
+        read: The offsets that the run has read. Their rows are new, so the old entries are removed.
+        touched: Fingerprints of the masks, drops and renames that changed records in this run. Their paths are right,
+            so the older records lacked the field. These records are forgotten.
+        added: The unmasked records that this run has written.
     """
     left = []
     for u in before:
@@ -117,7 +119,7 @@ def remembered(
 
 
 def without_topics(before: Sequence[Unmasked], topics: Collection[str]) -> tuple[Unmasked, ...]:
-    """Returns ``before``, the remembered records, without the records of ``topics``."""
+    """Returns ``before``, a list of unmasked records, without the records of ``topics``."""
     left = (replace(u, offsets=u.offsets.without(topics)) for u in before)
     return tuple(u for u in left if u.offsets)
 

@@ -11,7 +11,9 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 
 ROW = "row"
-"""The field of a decoded message that contains a row: the row after the change, or the deleted row."""
+"""The name of the field that contains the row, in a decoded message. It is the row after the change. For a deletion, it
+is the deleted row.
+"""
 _TIME, _TEXT, _MAP, _STRUCT = ("Timestamp", "int64"), ("string",), ("map<string,string>",), ("struct",)
 CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "debezium-json": {
@@ -45,13 +47,16 @@ CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def is_change(form: Format) -> bool:
-    """Returns True if messages of the format ``form`` contain rows."""
+    """Returns True if ``form`` is a format of change data, such as ``debezium-json``. Its messages contain a row and
+    metadata.
+    """
     return form.kind in CHANGE_METADATA
 
 
 def metadata_key(form: Format, key: str) -> str | None:
-    """Returns the format's own name for ``key``, a metadata key. Returns None if the key is a property of the record
-    instead of the message.
+    """Returns the name that the format itself uses for the metadata key ``key``. For example, ``value.source.table``
+    becomes ``source.table``. Returns None if the metadata belongs to the Kafka record, as ``offset`` does, and not to
+    the message.
 
     ``value.source.table``, ``debezium-json.source.table`` and ``value.debezium-json.source.table`` are the same key.
     """
@@ -65,7 +70,9 @@ def metadata_key(form: Format, key: str) -> str | None:
 
 
 def type_label(schema: Schema) -> str:
-    """Returns the type of ``schema`` as ``CHANGE_METADATA`` spells it."""
+    """Returns the type of ``schema`` as ``CHANGE_METADATA`` spells it: ``struct``, the name of a logical type such as
+    ``Timestamp``, or a label such as ``string``.
+    """
     if schema.type is Type.STRUCT:
         return "struct"
     return (schema.logical or schema.label).replace("?", "")

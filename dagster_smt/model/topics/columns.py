@@ -142,8 +142,8 @@ class Column:
 
     @property
     def origin(self) -> str:
-        """The source of the column as plans show it, such as ``offset`` or ``headers.trace``; empty for a physical
-        column.
+        """The part of the record from which the column comes, as plans show it: ``offset`` or ``headers.trace``. The
+        string is empty for a field of the key or value.
         """
         if isinstance(self.source, HeaderValue):
             return below("headers", self.source.key)
@@ -153,7 +153,7 @@ class Column:
 
     @property
     def place(self) -> str:
-        """The column's name in messages."""
+        """The column as messages name it, such as ``column id``."""
         return f"column {below('', self.name)}"
 
 
@@ -164,10 +164,10 @@ _BYTES = Schema(Type.BYTES)
 
 @dataclass(frozen=True)
 class MetadataKey:
-    """The properties of a metadata key of records.
+    """The properties of a metadata key, such as ``partition`` or ``timestamp``.
 
     Attributes:
-        types: The types that a column with this metadata key may have, by their names in Connect. The first is the
+        types: The permitted types of a column with this metadata key, by their names in Connect. The first type is the
             natural type.
         writable: True if the value of the column can be written to the record. A partition can be written only from a
             column of its natural type.
@@ -186,8 +186,8 @@ RECORD_METADATA: Mapping[str, MetadataKey] = {
     "headers": MetadataKey((HEADER_LIST, "MAP<STRING, BYTES>", "MAP<STRING, ARRAY<BYTES>>"), writable=True),
     "leader-epoch": MetadataKey(("int32",)),
 }
-"""Maps Kafka's metadata keys to their properties, as in FLIP-107. There, the natural type of a timestamp is a number;
-here it is Connect's ``Timestamp``.
+"""Maps Kafka's metadata keys to their properties, as in Flink's FLIP-107. One property differs: the natural type of a
+timestamp is a number in FLIP-107, but Connect's ``Timestamp`` here.
 """
 _SAID_OTHERWISE = {
     "header-list": f"declare it {HEADER_LIST} METADATA FROM 'headers': as an array they keep their order"
@@ -201,12 +201,12 @@ class Row:
 
     Attributes:
         columns: The columns, in order.
-        key_fields: The physical columns that are in the key.
-        key_fields_prefix: The prefix of the names of key columns. The fields in the key lack this prefix: with ``k_``,
-            the column ``k_id`` is the field ``id`` of the key.
+        key_fields: The names of the columns that are in the key.
+        key_fields_prefix: The prefix of the names of key columns. With ``k_``, the column ``k_id`` is the field ``id``
+            of the key.
         value_fields_include: ``ALL`` if the value also contains the columns of the key.
-        verify_integrity: The treatment of a record that has different values of a column in its key and in its value:
-            ``True`` fails the record, ``check`` counts it.
+        verify_integrity: What happens if a column has one value in the key and another in the value: with ``True`` the
+            record fails, with ``check`` the report counts it.
     """
 
     columns: tuple[Column, ...] = ()
@@ -247,8 +247,8 @@ class Row:
 
     @property
     def key_column(self) -> Column | None:
-        """The column that contains the whole key; None if no column does. A key that is not a struct needs such a
-        column.
+        """The column that contains the whole key, such as a string; None if no column does. If the key is not a struct,
+        only such a column can contain it.
         """
         columns = [c for c in self.physical if c.name in self.key_fields]
         if len(columns) == 1 and columns[0].keyed:
@@ -260,7 +260,7 @@ class Row:
 
         Args:
             column: The column.
-            inside: The schema of the field with the column's name, if the key is a struct with such a field.
+            inside: If the key is a struct with a field of the column's name, the schema of this field. Otherwise None.
         """
         if self.key_column != column:
             return False
@@ -395,8 +395,9 @@ def _map_hint(source: Metadata) -> str:
 
 
 def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"] | None:
-    """Returns the form of a column that contains all headers: ``list`` for an array of pairs, or ``map`` for a map by
-    name. Returns None if the type ``schema`` fits neither form. ``duplicates`` applies to maps.
+    """Returns how a column of the type ``schema`` can contain all headers of a record. The result is ``list`` for an
+    array of pairs, and ``map`` for a map from name to bytes. With ``duplicates="all"``, the map must be from name to an
+    array of bytes. Returns None if the type is neither.
     """
     bare = _bare(schema)
     if bare == _bare(Schema(Type.ARRAY, values=HEADER_ITEM)):
@@ -422,7 +423,9 @@ def _bare(schema: Schema) -> Schema:
 
 
 def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
-    """Returns strings that describe each column of ``row`` in reports: name, type, source and destination."""
+    """Returns four strings for each column of ``row``, for reports: its name, its type, the part of the record from
+    which it is read, and the part to which it is written.
+    """
     return [(c.name, c.schema.label, _read_from(row, c), _written_to(row, c)) for c in row.columns]
 
 

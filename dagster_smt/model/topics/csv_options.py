@@ -57,8 +57,8 @@ def element_delimiter(settings: Mapping[str, str]) -> str:
 
 
 def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
-    """Yields the problems of the options ``settings``. Without this check, they would only be noticed when the first
-    record is read.
+    """Yields the problems of ``settings``, the options of the format ``csv``. Without this check, a wrong option would
+    be noticed only when the first record is read.
     """
     for name in _CHARACTERS:
         char = character(settings.get(name, "-"))

@@ -38,11 +38,11 @@ REGISTRY_OPTIONS = (
 The first three have the names that Flink uses, and the certificate files those that librdkafka uses.
 """
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
-"""The options of formats with a registry that concern writing. Flink also calls the first one ``subject``. The names of
-the other two come from Confluent's serializers.
+"""Options of formats with a registry that concern writing. The first name is Flink's. The other two names come from
+Confluent's serializers.
 
-The first two determine the subject. Readers also need the subject, because the versions of a schema belong to a
-subject.
+The first two options determine the subject of a schema. Readers also need the subject, because the registry numbers the
+versions of a schema within a subject.
 """
 RULES = "rules"
 """The name of an option of formats with a registry. The option sets the treatment of fields that a rule of the schema
@@ -206,7 +206,9 @@ class Format:
 
     @property
     def is_column(self) -> bool:
-        """True if a value is the bare content of the only value column, without a struct around it."""
+        """True if the value has a single column and is written without a struct around it: ``7`` instead of ``{"id":
+        7}``.
+        """
         return self.settings.get(WRAPPED, "").lower() == "false"
 
     @property
@@ -216,8 +218,8 @@ class Format:
 
     @property
     def text_standard(self) -> str:
-        """``SQL`` or ``ISO-8601`` if the format writes dates and times as strings, and decimals as plain numbers.
-        Otherwise an empty string.
+        """``SQL`` or ``ISO-8601`` if the format writes dates and times as strings, and decimals as plain numbers. Empty
+        if it writes them as Connect does.
         """
         standard = self.settings.get(MOMENTS, "CONNECT").upper()
         if standard == "CONNECT":
@@ -231,8 +233,8 @@ class Format:
 
     @property
     def known_schema(self) -> Schema | None:
-        """The schema that the format's converter in Connect gives to every value. None if values have different
-        schemas.
+        """The schema that all values of the format have in Connect, if it is the same for all values. Otherwise
+        None.
         """
         if self.kind in WHOLE:
             return Schema(WHOLE[self.kind], optional=True)
@@ -240,8 +242,8 @@ class Format:
 
 
 def names_topic(settings: Mapping[str, str]) -> bool:
-    """Returns True if the subject of a schema depends on the topic, given the options ``settings``. It does by
-    default.
+    """Returns True if the topic name is part of the subject under which the registry stores a schema. This is the
+    default. ``settings`` are the options of the format.
     """
     return "subject" not in settings and settings.get("subject.name.strategy") != "RecordNameStrategy"
 
@@ -252,7 +254,7 @@ class Formats:
 
     Attributes:
         key, value: The formats.
-        place: The destination of records that are written to topics: ``file_topics`` or ``kafka``.
+        place: The kind of topics to which records are written: ``file_topics`` (topics in a folder) or ``kafka``.
     """
 
     key: Format

@@ -24,9 +24,7 @@ _OF_TABLES = ("provider", "location", "owner", "external", "is_managed_location"
 
 T = TypeVar("T")
 Path = tuple[str, ...]
-"""A path to a column, or to a field inside a column. It consists of the name of the column and the names of the
-fields.
-"""
+"""A path to a column or to a field inside a column, such as ``("address", "city")``."""
 
 
 def path_text(path: Path) -> str:
@@ -89,15 +87,16 @@ class Layout:
 
     @property
     def places_rows(self) -> bool:
-        """True if the layout determines which rows are stored in the same file."""
+        """True if the layout partitions or clusters the rows, so that it determines which rows share a file."""
         return bool(self.partition_by or self.cluster_by)
 
 
 def partition_field(text: str) -> PartitionField:
-    """Parses ``text``, an entry of ``partition_by``. Iceberg's plural names (``days``) are also accepted.
+    """Parses ``text``, one item of ``partition_by``, such as ``day(at)`` or ``bucket(16, id)``. Iceberg's plural names,
+    such as ``days``, are also accepted.
 
     Raises:
-        ValueError: The string is not such an entry.
+        ValueError: The string is not such an item.
     """
     call = _CALL.fullmatch(text)
     if call is None:
@@ -113,10 +112,10 @@ def partition_field(text: str) -> PartitionField:
 
 
 def column_path(text: str) -> Path:
-    """Parses ``text``, an entry of ``cluster_by``, into a column path.
+    """Parses ``text``, one item of ``cluster_by``: ``address.city`` becomes ``("address", "city")``.
 
     Raises:
-        ValueError: The string is not such an entry.
+        ValueError: The string is not such an item.
     """
     match = _PATH.fullmatch(text)
     if match is None:
@@ -176,8 +175,8 @@ def _wrong(place: str, statement: str, hint: str) -> Problem:
 def _entries(
     option: str, texts: Sequence[str], read: Callable[[str], T], hint: str, problems: list[Problem]
 ) -> tuple[T, ...]:
-    """Parses ``texts``, the entries of the option ``option``, with ``read``. Adds a problem for each invalid or
-    repeated entry.
+    """Parses each of ``texts``, the items of the option ``option``, with the function ``read``. Adds a problem for each
+    invalid or repeated item. The problem of an invalid item contains ``hint``.
     """
     if isinstance(texts, str):
         problems.append(_wrong(option, "is a text, not a list", f"write {option}=['{texts}']"))

@@ -13,7 +13,8 @@ from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, s
 from dagster_smt.model.windows.window import Range, Window
 
 FORMAT = 4
-"""The current number of the format in which states are stored.
+"""The highest number of a format in which this package stores states. A state is a part of each commit that describes
+the table.
 
 The number increases if older versions of this package would misinterpret a new state. States in older formats can still
 be read.
@@ -21,16 +22,18 @@ be read.
 FORMAT_OF_TAKEN_OVER = 3
 """The format number for a table that a connector wrote earlier, and from which nobody has been erased."""
 FORMAT_OF_OWN_TABLES = 2
-"""The format number for all other tables from which nobody has been erased. Versions of this package that only know
-this format read such tables correctly.
+"""The format number for tables that only this package has written, and from which nobody has been erased. Old versions
+of this package, which only know this format, read such tables correctly.
 """
 KEY = "dagster_smt"
 REMEMBERED = 100
-"""The number of runs that a state remembers. If more runs commit between a run and its retry, the retry is treated as a
-new request.
+"""The number of runs that a state remembers. A retry of a run is recognized only if the state remembers the run. If
+more runs have committed in the meantime, the retry is treated as a new request.
 """
 MOST_SETTLED = 20
-"""The number of settlements that a state remembers."""
+"""The number of settlements that a state remembers. A settlement is a user's confirmation that changed rows are
+correct.
+"""
 MOST_FAILED = 2_000
 """The number of ranges of failed records that a state stores separately. Without a limit, commits would grow without
 end.
@@ -58,7 +61,7 @@ _Value = TypeVar("_Value")
 
 
 def _of_others(values: Mapping[TopicPartition, _Value], topics: Collection[str]) -> dict[TopicPartition, _Value]:
-    """Returns the entries of ``values`` for topic-partitions whose topic is not in ``topics``."""
+    """Returns ``values`` without the topic-partitions of ``topics``."""
     return {place: value for place, value in values.items() if place[0] not in topics}
 
 
@@ -88,13 +91,13 @@ class ErasedPersons:
     identity.
 
     Attributes:
-        register: The location of the register, which contains their keyed hashes.
+        register: The location of the register, a table with the keyed hashes of the erased people.
         persons: The number of register entries that runs of the table must find.
         erasure: The name of the last erasure.
         rows: The number of rows that erasures removed from the table.
-        unfinished: None if no erasure is at work. Otherwise, for each topic: the number of rows that the table had
-            when the erasure began, minus the number that the table's commits had counted. An erasure that continues
-            after a crash needs these numbers.
+        unfinished: None if no erasure is at work. Otherwise a dict from topic to a difference of two numbers: the rows
+            that the table had when the erasure began, minus the rows that the table's commits had counted. An erasure
+            that continues after a crash needs these differences.
     """
 
     register: str
@@ -106,12 +109,12 @@ class ErasedPersons:
 
 @dataclass(frozen=True, slots=True)
 class CommittedRun:
-    """The entry of a run that has committed. With this entry, a later run recognizes that it is a retry of the same
-    run.
+    """The note in a table's state about a run that has committed. If the same run is started again, it recognizes
+    itself by this note.
 
     Attributes:
         key: The orchestrator's run and step.
-        request: Hash that identifies what was requested, such as the window.
+        request: Hash that identifies what was requested, such as the window (a range of offsets).
         number: Number of the run's commit.
         window: Id of the run's window.
         left_out: Topics that failed and were not committed.
@@ -128,11 +131,10 @@ class CommittedRun:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The additions of a commit to the state of a table, apart from the window. See ``TableState`` for the meaning of
-    the attributes.
+    """The entries that a commit adds to the state of a table, besides the window that it read.
 
     Attributes:
-        gaps, begins, absent, epochs: The entries to add to these attributes of the state.
+        gaps, begins, absent, epochs: The entries for the attributes of ``TableState`` with the same names.
         spans: The time span for which each topic-partition was read.
     """
 
@@ -226,12 +228,12 @@ class TableState:
 
     @property
     def covered(self) -> OffsetSet:
-        """The offsets that no run needs to read any more."""
+        """The offsets that no run needs to read any more: the offsets in ``held`` and in ``gaps``."""
         return self.held | self.gaps
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Returns the end of the table's progress, by topic and partition: the offset up to which all offsets have been
-        read, without a hole.
+        """Returns the end of the table's progress for each topic and partition. All offsets before this end have been
+        read or skipped. A table that has read 0 to 99 and 200 to 299 returns ``{"orders": {"0": 100}}``.
         """
         passed = (self.covered | self.absent).parts
         ends_of_passed = {}
@@ -241,7 +243,9 @@ class TableState:
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
-        """Returns the same as ``ends``, but by topic-partition, as consumer groups need it."""
+        """Returns the end of the table's progress for each topic-partition, such as ``{("orders", 0): 100}``. ``ends``
+        returns the same numbers as nested dicts.
+        """
         results = {}
         for topic, parts in self.ends().items():
             for p, end in parts.items():
@@ -286,8 +290,8 @@ class TableState:
         )
 
     def with_window(self, window: Window, notes: Notes) -> "TableState":
-        """Returns the state after a run has read ``window``. The result contains the offsets of the window and the
-        entries of ``notes``.
+        """Returns the state after a run has read ``window``, a range of offsets. Adds the offsets of the window and the
+        entries of ``notes`` to the state.
         """
         read = offsets_of(window)
         held = (self.held - notes.absent) | read
@@ -317,8 +321,8 @@ class TableState:
         return None
 
     def accept(self, run: str, reason: str) -> "TableState":
-        """Returns the state after the run ``run`` has accepted all unmasked records that the state remembers, for the
-        given ``reason``.
+        """Returns the state after the run ``run`` has accepted all unmasked records. The list of unmasked records is
+        then empty. The new entry in ``accepted`` contains the run, ``reason``, the paths and the number of records.
         """
         if not self.unmasked:
             return self
@@ -332,8 +336,8 @@ class TableState:
 
     @property
     def _format(self) -> int:
-        """The lowest format number that describes this table correctly. Every version of this package that knows this
-        format can read the state.
+        """The lowest format number that can express this state. Every version of this package that knows this format
+        can read the state.
         """
         if self.erased is not None:
             return FORMAT
@@ -460,6 +464,6 @@ _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "erased": _erased,
 }
 _READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
-"""Maps each key of a stored state to the function that reads its value. If an older version did not write a key, its
-default applies. Unknown keys are ignored.
+"""Maps each key of a stored state to the function that converts its JSON value. A key that an older version did not
+write gets its default value. Unknown keys are ignored.
 """

@@ -13,12 +13,12 @@ from dagster_smt.model.caseless import caseless
 TOPIC = "{topic}"
 """The placeholder for the topic in a sink's path or table name."""
 PROGRESS = "_smt_progress"
-"""The name of the progress table of a sink with ``{topic}``. The location of the progress table is derived from this
-name in the same way as the location of a topic's table is derived from the topic.
+"""The name of the progress table of a sink with ``{topic}``. Its location is the sink's path or table name with this
+name in place of ``{topic}``.
 """
 DELETIONS = "__deleted"
-"""A table with keys may have a second table, which remembers the deleted keys. This suffix ends the second table's
-name.
+"""The suffix of a table that remembers deleted keys. For example, the table with keys ``orders`` may have a second
+table whose name ends with ``__deleted``.
 """
 MOST_CHARACTERS = 200
 """The largest length of a table name. File names have at most 255 bytes, and the names of some further tables consist
@@ -79,8 +79,8 @@ def path_of_topic(template: str, topic: str) -> str:
 
 
 def template_problem(path: str, table: str) -> Problem | None:
-    """Returns the problem of a sink with an invalid ``{topic}`` in its ``path`` or ``table``. Returns None if there is
-    no problem.
+    """Returns the problem of a sink whose ``path`` or ``table`` uses ``{topic}`` wrongly, for example twice. Returns
+    None if there is no problem.
     """
     text = path or table
     if text.count(TOPIC) > 1:

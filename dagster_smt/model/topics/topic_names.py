@@ -22,17 +22,17 @@ def is_file_topic(name: str) -> bool:
 
 
 def takes_records(name: str, place: str) -> bool:
-    """Returns True if records can be written to the topic ``name``. ``place`` is the kind of destination, as in
-    ``Formats``.
+    """Returns True if clients can write records to the topic ``name``. ``place`` is ``kafka``, or ``file_topics`` for
+    topics in a folder.
     """
     pattern, refused = names_of(place)
     return name not in refused and re.fullmatch(pattern, name) is not None
 
 
 def names_of(place: str) -> tuple[str, frozenset[str]]:
-    """Returns two items that describe the topics to which records can be written: a regular expression for their names,
-    and a few names that match but are excluded. ``place`` is the kind of destination. The expression has the same
-    meaning in Python and Java.
+    """Returns a regular expression for the topic names to which records can be written, and a set of names that match
+    but are not permitted. ``place`` is ``kafka``, or ``file_topics`` for topics in a folder. The expression has the
+    same meaning in Python and Java.
     """
     if place == "file_topics":
         return (_FILE_TOPIC.pattern, frozenset())

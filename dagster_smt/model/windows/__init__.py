@@ -1,1 +1,1 @@
-"""Windows of topics: their offsets, their divisions, and time spans."""
+"""Windows (the ranges of offsets that a run reads), their division among time partitions, and time spans."""

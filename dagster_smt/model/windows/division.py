@@ -1,4 +1,4 @@
-"""Divides a window among the time partitions for which it was read."""
+"""Divides a window (the offsets that a run reads) among the time partitions for which the run reads it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,19 +11,21 @@ _END = 2**63 - 1
 
 @dataclass(frozen=True)
 class Division:
-    """The division of a window into parts, by offsets.
+    """A rule that divides the offsets of each topic-partition into numbered parts, such as one part for each day.
 
     Attributes:
         parts: The number of parts.
-        begins: By topic-partition: pairs of an offset and the number of the part that begins at this offset, in order.
-            Offsets before the first pair belong to part 0.
+        begins: For each topic-partition, pairs of an offset and the number of the part that begins at this offset, in
+            order. With ``[(10, 1), (20, 2)]``, the offsets 0 to 9 belong to part 0, and 10 to 19 to part 1.
     """
 
     parts: int = 1
     begins: Mapping[TopicPartition, Sequence[tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, window: Window) -> list[Window]:
-        """Divides ``window``. Returns a window for each part, with the offsets that belong to this part."""
+        """Returns one window for each part. Each of these windows contains the offsets of ``window`` that belong to its
+        part.
+        """
         whole = offsets_of(window)
         windows = []
         for number in range(self.parts):
@@ -31,9 +33,7 @@ class Division:
         return windows
 
     def _offsets(self, part: int) -> OffsetSet:
-        """Returns all offsets that belong to the part with the number ``part``, whether or not a window contains
-        them.
-        """
+        """Returns all offsets of the part with the number ``part``, for every topic-partition in ``begins``."""
         ranges = []
         for place, begins in self.begins.items():
             starts = [(0, 0), *begins]

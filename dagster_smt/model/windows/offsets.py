@@ -19,7 +19,9 @@ def topics_in(places: Iterable[TopicPartition]) -> set[str]:
 
 
 def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets that are in ``one`` or ``other``, as sorted intervals with gaps between them."""
+    """Returns the offsets that are in ``one``, in ``other`` or in both. The result is sorted, and neighbouring
+    intervals are joined: ``[(0, 5)]`` and ``[(5, 9)]`` give ``((0, 9),)``.
+    """
     merged: list[Interval] = []
     for start, end in sorted((*one, *other)):
         if start >= end:
@@ -47,8 +49,8 @@ def common(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 @dataclass(frozen=True, slots=True)
 class OffsetSet:
-    """A set of offsets of any number of topic-partitions. It consists of sorted intervals that are not empty and have
-    gaps between them.
+    """A set of offsets of any number of topic-partitions, stored as intervals. The intervals of a topic-partition are
+    sorted, not empty, and do not touch: ``((0, 10), (20, 30))``.
     """
 
     parts: Mapping[TopicPartition, Intervals] = field(default_factory=dict)
@@ -86,8 +88,8 @@ class OffsetSet:
                 yield Range(topic, partition, start, end)
 
     def coarse(self, most: int) -> "OffsetSet":
-        """Returns a larger set with at most ``most`` intervals, but at least one for each topic-partition. The smallest
-        gaps between intervals are filled.
+        """Returns the set with at most ``most`` intervals, but at least one for each topic-partition. To join
+        intervals, the smallest gaps between them are filled: ``[0, 10)`` and ``[11, 20)`` become ``[0, 20)``.
         """
         holes = []
         for place, intervals in self.parts.items():
@@ -99,7 +101,7 @@ class OffsetSet:
 
     @property
     def records(self) -> int:
-        """The number of offsets."""
+        """The number of offsets in the set."""
         records = 0
         for intervals in self.parts.values():
             for start, end in intervals:
@@ -141,9 +143,7 @@ def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
 
 
 def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Returns ``numbers``, which has one number for each topic-partition, as ``{topic: {partition: number}}``,
-    sorted.
-    """
+    """Returns ``numbers`` as nested dicts, sorted: ``{("orders", 0): 5}`` becomes ``{"orders": {"0": 5}}``."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), number in sorted(numbers.items()):
         topics.setdefault(topic, {})[str(partition)] = number
@@ -151,7 +151,9 @@ def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]
 
 
 def from_topics(data: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """Returns the numbers that ``by_topic`` has converted into ``data``."""
+    """Returns the numbers in ``data`` by topic-partition: ``{"orders": {"0": 5}}`` becomes ``{("orders", 0): 5}``. This
+    is the inverse of ``by_topic``.
+    """
     results = {}
     for topic, parts in data.items():
         for partition, number in parts.items():

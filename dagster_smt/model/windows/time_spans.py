@@ -1,9 +1,9 @@
-"""Remembers the time spans that runs have read from a topic-partition. Each span includes the offset up to which runs
-have read it.
+"""Remembers the time spans that runs have read from a topic-partition. For each span, it also remembers the offset up
+to which runs have read the records of the span.
 
-A record may be late: its timestamp may belong to a span that has already been read. The run of the next span has to
-read such a record. That run therefore begins at the offset where the previous run ended, not at the first record of its
-own span.
+A record may arrive late: its timestamp belongs to a span that a run has already read. The run of the next span has to
+read such a record. That run therefore begins at the offset where the previous run ended. It does not begin at the first
+record of its own span.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from dagster_smt.model.windows.offsets import TopicPartition
 
 EVER = 2**63 - 1
-"""The end of a time span without an end. The negative of this number is the beginning of a time span without a
-beginning.
-"""
+"""The end of a time span that has no end. A time span without a beginning begins at the negative of this number."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,8 +31,9 @@ Spans = tuple[Span, ...]
 
 
 def with_span(spans: Spans, new: Span) -> Spans:
-    """Returns ``spans`` with the span ``new`` added. If ``new`` touches or overlaps other spans, they are joined. The
-    joined span gets the end offset of the span that is later in time.
+    """Returns ``spans`` with the span ``new`` added. Spans that touch or overlap are joined: 10 to 20 and 20 to 30
+    become 10 to 30. The joined span gets its end offset from the span that ends last. If both spans end at the same
+    time, it gets the end offset of ``new``.
     """
     merged: list[Span] = []
     for span in sorted((*spans, new)):
@@ -54,8 +53,8 @@ def _joined(one: Span, other: Span, new: Span) -> Span:
 
 
 def reached(spans: Spans, since: int) -> int | None:
-    """Finds the span that ends at the time ``since`` or contains this time, and returns the span's end offset. Returns
-    None if there is no such span, because no run has read that time.
+    """Returns the end offset of the span that contains the time ``since`` or ends at it. A run that begins at this time
+    starts to read at this offset. Returns None if no run has read that time.
     """
     ends = []
     for span in spans:

@@ -42,8 +42,8 @@ def topics_of(items: Iterable[_OfTopic]) -> set[str]:
 
 
 def ends_of(ranges: Iterable[Range]) -> dict[tuple[str, int], int]:
-    """Maps each topic-partition in ``ranges`` to the end of its range. ``ranges`` contains one range per
-    topic-partition.
+    """Returns a dict from topic-partition to the end of its range, such as ``{("orders", 0): 50}``. ``ranges`` contains
+    one range for each topic-partition.
     """
     return {r.place: r.end for r in ranges}
 
@@ -65,9 +65,10 @@ def range_texts(ranges: Iterable[Range]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The bounded ranges of offsets that a run reads. A topic-partition may have one or several ranges.
+    """The ranges of offsets that a run reads, such as ``orders-0 [10, 20)``. A topic-partition may have one or several
+    ranges.
 
-    The id of a window depends only on its offsets, not on a chain.
+    Two windows with the same offsets have the same id, even if their runs use different chains.
     """
 
     ranges: tuple[Range, ...] = ()
@@ -96,8 +97,8 @@ class Window:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, dict[str, list[int]]]:
-        """Returns the window as ``{topic: {partition: [start, end]}}``. Further ranges of a partition follow in the
-        same list.
+        """Returns the window as ``{topic: {partition: [start, end]}}``. If a partition has two ranges, the list is
+        ``[start, end, start, end]``.
         """
         data: dict[str, dict[str, list[int]]] = {}
         for r in sorted(self.ranges):
