@@ -338,6 +338,7 @@ def _alive(evidence: Evidence) -> str:
 
 def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
     """Yields texts for the message of the failed check ``dead_mask``.
+
     The first text lists the masks, drops and renames in ``entries``, which touched nothing in this run. Each further
     text names a field that earlier runs left unmasked in some records, according to the state of the table.
     """

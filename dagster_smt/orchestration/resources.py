@@ -57,7 +57,8 @@ class SparkSessionResource(dg.ConfigurableResource):
     _session: Any = PrivateAttr(default=None)
 
     def __init__(self, **data: Any) -> None:
-        """Creates the resource like ``dg.ConfigurableResource``. An ``EnvVar`` in ``conf`` becomes a reference.
+        """Creates the resource like ``dg.ConfigurableResource``. An ``EnvVar`` in ``conf`` becomes a reference such as
+        ``${env:NAME}``, which is resolved when the session starts.
 
         Raises:
             ConfigError: SMT048, for each secret in ``conf``, because Dagster shows ``conf``.

@@ -1,4 +1,6 @@
-"""Implements a run, which fixes a window, reads the window, applies the chain, writes, commits and reports."""
+"""Implements a run. It determines the offsets to read (the window), reads the records, applies the chain, writes the
+rows, commits and reports.
+"""
 
 import secrets
 import time
@@ -233,6 +235,7 @@ class _Run:
 
     def removes(self, replaced: Replaced, state: TableState | None) -> bool:
         """Returns True if the run has rows to remove, so that it must commit even without records.
+
         That is the case if the run replaces all rows of an existing table, or of some of its topics. For example, a
         rebuild of a topic that is now empty removes all rows of the topic.
         """
@@ -299,6 +302,7 @@ class _Run:
 
     def later_records(self, draft: Draft) -> DataFrame | None:
         """Returns the records after the window that the table has already read; None if there are none.
+
         Only a replay has such records. For example, it reads ``orders-0 [10, 20)`` again, but the table has read up to
         50. The records 20 to 49 may contain later events of the same keys, so they determine the current rows.
         """

@@ -89,8 +89,8 @@ def _replaced(
 def check_removal(
     spec: RunSpec, replaced: Replaced, state: TableState | None, there: OffsetSet, remade: Collection[str]
 ) -> None:
-    """Raises an error if the run would replace rows whose records are no longer in any topic. The run config can accept
-    this loss.
+    """Raises an error if the run would remove rows, but cannot read their records again, because no topic holds the
+    records any more. The run config can accept this loss.
 
     If a rebuild names a topic that has been created again, the run treats this as acceptance.
 
@@ -308,6 +308,7 @@ class Draft:
 
 def with_progress(state: TableState, progress: TableState) -> TableState:
     """Adds the offsets in ``progress`` to ``state``, and returns the new state.
+
     A run that writes many tables stores its progress for all of them in one state, ``progress``. ``state`` belongs to
     one of the tables. It lacks the offsets of windows that contained no record for this table.
     """
@@ -351,7 +352,9 @@ def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
 
 
 def unsettled(table: Table, state: TableState) -> list[str]:
-    """Returns the foreign commits after ``state`` that may have changed rows. Settled commits are left out."""
+    """Returns descriptions of the commits of other programs that may have changed rows. Commits that a user has already
+    accepted (settled) are left out.
+    """
     since = state.settled[-1].millis if state.settled else 0
     results = []
     for commit in table.foreign():

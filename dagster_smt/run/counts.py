@@ -109,6 +109,7 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 
 def _by_name(counts: Row, stages: int, entries: int) -> dict[str, int]:
     """Splits ``counts``, which holds lists of numbers, into single numbers with names.
+
     For a chain of two stages, ``dropped: [5]`` becomes ``{"dropped0": 5, "dropped1": 0}``. The lists come from the JVM
     lane, the faster path in Java. The result has the names that ``count_columns`` uses without the lane.
     """

@@ -131,6 +131,7 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
 
 def _form(column: str, forms: int) -> Column:
     """Returns a column with the number of each row's output schema.
+
     The struct ``column`` has a field for each of the ``forms`` output schemas: ``f0``, ``f1`` and so on. In a row with
     the schema number 1, only ``f1`` is not null, so the result is 1. If all fields are null, the result is -1.
     """
@@ -178,7 +179,9 @@ def refused_condition(refused: Collection[str], kind: str, known: Collection[str
 
 def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
     """Returns the rows for one table, with only this table's fields in the structs ``__out`` and ``__key``.
+
     Before, the structs have a field for each output schema of the whole window.
+
     Args:
         rows: The rows for the table.
         bound: The records of the table, with the numbers of their output schemas.
@@ -195,6 +198,7 @@ def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataF
 
 def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Schema | None) -> DataFrame:
     """Returns ``rows`` with a new struct in ``column``, which has the fields of ``schema``.
+
     The old struct has a field for each output schema: ``f0``, ``f1`` and so on. With ``forms`` = {0, 2}, the values of
     the new struct come from ``f0`` and ``f2``. If ``schema`` is None, the column is dropped.
     """

@@ -327,7 +327,8 @@ class _Erasure:
     def _topics(self, target: ErasureTarget, sink: FileTopicSink | KafkaSink) -> Iterator[ErasedPlace]:
         """Erases people from the topics of ``sink`` to which runs write, and yields the result for each topic.
 
-        Dead letters in these topics are handled by ``_letters``, because they are original records.
+        If these topics also hold dead letters, ``_letters`` erases them: a dead letter is an original record, not an
+        output of the chain.
         """
         formats, letters = written_formats(target.table, sink), target.letters
         if isinstance(sink, KafkaSink):
@@ -445,8 +446,8 @@ class _TableErasure:
 
         Returns:
             By topic, the rows in the table minus the rows that its commits counted: ``{"orders": 3}`` if somebody added
-                three rows by hand. The erasure must not change this difference. If the erasure continues after a crash,
-                this is the difference before its first attempt.
+            three rows by hand. The erasure must not change this difference. If the erasure continues after a crash,
+            this is the difference before its first attempt.
         """
         state = self.table.state(settle=True)
         if state is not None and state.erased is not None and state.erased.unfinished is not None:

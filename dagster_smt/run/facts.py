@@ -191,6 +191,7 @@ class _Looking:
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
         """Returns the commits of other programs that may explain a wrong number of rows.
+
         The number is wrong if ``counted``, the number of rows in the table, differs from the number in ``state``. If
         the number is right or not known, returns an empty tuple.
         """
@@ -274,6 +275,7 @@ class _Looking:
 
     def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
         """Searches a sample of records for original values of masked fields.
+
         Returns:
             The number of searched records. And a dict from a masked field and the field that still contains its value
             to the number of such records: ``{("value.email", "value.note"): 3}``.

@@ -14,7 +14,8 @@ _MORE = 10
 
 
 def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: Window | None) -> RunSpec | None:
-    """Returns the run ``spec`` with a larger window, in which a record may name a schema.
+    """Returns the run ``spec`` with a larger window, because no record in the first window contains a schema or a
+    schema id.
 
     Args:
         spec: The run.

@@ -115,7 +115,8 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
 
 @dataclass(frozen=True)
 class Replay:
-    """A window that a table has already read, with the later records that the run also reads again.
+    """A window that a table has already read, with the later records that the run also reads again. For example, the
+    run replays ``orders-0 [10, 20)``, and also reads the offsets 20 to 49, up to the table's progress.
 
     Attributes:
         window: The records of the window, before the chain.
@@ -160,7 +161,7 @@ class Replay:
         raise TableError(Problem("SMT725", place, statement, hint))
 
     def _decisive(self, failures: DataFrame) -> DataFrame:
-        """Returns those of ``failures`` that may have an effect on a row.
+        """Returns the rejected records in ``failures`` that may have an effect on a row.
 
         A tombstone has no effect if the window contains no event of its key, or if the window contains a later event of
         its key. A record with a value may have an effect in any case, because the key of its row may depend on the

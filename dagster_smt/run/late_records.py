@@ -1,5 +1,5 @@
-"""Finds late records of a window. The timestamp of a late record belongs to the time of the window, but the record's
-offset is after the window.
+"""Finds late records of a window. For example, the window is the 1st of January, and a record with a timestamp of this
+day arrives on the 2nd. The record's offset is then after the window.
 """
 
 from collections.abc import Mapping, Sequence

@@ -21,6 +21,7 @@ def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 
 def op_name(key: dg.AssetKey) -> str:
     """Returns the name of the op for the asset ``key``: for ``lake/orders``, the name is ``lake__orders``.
+
     If the key contains ``__``, or a character that an op name cannot have, the name also ends with a hash of the key.
     Otherwise ``lake/a-b`` and ``lake/a_b`` would have the same name.
     """

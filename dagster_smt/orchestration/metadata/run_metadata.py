@@ -139,6 +139,7 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 def _described(report: RunReport, run: RunContext) -> PlanOrReport:
     """Returns an object that describes the columns of the table.
+
     That is the plan of ``run``, if the column types are known without reading records. Otherwise it is ``report``, or
     the report of the last commit if this run has read nothing.
     """

@@ -1,4 +1,6 @@
-"""Runs in the external process of a run. This process reads a request, does the Spark work and sends an answer."""
+"""Does the Spark work of a run in another process, which a Dagster Pipes client has started. The process reads a
+request, does the work and sends an answer.
+"""
 
 import os
 import signal
