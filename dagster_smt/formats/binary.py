@@ -16,8 +16,8 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
 
     Returns:
         Two functions. The reader converts bytes to a number; it raises ``ValueError`` if the type has a different
-            number of bytes. The writer converts a number to bytes; it raises ``ValueError`` if the number does not fit
-            the type.
+        number of bytes. The writer converts a number to bytes; it raises ``ValueError`` if the number does not fit the
+        type.
     """
     layout = struct.Struct(("<" if little else ">") + LETTERS[kind])
 

@@ -38,7 +38,7 @@ Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MOST_DIGITS = 10_000
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""The floats that JSON cannot express as numbers, by the strings that represent them."""
+"""The floats that JSON has no numbers for. The keys are the strings that represent them."""
 
 
 _EXAMPLES = {
@@ -74,7 +74,8 @@ def _hint(schema: Schema, form: Format) -> str:
 
 
 def reader(schema: Schema, form: Format, where: str = "") -> Convert:
-    """Returns a function that converts parsed JSON into Python values of ``schema``. ``where`` is the path in messages.
+    """Returns a function that converts parsed JSON into Python values of ``schema``. ``where`` is the path of the value
+    in messages.
 
     The function raises ``DataError`` SMT414 for a value that does not fit the type, and SMT401 for a null in a required
     field.

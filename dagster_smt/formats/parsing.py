@@ -40,7 +40,7 @@ def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
     In two cases, the JSON is parsed a second time, with exact numbers:
 
     - ``convert`` raises ``Inexact``, because a double is not exact enough.
-    - A number is too large for a double. If the schema does not have its field, this is no error.
+    - A number is too large for a double. This is no error if the number is in a field that the schema does not have.
     """
     room.reset()
     try:

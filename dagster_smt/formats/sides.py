@@ -295,7 +295,7 @@ def bounded_text(text: bytes) -> bytes:
     """Returns ``text``, the JSON of a schema in a record, unless it is too long.
 
     Raises:
-        DataError: SMT467.
+        DataError: SMT467 if the JSON is too long.
     """
     if len(text) > MAX_TEXT:
         raise unusable_schema(f"it takes more than {MAX_TEXT} bytes")

@@ -1,6 +1,6 @@
-"""Value rules. Each rule computes a value from other values, and has a Python form and a Spark form.
+"""Value rules. Each rule computes a value from other values: in Python with its method ``python``, and on Spark with
+its method ``column``, which returns a Spark column.
 
 A rule does not import pyspark. Its method ``column`` receives Spark's functions as the argument ``F``. If ``may_fail``
-is true, the Python form of a rule may raise ``DataError``, and its Spark form results in null for exactly the same
-values.
+is true, ``python`` may raise ``DataError``. For exactly the same values, the result of ``column`` is null.
 """

@@ -1,5 +1,5 @@
-"""Builds the Catalyst form of ``CastTo``. For a value that cannot be cast, the result is null instead of an error, even
-in Spark's ANSI mode.
+"""Builds the Spark column of the rule ``CastTo``. For a value that cannot be cast, the result is null instead of an
+error, even in Spark's ANSI mode.
 """
 
 from typing import Any
@@ -83,8 +83,8 @@ def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
 
 
 def _saturated(F: Any, value: Any, bits: int) -> Any:
-    """Returns ``value``, a double, truncated toward zero. NaN becomes 0, and a value beyond a limit becomes the
-    limit.
+    """Returns the double ``value`` as an integer with ``bits`` bits, truncated toward zero. NaN becomes 0. A number
+    that is too large or too small becomes the largest or smallest integer.
     """
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     top = float(2 ** (bits - 1))

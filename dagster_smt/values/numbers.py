@@ -36,8 +36,8 @@ def wrap(value: int, bits: int) -> int:
 
 
 def saturate(value: float, bits: int) -> int:
-    """Returns ``value`` truncated toward zero, within the limits of ``bits`` bits. NaN becomes 0, and a number beyond a
-    limit becomes the limit.
+    """Returns ``value`` as an integer with ``bits`` bits, truncated toward zero. A number beyond the largest or
+    smallest integer becomes this integer: for 8 bits, 300.7 becomes 127. NaN becomes 0.
     """
     if math.isnan(value):
         return 0

@@ -12,7 +12,7 @@ from dagster_smt.model.schema import BOOLEAN, Schema, Type
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """The base class of value rules. A subclass adds the method ``python``, which computes the result of one record,
+    """The base class of value rules. A subclass adds the method ``python``, which computes the result for one record,
     and the method ``column``, which returns a Spark column with the results.
     """
 
@@ -32,9 +32,7 @@ class ValueRule:
     """
 
     def failure(self) -> Any:
-        """Returns a function that returns the same results as the method ``python``. A rule may override ``bind`` and
-        return a faster function.
-        """
+        """Returns the error for a value on which the rule fails."""
         raise NotImplementedError
 
     def other_failures(self) -> tuple[Any, ...]:
@@ -42,8 +40,8 @@ class ValueRule:
         return ()
 
     def bind(self) -> Callable[..., Any]:
-        """Returns a function that applies the Python form to one value, for hot loops. A rule may override this method
-        and return a faster function.
+        """Returns a function with the same results as the method ``python``. A rule may override ``bind`` and return a
+        faster function.
         """
         return self.python  # type: ignore[attr-defined]
 

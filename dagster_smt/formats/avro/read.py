@@ -116,7 +116,9 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
 
 def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
-    """Prepares the last of the schemas in ``texts``. The other schemas define names that the last schema uses."""
+    """Returns the last of the schemas in ``texts``, with its Connect schema and a reader. The other schemas define
+    types that the last schema uses.
+    """
     bare_names: dict[str, Any] = {}
     marked_names: dict[str, Any] = {}
     for text in texts:
@@ -234,11 +236,12 @@ class _ConnectBuilder:
 
     Attributes:
         place: The schema's name in messages.
-        declared: True if the digits of decimals are limited.
-        names: The named types.
+        declared: True if the schema comes from declared columns, whose decimals have a limited number of digits.
+        names: Maps the name of each type to its definition.
         open: The names of the types that are being built at the moment.
-        built: The finished types, by name and by whether they have a default.
-        nothing: Counts values that take up no bytes.
+        built: Maps a type's name, and True for a type with a default, to the type's schema and the function that
+            converts its values.
+        nothing: Counts values that take up no bytes, such as nulls.
     """
 
     place: str
@@ -346,8 +349,8 @@ class _ConnectBuilder:
         return Schema(Type.ARRAY, values=schema), read
 
     def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
-        """Returns the schema and the converter of a map whose keys are not strings. Connect writes such a map as an
-        array of entries; ``entry`` is the record type of an entry.
+        """Returns the schema of a map whose keys are not strings, and a function that converts its values. In Avro,
+        such a map is an array of records ``{"key": …, "value": …}``. ``entry`` is the type of these records.
         """
         struct, convert = self.build(entry)
         self.refuse_endless(entry)
@@ -431,8 +434,8 @@ class _ConnectBuilder:
         )
 
     def version(self, schema: Schema, avro: dict[str, Any]) -> int | None:
-        """Returns the version in ``connect.version`` of ``avro``. The version of one of Connect's logical types is
-        always 1.
+        """Returns the version that ``avro`` names in ``connect.version``, or else the version of ``schema``. One of
+        Connect's logical types always has the version 1; a different number is an error.
         """
         if "connect.version" not in avro:
             return schema.version
@@ -445,8 +448,8 @@ class _ConnectBuilder:
         return with_version.version
 
     def bytes(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
-        """Returns the schema and the converter for ``avro``, bytes or a decimal. As in ``AvroData``, a scale that is
-        not a number is treated as 0.
+        """Returns the Connect schema of ``avro``, a type for bytes or decimals, and a function that converts its
+        values. As in ``AvroData``, a scale that is not a number is treated as 0.
         """
         scale, precision = avro.get("scale"), avro.get("precision")
         number = _whole(scale) or 0
@@ -463,7 +466,7 @@ class _ConnectBuilder:
 
 
 def _parameters(avro: dict[str, Any]) -> dict[str, str]:
-    """Returns the docs and symbols of the type ``avro`` as parameters of a Connect schema."""
+    """Returns parameters for a Connect schema: the docs of a record type and its fields, or the symbols of an enum."""
     kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
     parameters: dict[str, str] = {}
     if kind in ("record", "enum") and avro.get("doc"):
@@ -491,9 +494,10 @@ def _whole(value: Any) -> int | None:
 
 
 def _narrow(kind: Type) -> tuple[Schema, Convert]:
-    """Returns the schema and the converter of ``kind``, an integer with 8 or 16 bits. Avro stores it with 32 bits.
+    """Returns the Connect schema of ``kind``, an integer with 8 or 16 bits, and a function that checks its values. Avro
+    stores the integer with 32 bits.
 
-    A number that needs more bits is an error. Connect would truncate it: 300 would become 44.
+    A number that needs more bits than ``kind`` is an error. Connect would truncate it: 300 would become 44.
     """
     limit = 1 << (INTEGER_BITS[kind] - 1)
 
@@ -529,7 +533,9 @@ def _decimal(avro: dict[str, Any], scale: int, precision: Any) -> tuple[Schema, 
 
 
 def _within_digits(schema: Schema, convert: Convert) -> Convert:
-    """Returns a function that calls ``convert`` and rejects numbers with more digits than the column declares."""
+    """Returns a function that calls ``convert`` and rejects a number with more digits than the column declares. For
+    DECIMAL(5, 2), 1000 is rejected.
+    """
     precision = schema.precision or MAX_DIGITS
     limit = Decimal((0, (1,), precision - schema.scale))
 

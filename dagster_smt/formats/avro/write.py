@@ -240,7 +240,7 @@ class _AvroBuilder:
 
 
 def _default(schema: Schema, value: Any) -> Any:
-    """Returns ``value``, a default, as JSON, with bytes as ISO 8859-1."""
+    """Returns ``value``, the default of a field, as JSON. Bytes become a string in ISO 8859-1."""
     if value is None:
         return None
     if schema.type is Type.STRUCT:

@@ -134,8 +134,11 @@ class _NodeReader:
         return self.read(node, name, (*around, f"{name}#{pointer}"))
 
     def _union(self, node: Mapping[str, Any], branches: Sequence[Any], document: str, around: tuple[str, ...]) -> Node:
-        """Reads ``branches``, the types in ``oneOf`` or ``anyOf`` of ``node``. Null and one type together become an
-        optional type. Several types become a struct.
+        """Returns Connect's schema JSON for ``node``, a union, and a function that prepares its values. ``branches``
+        are the types of the union.
+
+        A union of null and one type becomes an optional type. A union of several types becomes a struct with one
+        optional field per type.
         """
         others = []
         for branch in branches:

@@ -172,8 +172,8 @@ def field_options(params: Mapping[str, str]) -> FieldOptions:
 
 
 def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | Sequence[int], place: str) -> Any:
-    """Returns the descriptor of ``message``, which is a full name or a list of indexes in ``file``. For an empty
-    ``message``, returns the first message of the file.
+    """Returns the descriptor of ``message``, which is the full name of a message, or its position in ``file``: ``(1,
+    0)`` is the first message inside the second message. An empty position is the first message.
 
     Raises:
         ConfigError: SMT273 if the file has no such message.

@@ -141,7 +141,9 @@ class _DescriptorBuilder:
         return descriptor
 
     def typed(self, parent: DescriptorProto, name: str, schema: Schema) -> tuple[int, str]:
-        """Returns the number of the Protobuf type for ``schema``, and the type's name if it has one."""
+        """Returns the number of the Protobuf type for ``schema``, and the type's name: ``(9, "")`` for a string, ``(11,
+        "Address")`` for a struct.
+        """
         published = "confluent.type.Variant" if schema.name == VARIANT else _LOGICAL.get(schema.logical or "")
         if published is not None:
             if LOCATIONS[published] not in self.file.dependency:

@@ -245,7 +245,7 @@ class _KindBuilder:
 
     def kind(self, proto_field: Any, where: str) -> Kind:
         """Returns the Connect schema, the reader and the writer for the type of ``proto_field``. For a repeated field,
-        they are for one item.
+        the result is for a single item.
         """
         self.demanding = self.demanding or proto_field.is_required
         if proto_field.type == GROUP:

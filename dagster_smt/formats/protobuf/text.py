@@ -53,8 +53,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
     Returns:
         Serialized ``FileDescriptorProto``. Each comes after the files that it imports. Each file of ``references`` has
-            its name in import statements. Confluent's registry would call every file ``default``
-            (``ProtobufSchema.DEFAULT_NAME``).
+        its name in import statements. Confluent's registry would call every file ``default``
+        (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
         ConfigError: SMT273 if the text is not Protobuf.

@@ -35,10 +35,10 @@ class ProtobufOut:
 
 
 def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
-    """Prepares the Connect schema of a struct for writing as Protobuf.
+    """Returns the Protobuf message type for a struct, with a writer.
 
     Args:
-        schema: The Connect schema of a struct.
+        schema: The Connect schema of the struct.
         name: The full name of the message if the schema has no name.
 
     Raises:

@@ -177,13 +177,8 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
 
 
 def _own_version(schema: Any) -> int | None:
-    """The part of a subject that concerns its producers: the latest version of its schema, and the rules that producers
-    must apply to each record.
-
-    Attributes:
-        rules: The rules that producers apply.
-        source: The latest schema, with the tags of its metadata.
-        parts: The rules and metadata of the schema, in the form of ``confluent-kafka``'s client.
+    """Returns the version number in the metadata of ``schema``, its property ``confluent:version``
+    (``Metadata.getConfluentVersionNumber``). Returns None if the property is missing or not a number.
     """
     properties = getattr(schema.metadata, "properties", None)
     text = properties.properties.get("confluent:version") if properties else None
@@ -233,12 +228,11 @@ def schema_id(
 
 @dataclass(frozen=True)
 class Contract:
-    """The contract of a subject with its producers: the latest version of the subject's schema, and the rules that
-    producers must apply.
+    """The latest version of a subject's schema, and the rules that producers must apply to each record of the subject.
 
     Attributes:
         rules: The rules that producers apply.
-        source: The schema, with the tags of its metadata.
+        source: The latest schema, with the tags of its metadata.
         parts: The rules and metadata of the schema, in the form of ``confluent-kafka``'s client.
     """
 

@@ -56,7 +56,7 @@ class RegistryRule:
 
 
 def rules_of(schema: Any, mode: Mode) -> tuple[RegistryRule, ...]:
-    """Returns the rules of ``schema`` that a client applies in ``mode``, in their order.
+    """Returns the rules of ``schema`` that a client applies in ``mode``, in the order in which the client applies them.
 
     Args:
         schema: A schema, as returned by the client from ``confluent-kafka``.

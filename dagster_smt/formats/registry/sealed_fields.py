@@ -99,7 +99,7 @@ def sealer(
 
 
 def fields_of(avro: Avro, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
-    """Returns the fields in ``avro`` to which ``rule`` applies: maps the full name of each field to all tags of the
+    """Returns the fields in ``avro`` to which ``rule`` applies, as a dict from a field's full name to all tags of the
     field.
     """
     names: dict[str, tuple[str, ...]] = {}
@@ -139,8 +139,8 @@ def _walk_of(avro: Avro, rule: RegistryRule, tags: Tags) -> _Walk:
 
 
 def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tags) -> bool:
-    """Returns True if ``rule`` applies to ``field``. ``name`` is the full name of the record, a dot, and the field's
-    name.
+    """Returns True if ``rule`` applies to ``field``. ``name`` is the full name of the record and the name of the field:
+    ``shop.Order.email``.
     """
     return not rule.tags or not _tags_of(name, field, tags).isdisjoint(rule.tags)
 
@@ -247,8 +247,8 @@ def _union(branches: list[_Walk]) -> _Walk:
 
 
 def _blocks(item: _Walk) -> _Walk:
-    """Returns a function that walks through an array or a map, and calls ``item`` for each item. The items are stored
-    in blocks, and each block begins with its number of items.
+    """Returns a function that skips an array or a map in the bytes of a record. The function calls ``item`` for each
+    item. The items are stored in blocks, and each block begins with its number of items.
     """
 
     def walk(data: bytes, at: int, places: list[_Place]) -> int:

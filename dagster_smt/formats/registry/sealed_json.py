@@ -232,7 +232,7 @@ class JsonWalks:
 
 
 def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
-    """Returns the unions in ``node``. A list of types is also a union."""
+    """Returns the unions in ``node``, each as a list of its types. ``{"type": ["null", "string"]}`` is also a union."""
     unions = []
     for word in ("oneOf", "anyOf"):
         if isinstance(node.get(word), list):
@@ -254,7 +254,9 @@ def _changed_kind(node: Mapping[str, Any]) -> str:
 
 
 def _json_kind(node: Any) -> str:
-    """Returns the kind of JSON that ``node`` describes. Integers and other numbers are one kind."""
+    """Returns the JSON type of the values that ``node`` describes, such as ``string`` or ``object``. Integers and other
+    numbers have the same type, ``number``.
+    """
     if not isinstance(node, dict):
         return ""
     kind = node.get("type", "object" if "properties" in node else "")

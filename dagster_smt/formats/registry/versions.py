@@ -29,17 +29,17 @@ Opened = Callable[[bytes], bytes]
 Opening = Callable[[str], Opened]
 """A function that receives a subject, and returns the function that decrypts fields in the bytes of a value."""
 HEADER = 5
-"""The number of bytes before an Avro value. They contain the schema id."""
+"""The number of bytes before an Avro value: a zero byte, and the four bytes of the schema id."""
 KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF", "json-confluent": "JSON"}
 
 
 def header_of(number: int) -> bytes:
-    """Returns the header of an Avro value whose schema has the id ``number``."""
+    """Returns the bytes before an Avro value: a zero byte, and ``number`` (the id of the schema) in four bytes."""
     return b"\0" + number.to_bytes(HEADER - 1, "big")
 
 
 def number_of(header: bytes) -> int:
-    """Returns the schema id in ``header``, the header of a value."""
+    """Returns the schema id in ``header``, the bytes before a value: a zero byte, and the id in four bytes."""
     return int.from_bytes(header[1:HEADER], "big")
 
 

@@ -187,8 +187,8 @@ class Fields:
         """Returns the letter of the field that determines the day: ``d`` (day of the month), ``D`` (day of the year),
         ``w`` (week of the year), ``W`` (week of the month) or ``F`` (weekday in the month).
 
-        If several of these fields are set, the last one wins. A week together with a weekday (``E``) is as late as the
-        later of both. The rules are those of ``Calendar.selectFields``.
+        If several of these fields are set, the field that was set last wins. Setting the weekday ``E`` after a week
+        also counts as setting the week. The rules are those of ``Calendar.selectFields``.
         """
         if self._order.keys().isdisjoint("DwWFE"):
             return "d"

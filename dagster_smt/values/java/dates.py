@@ -423,8 +423,8 @@ class _DateReader:
         return True
 
     def _offset(self, match: re.Match[str] | None) -> bool:
-        """Sets the offset to the sign, the hours and the minutes in ``match``. If ``match`` has no sign, the zone is
-        UTC.
+        """Sets the offset from UTC to ``match``, the match of a zone such as ``+01:30``. A zone without a sign, ``Z``,
+        is UTC. Returns False if ``match`` is None.
         """
         if match is None:
             return False

@@ -138,7 +138,7 @@ def compile_java(pattern: str) -> JavaPattern:
 
 def expand(replacement: str, match: Any) -> str:
     """Returns ``replacement`` with the groups of ``match`` in place of references, and without escapes, as
-    ``Matcher.appendReplacement`` does.
+    ``Matcher.appendReplacement`` does. If the group 1 matched ``a``, ``$1-x`` becomes ``a-x``.
     """
     out, at = [], 0
     while at < len(replacement):

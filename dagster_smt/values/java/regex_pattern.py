@@ -29,7 +29,8 @@ class Translation:
 
     Attributes:
         text: The pattern.
-        ascii_only: True if the pattern needs the flag ``ASCII``, for a reference to a group in any case.
+        ascii_only: True if the pattern needs the flag ``ASCII``, because it refers to a group under the flag i (ignore
+            case).
         unsure: The numbers of the groups whose content may differ from Java's. The match of the whole pattern is always
             the same as Java's.
     """
@@ -68,7 +69,7 @@ def translate(pattern: str) -> Translation:
 
 
 class _PatternReader(CharReader):
-    """A reader of whole patterns."""
+    """A reader that translates a whole Java pattern into the syntax of ``regex``."""
 
     def __init__(self, pattern: str):
         super().__init__(pattern)
@@ -178,8 +179,8 @@ class _PatternReader(CharReader):
         return char
 
     def assertion(self, letter: str) -> Node:
-        """Returns the part for an escape that does not match exactly one character. ``letter`` is the letter of the
-        escape.
+        """Returns the part for an escape that does not match exactly one character, such as the word boundary ``b`` or
+        the line break ``R``. ``letter`` is the letter of the escape.
         """
         if letter in "AG":  # \G has the same meaning as \A, because this package never continues a search
             return Node(r"\A")

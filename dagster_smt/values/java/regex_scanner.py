@@ -78,7 +78,9 @@ class Scanner:
         self.flags: frozenset[str] = frozenset()
 
     def ended(self, char: str) -> bool:
-        """Returns True if ``char`` stands for the end of the pattern, and is not a character of the pattern."""
+        """Returns True if ``char`` marks the end of the pattern. A zero character is this mark, but only after the last
+        character of the pattern.
+        """
         return char == "\0" and self.at >= self.end
 
     def peek(self) -> str:

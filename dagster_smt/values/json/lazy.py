@@ -49,7 +49,7 @@ _KINDS = {
 
 
 def decode(text: bytes | msgspec.Raw) -> Any:
-    """Decodes one level of the JSON ``text``.
+    """Decodes one level of the JSON ``text``. ``{"a": [1]}`` becomes a dict in which ``[1]`` is not decoded yet.
 
     Raises:
         DataError: SMT411 if ``text`` is not JSON; SMT412 if a number does not fit its type.
@@ -106,10 +106,12 @@ def check_depth(text: bytes) -> None:
 
 
 def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any:
-    """Calls ``decode`` again with a larger stack. The first attempt failed with ``error``.
+    """Calls ``decode`` again with a larger stack, after ``decode`` has failed with ``error``. Only a ``RecursionError``
+    leads to a second call.
 
     Raises:
-        DataError: SMT411 or SMT412 if the attempt failed for another reason, or if the JSON exceeds Connect's limit.
+        DataError: SMT411 or SMT412 if ``error`` is a different error, if the JSON has more levels than Connect allows,
+            or if the second call fails.
     """
     if not isinstance(error, RecursionError):
         raise not_json(error) from None
@@ -164,7 +166,7 @@ def kind_at(container: Any, key: Any) -> str:
 
 
 TOO_LARGE = "SMT412"
-"""The problem code for a number that is too large for a double."""
+"""The problem code for a number that is too large for its type, a double or a 64-bit integer."""
 
 
 def not_json(error: Exception | None = None) -> DataError:

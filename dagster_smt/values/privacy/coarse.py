@@ -31,7 +31,8 @@ _ZERO = re.compile("[0-9]")
 
 @dataclass(frozen=True, slots=True)
 class Network(TextRule):
-    """A rule that replaces an IP address with the first address of its network.
+    """A rule that replaces an IP address with the first address of its network. If 24 bits stay, ``192.168.7.9``
+    becomes ``192.168.7.0``.
 
     Attributes:
         v4, v6: The number of bits that stay in an IPv4 address, and in an IPv6 address.
@@ -125,8 +126,8 @@ class DatePeriod(PythonRule):
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Returns the year, month and day for the day number ``days``, counted from 1970-01-01, in the proleptic Gregorian
-    calendar.
+    """Returns the year, month and day for ``days``, a number of days since 1970-01-01. The calendar is Gregorian at all
+    times.
     """
     shifted = days + 719_468
     era, day = divmod(shifted, 146_097)

@@ -96,7 +96,7 @@ def _near(seconds: int) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class OffsetTime:
-    """A time with an offset.
+    """A time with an offset, such as ``12:00:00.5+01:00``.
 
     Attributes:
         local: The local time, in seconds since 1970 or since midnight.
