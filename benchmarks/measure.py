@@ -116,8 +116,8 @@ def _by(seconds: float, bare: float | None) -> float | None:
 
 
 def _shown(ratio: float | None, target: float | None = None) -> str:
-    """Returns ``ratio`` as text, with its target if it has one: ``1.20 > 1.00`` if the target was missed, or ``0.90 <=
-    1.00`` if it was met.
+    """Returns ``ratio`` as text, with its target if it has one: ``1.20 > 1.00`` if the target was missed, or
+    ``0.90 <= 1.00`` if it was met.
     """
     if ratio is None:
         return "-"

@@ -56,7 +56,9 @@ class Problem:
         return visible(head)
 
     def at(self, place: str) -> "Problem":
-        """Returns a copy of the problem with a longer location: ``place``, followed by the present location."""
+        """Returns a copy of the problem with ``place`` in front of its location. For example, the location ``fields``
+        becomes ``transforms.hide fields``.
+        """
         return replace(self, place=f"{place} {self.place}".strip())
 
 

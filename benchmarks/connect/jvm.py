@@ -26,8 +26,8 @@ class Jvm:
         into.flush()
 
     def line_after(self, word: str) -> str:
-        """Waits for the next output line that begins with ``word``, and returns the rest of this line. For ``seconds
-        1.5`` and the word ``seconds``, returns ``1.5``.
+        """Waits for the next output line that begins with ``word``, and returns the rest of this line. For
+        ``seconds 1.5`` and the word ``seconds``, returns ``1.5``.
         """
         for line in cast("IO[str]", self._process.stdout):
             result, _, rest = line.strip().partition(" ")

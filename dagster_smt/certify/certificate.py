@@ -96,12 +96,12 @@ class Certificate:
         name: The name of the chain.
         hash: The hash of the chain's properties.
         connect_version: The version of Kafka Connect.
-        jars: The jars of vendors, as named in ``smt_jars``.
+        jars: The jars of vendors, as the option ``smt_jars`` names them.
         records: The number of records on which both chains ran.
         refused: The number of records that the converters reject.
-        skipped: The number of messages that contain no row.
+        skipped: The number of messages without a row, which neither chain gets.
         stages: The stages.
-        ways: The execution paths.
+        ways: The execution paths on which this package ran, such as the Python evaluator.
         findings: The differences, in the order of the stages.
         warnings: Warnings about options that Connect's classes do not know.
     """
@@ -165,7 +165,9 @@ class Certificate:
 
     @property
     def statement(self) -> str:
-        """One sentence with the result of the comparison."""
+        """The result of the comparison in one sentence, such as
+        ``12 records have the results of Kafka Connect 4.3.1``.
+        """
         count = f"{self.records} records"
         if self.verdict == "different":
             return f"{self.different} of {count} differ from Kafka Connect {self.connect_version}"

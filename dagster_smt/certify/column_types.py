@@ -106,8 +106,8 @@ def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | N
 
 
 def _differences(path: str, want: T.DataType, got: T.DataType) -> Iterator[tuple[str, str, str]]:
-    """Yields each difference between two types as a triple of path, Connect's type and Spark's type, such as ``("a.b",
-    "int", "bigint")``. Nullability is ignored.
+    """Yields each difference between two types as a triple of path, Connect's type and Spark's type, such as
+    ``("a.b", "int", "bigint")``. Nullability is ignored.
 
     Args:
         path: The path of the compared value; empty for the whole row.

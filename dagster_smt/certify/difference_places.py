@@ -47,7 +47,9 @@ class DifferencePlace:
 
     @property
     def text(self) -> str:
-        """A line of text without the record, such as ``value a.b: Connect has a text, here null``."""
+        """The difference as text, such as ``value a.b: Connect has a text, here null``. The text does not name the
+        record.
+        """
         where = " ".join(filter(None, (self.part, self.path)))
         line = f"{where}: Connect has {self.connect}, here {self.here}"
         if self.values is not None:
@@ -260,7 +262,7 @@ def _below(path: str, step: str) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """Returns the kind of ``value``, but never the value itself."""
+    """Returns the kind of ``value``, such as ``an array of 3`` or ``null``, but never the value itself."""
     if value is _MISSING:
         return "no field"
     if value is None:

@@ -1,5 +1,5 @@
-"""Gives a verdict on each record of a comparison with Kafka Connect. The rules that explain differences are those of
-the parity tests (``tools.parity.judge``).
+"""Gives a verdict on each record of a comparison with Kafka Connect: equal, different, or the id of an intended
+difference. The rules are those of the project's parity tests (``tools.parity.judge``).
 """
 
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ class ChainComparison:
 
     def case_of(self, chain: Chain, stages: int) -> dict[str, Any]:
         """Returns a parity case (chain, records and Connect's results in one dict) for the first ``stages`` stages of
-        ``chain``. The results are those of Connect's chain after as many stages.
+        ``chain``. Connect's results are those after the same number of stages.
         """
         foreign = self.pair.ours.foreign
         return {
@@ -152,10 +152,10 @@ def _with_alias(result: Result, aliases: dict[str, str]) -> Result:
 
 @dataclass
 class StageJudge:
-    """A judge of the results after the first stages of a chain.
+    """Judges the results that our chain and Connect's chain have after the first ``stages`` stages.
 
     Attributes:
-        comparison: The data.
+        comparison: The results of both chains.
         stages: The number of stages.
     """
 
@@ -164,12 +164,14 @@ class StageJudge:
 
     @cached_property
     def judge(self) -> Judge:
-        """The judge of the chain."""
+        """The judge of our chain's results."""
         return Judge(self.comparison.case(self.stages))
 
     @cached_property
     def judge_without(self) -> Judge | None:
-        """The judge of the chain without the options that Connect's classes ignore."""
+        """The judge for our chain without the options that Connect's classes ignore. None if there are no such
+        options.
+        """
         if self.comparison.pair.without is None:
             return None
         return Judge(self.comparison.case_of(self.comparison.pair.without, self.stages))

@@ -21,7 +21,7 @@ replace a null with a default.
 """
 _STORED = ("json", "envelope")
 _PLAIN = ("json", "envelope", "string", "bytes")
-"""The formats that the host can read with Connect's own converters."""
+"""The formats that Connect's own converters can read in the host (the Java process with Connect's classes)."""
 
 
 @dataclass
@@ -29,10 +29,10 @@ class Readings:
     """The sample records of a certificate.
 
     Attributes:
-        samples: The records that our converters read.
-        cases: The same records in the form of the parity cases.
+        samples: The records that our converters could read.
+        cases: The same records as dicts with JSON text, in the form that the parity tests use.
         refused: The records that our converters reject, with their problems and the side (``key`` or ``value``).
-        skipped: The number of messages that contain no row.
+        skipped: The number of messages without a row.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -100,7 +100,9 @@ class Reader:
         return readings
 
     def case_of(self, record: Record, sample: Sample) -> Case:
-        """Returns ``record``, which has been read from ``sample``, as a parity case."""
+        """Returns ``record`` as a dict with JSON text, which the tests of parity with Kafka also use. ``sample``
+        contains the bytes from which the record has been read.
+        """
         case = {
             "topic": record.topic,
             "partition": record.partition,
@@ -125,8 +127,8 @@ class Reader:
 
 
 def raw_case(sample: Sample, key: Format, value: Format) -> Case:
-    """Returns ``sample``, a rejected record, as a parity case. The key and value are the original bytes, written as
-    strings.
+    """Returns a rejected record as a dict, in the form that the tests of parity with Kafka use. Key and value are the
+    original bytes, written as strings.
     """
     case: Case = {"topic": sample.topic, "partition": sample.partition, "offset": sample.offset, "headers": []}
     case |= {"timestamp": sample.timestamp, "timestampType": "CreateTime", "kind": "sink"}
@@ -139,7 +141,7 @@ def raw_case(sample: Sample, key: Format, value: Format) -> Case:
 
 
 def asks_connect(form: Format) -> bool:
-    """Returns True if Kafka's jars have a converter for the format ``form``. The host, which is a Java process with
-    these jars, can then read the format.
+    """Returns True if Kafka's jars have a converter for the format ``form``. The host (the Java process with these
+    jars) can then read the format.
     """
     return form.kind in _PLAIN and not form.options and form.schema is None

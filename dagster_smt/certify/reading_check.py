@@ -80,11 +80,11 @@ def _is_coerced(reader: Reader, sample: Sample, problem: Problem, side: str) -> 
 
 
 def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, value: str) -> dict[int, str]:
-    """Returns the records that Connect's own converters reject: maps the position of each record to the side (``key``
-    or ``value``) that is rejected.
+    """Returns the records that Connect's own converters reject, as a dict such as ``{3: "value"}``: Connect rejects the
+    value of the record at position 3.
 
     Args:
-        pair: The chains.
+        pair: Our chain and Connect's chain.
         samples: The records.
         key, value: The formats; with an empty key format, keys are not read.
 
@@ -120,8 +120,8 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
 
 
 def _column(data: Sequence[bytes | None]) -> list[bytes] | None:
-    """Returns ``data``, a column of keys or values, as the Java process with Connect's classes reads it: the lengths of
-    the values, with -1 for null, and the bytes of all values. Returns None if all values are null.
+    """Packs a column of keys or values for the Java process with Connect's classes. Returns two byte strings: the
+    lengths of the values (-1 for null), and the values one after the other. Returns None if all values are null.
     """
     if all(one is None for one in data):
         return None

@@ -1,5 +1,7 @@
-"""The execution paths (ways) that need a Spark session. The JVM lane, this package's Java code, can run a chain on
-whole records. Spark can run the chain on columns that the JVM lane or Python has parsed.
+"""The execution paths ("ways") that need a Spark session. There are two kinds:
+
+- The JVM lane (this package's Java code) runs the chain on whole records.
+- Spark runs the chain on columns, after the JVM lane or Python has parsed the records.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -81,7 +83,9 @@ def _bytes(data: Any) -> bytes | None:
 
 
 def spark_ways(session: SparkSession) -> Callable[[ChainComparison], Iterator[ComparedWay | AbsentWay]]:
-    """Returns a function that lists the execution paths in ``session`` for a comparison."""
+    """Returns a function that lists the execution paths that need Spark, such as the JVM lane (this package's Java
+    code). The function takes the comparison that a certificate makes.
+    """
     return lambda comparison: _ways(session, comparison)
 
 
@@ -132,7 +136,9 @@ def _broken(exception: str) -> Any:
 
 
 def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay | AbsentWay:
-    """Returns the execution path through the JVM lane, or the reason why the lane cannot evaluate the records."""
+    """Returns the execution path through the JVM lane (this package's Java code). If the lane cannot run the chain,
+    returns an ``AbsentWay`` with the reason.
+    """
     if not has_lane(session):
         return AbsentWay(RECORDS_IN_JVM.name, _NO_LANE)
     ways: list[Way] = []
@@ -158,8 +164,8 @@ def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay 
 
 
 def _evaluated(session: SparkSession, comparison: ChainComparison, stages: int, note: Callable[[Way], None]) -> Any:
-    """Runs the first ``stages`` stages in the JVM lane if possible, and returns the rows. Calls ``note`` with the
-    execution path on which the stages actually ran.
+    """Runs the first ``stages`` stages of our chain on Spark, in the JVM lane (this package's Java code) if possible.
+    Returns the rows, and calls ``note`` with the execution path on which the stages actually ran.
     """
     pair, reader = comparison.pair, comparison.reader
     chain: Chain = replace(pair.ours, stages=pair.ours.stages[:stages])

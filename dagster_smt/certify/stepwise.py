@@ -1,4 +1,6 @@
-"""Runs a chain stage by stage. Returns the results after each stage, in the form of the parity cases."""
+"""Runs a chain stage by stage, and returns the results after each stage. A result is a dict, such as
+``{"dropped": True}``.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -66,7 +66,7 @@ def ways_of(group: list[Finding]) -> str:
 
 
 def facts_of(certificate: Certificate) -> list[tuple[str, str]]:
-    """Returns the facts of ``certificate`` as pairs of a name and a text."""
+    """Returns the certificate's facts as pairs of a name and a text, such as ``("records", "12 compared")``."""
     records = f"{certificate.records} compared"
     if certificate.refused:
         records += f", {certificate.refused} that the converters refuse"

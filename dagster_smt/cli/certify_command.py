@@ -145,8 +145,11 @@ def _format(side: str, kind: str | None, properties: Mapping[str, Any], default:
 
 @contextmanager
 def _more_ways(chain: Chain, *, no_spark: bool) -> "Iterator[MoreWays | None]":
-    """Yields a function that returns the execution paths that need Spark. They run in a Spark session; if this function
-    started the session, it ends with the block. Yields None if PySpark is not installed or ``no_spark`` is set.
+    """Yields a function that lists the execution paths on Spark. Yields None if PySpark is not installed, or if
+    ``no_spark`` is set.
+
+    The paths run in the active Spark session. If there is none, a session is started, and stopped at the end of the
+    block.
     """
     if no_spark or find_spec("pyspark") is None:
         yield None

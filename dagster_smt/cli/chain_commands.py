@@ -193,8 +193,8 @@ def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
 
 
 def _tables(plan: Plan, place: str) -> Iterator[str]:
-    """Yields lines about the tables of the sink at ``place``. If ``place`` contains ``{topic}``, there is a line for
-    each topic after the chain. If these topics are unknown, because they depend on the records, the lines state the
+    """Yields lines about the tables that the sink at ``place`` writes. If ``place`` contains ``{topic}``, the sink
+    writes a table for each topic, and each table has a line. If the topics depend on the records, a line states the
     largest number of tables.
 
     Raises:

@@ -166,8 +166,8 @@ def lines_of(sample: Sample, steps: list[StageResult]) -> Iterator[Text]:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """Returns ``text`` as one line of text with ``style``. The string comes from outside, so special characters are
-    escaped.
+    """Returns ``text`` as one line for the terminal, with the style ``style``. Special characters are escaped, because
+    the text may come from a record.
     """
     return Text(visible(text), style=style)
 
@@ -196,8 +196,8 @@ def _changes(before: RecordSnapshot, after: RecordSnapshot) -> Iterator[Text]:
 
 
 def _texts(record: RecordSnapshot) -> dict[str, str]:
-    """Returns the parts of ``record`` as JSON text. The text keeps the spelling of numbers. Topic and headers stay
-    unchanged.
+    """Maps the path of each part of ``record`` to the part as text, such as ``{"value.id": "7"}``. Strings in keys and
+    values are quoted as in JSON. Topic and headers are not quoted.
     """
     plain = ("topic", "header[")
     texts = {}

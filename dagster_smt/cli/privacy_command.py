@@ -59,8 +59,8 @@ def _privacy(arguments: argparse.Namespace) -> int:
 
 
 def _history(asset: str) -> list[RunColumns]:
-    """Returns the tagged columns that each materialization of ``asset`` reported, beginning with the newest
-    materialization.
+    """Returns the tagged columns (columns with values of tagged fields) that each materialization of ``asset``
+    reported. The newest materialization is first.
 
     Raises:
         ConfigError: SMT770, no run of the asset has reported tagged columns.
@@ -84,8 +84,8 @@ def _history(asset: str) -> list[RunColumns]:
 
 
 def columns_since(history: Iterable[RunColumns]) -> list[tuple[str, ...]]:
-    """Returns the tagged columns that the newest run of each partition reported. Each row also names the run with which
-    the present state of the column began.
+    """Returns a row for each tagged column (column with values of a tagged field) that the newest run of each partition
+    reported. The row also names the run with which the column's present state, such as ``masked``, began.
 
     Args:
         history: The tagged columns of materializations, the newest first.

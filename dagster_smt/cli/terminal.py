@@ -9,10 +9,10 @@ from dagster_smt.visible import visible
 
 
 def say(text: str = "", file: TextIO | None = None) -> None:
-    """Prints the lines of ``text``. Characters that cannot be printed are escaped."""
+    """Prints ``text``, with an escape in place of each character that cannot be printed. Line breaks stay."""
     print(shown(text), file=file or sys.stdout)
 
 
 def shown(text: str) -> str:
-    """Returns the lines of ``text``. Characters that cannot be printed are escaped."""
+    """Returns ``text`` with an escape in place of each character that cannot be printed. Line breaks stay."""
     return "\n".join(map(visible, text.split("\n")))

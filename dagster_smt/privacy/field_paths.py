@@ -18,7 +18,11 @@ EVERY = Every()
 
 
 def path_steps(text: str, place: str) -> Steps:
-    """Returns the steps of the path ``text``, which has the extended syntax.
+    """Parses a field path such as ``customer.email`` or ``**.email`` (with the extended syntax) into its steps.
+
+    Args:
+        text: The path.
+        place: The location of the path, for errors.
 
     Raises:
         ConfigError: SMT760 if the string is not such a path.
@@ -89,8 +93,8 @@ def _below(schema: Schema, above: Steps) -> Iterator[Steps]:
 
 
 def value_paths(value: Any) -> Iterator[tuple[Steps, Any]]:
-    """Yields the path and the value of each field of ``value`` (parsed JSON) that has no inner fields. For ``{"a":
-    {"b": 1}}``, yields ``(("a", "b"), 1)``.
+    """Yields the path and the value of each field of ``value`` (parsed JSON) that has no inner fields. For
+    ``{"a": {"b": 1}}``, yields ``(("a", "b"), 1)``.
     """
     if isinstance(value, dict):
         yield from _values(value, (), 0)
@@ -108,7 +112,7 @@ def _values(value: Any, above: Steps, level: int) -> Iterator[tuple[Steps, Any]]
 
 
 def text_of(steps: Sequence[Step]) -> str:
-    """Returns the path with the given ``steps`` as a string."""
+    """Returns a path as a string: the steps ``("customer", "email")`` become ``customer.email``."""
     return route_text(tuple(steps))
 
 

@@ -127,8 +127,8 @@ def _contents(record: RecordSnapshot) -> Iterator[tuple[Part, Steps, Any]]:
 
 
 def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Finds names in the path ``steps`` that look personal. For ``("users", "ann@example.org")``, yields ``(1,
-    ("e-mail",))``: the position of the name, and the kinds of personal values in it.
+    """Finds names in the path ``steps`` that look personal. For ``("users", "ann@example.org")``, yields
+    ``(1, ("e-mail",))``: the position of the name, and the kinds of personal values in it.
     """
     for at, step in enumerate(steps):
         kinds = tuple(kinds_in(step)) if isinstance(step, str) else ()
@@ -137,7 +137,8 @@ def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def fields_only(steps: Steps) -> Steps:
-    """Returns the path ``steps`` with ``[*]`` in place of names that look like personal data.
+    """Returns the path ``steps`` with ``[*]`` in place of names that look like personal data. For example,
+    ``("users", "ann@example.org")`` becomes ``("users", "[*]")``.
 
     Such a name is the key of a map, not the name of a field.
     """
@@ -185,14 +186,14 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
 
 
 def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
-    """Finds the fields of the value that have no decision, although their values look personal.
+    """Finds fields without a decision of the policy whose values look personal.
 
     Args:
         fields: The scanned fields.
         decisions: The decisions of a policy.
 
     Returns:
-        The kinds of personal values in each of these fields, by the path of the field.
+        A dict from the path of each such field to the kinds of its values, such as ``{"note": ("e-mail",)}``.
     """
     decided = []
     for decision in decisions:

@@ -27,13 +27,14 @@ _HINT = "docs/how-to/policy.md shows the file"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action that the rules of a policy refer to by name. An action is a transform with its options.
+    """An action that the rules of a policy refer to by name: a transform with its options.
 
     Attributes:
-        name: The name in rules.
-        type: The class of the transform; empty for ``mask``, for which policies have a transform of their own.
-        options: The transform's options, without the fields.
-        fields: The key of the option that lists the fields.
+        name: The name that rules use, such as ``pseudonymize``.
+        type: The class of the transform, such as ``Pseudonymize``. Empty for ``mask``, for which policies have their
+            own transform.
+        options: The transform's options, without the list of fields.
+        fields: The name of the transform's option that lists the fields.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class TagRule:
-    """A rule such as ``PII.email: pseudonymize``."""
+    """A rule of a policy, such as ``PII.email: pseudonymize``: the pattern of tags, and the name of the action."""
 
     pattern: str
     action: str
@@ -70,12 +71,12 @@ class Decision:
     """The decision of a policy about a field, with its reason.
 
     Attributes:
-        topics: A regular expression for the topics of the field; empty for all topics of the table.
-        part: The part of the record.
+        topics: A regular expression for the topics to which the decision applies; empty for all topics of the table.
+        part: The part of the record that contains the field: ``key``, ``value`` or ``headers``.
         path: The path of the field.
         tags: The tags of the field.
-        action: The name of the action.
-        reason: The reason, for people.
+        action: The name of the action, such as ``mask``.
+        reason: The reason as text, such as ``no tag``.
     """
 
     topics: str
@@ -221,7 +222,9 @@ class _PolicyReader:
         return tuple(rules)
 
     def built_in(self, name: str, actions: dict[str, Action]) -> bool:
-        """Adds the action ``name`` to ``actions`` if there is a transform with this name. Otherwise returns False."""
+        """Adds the action ``name`` to ``actions`` if there is a transform with this name and an option ``fields``.
+        Returns True if it added the action.
+        """
         for cls in plugins.transforms().values():
             if cls.__name__.lower() == name.lower() and "fields" in cls.keys():
                 actions[name] = Action(name, cls.__name__)

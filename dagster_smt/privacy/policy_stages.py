@@ -86,7 +86,7 @@ class PolicyStage(Stage):
 
     @property
     def place(self) -> str:
-        """The location of the stage in messages: the policy, and the alias and label of the stage."""
+        """The location of the stage in messages, such as ``policy policy_mask (PolicyMask$Value)``."""
         return f"policy {self.alias} ({self.label})"
 
     @property
@@ -122,8 +122,8 @@ class TopicDecisions:
         decisions: The decisions, one for each field.
         added: Paths of fields that stay without a decision, such as the column with the record's offset.
         decided: False if no source of tags lists the topics.
-        drops_records: True if no source of tags lists the topics, and the sink contains keys. With ``untagged: hold
-            back``, the policy then drops whole records of these topics.
+        drops_records: True if no source of tags lists the topics, and the sink contains keys. With
+            ``untagged: hold back``, the policy then drops whole records of these topics.
     """
 
     topics: str

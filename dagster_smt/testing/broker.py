@@ -107,7 +107,7 @@ class KafkaBroker:
         return self.servers_of("PLAINTEXT")
 
     def servers_of(self, listener: str) -> str:
-        """Returns the ``bootstrap.servers`` of ``listener``."""
+        """Returns the ``bootstrap.servers`` of the listener with the name ``listener``, such as ``SASL_SSL``."""
         return f"127.0.0.1:{self.ports[listener]}"
 
     @property

@@ -1,4 +1,4 @@
-"""Writes the gallery of the reference, which shows chains with records, the results for these records, and reports."""
+"""Writes the gallery, a page of the reference. It shows chains with their input records, output records and reports."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

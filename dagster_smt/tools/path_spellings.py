@@ -31,8 +31,8 @@ class Situation:
         what: The special case, in words.
         transform: The name of the transform.
         options: The options of the transform; ``field.syntax.version`` is V2 unless it is set.
-        before, after: The value before and after the transform, as JSON. An ``after`` such as ``refused: no such
-            field`` means that the transform fails with this statement.
+        before, after: The value before and after the transform, as JSON. An ``after`` such as
+            ``refused: no such field`` means that the transform fails with this statement.
         schema: The kind of records: ``with`` a schema, ``without`` a schema, or ``both``.
     """
 
@@ -45,7 +45,7 @@ class Situation:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The options, with the path syntax."""
+        """The options of the transform, with ``field.syntax.version`` set to V2 if it is not set."""
         return {"field.syntax.version": "V2", **self.options}
 
 

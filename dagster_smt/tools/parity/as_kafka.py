@@ -247,8 +247,8 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
-    """Returns True if the schema of ``datum`` has the name of a logical type but not its type. An example is a string
-    whose schema has the name of Date.
+    """Returns True if the schema of ``datum`` (a key, value or header) has the name of a logical type, such as Date,
+    but not its type. An example is a string whose schema has the name Date.
     """
     converter = KafkaConverter(case.get("converter") or {})
     _coerced(converter, datum)
@@ -256,7 +256,8 @@ def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
 
 
 def runs(case: Case) -> Iterator[tuple[str, Results]]:
-    """Runs ``case`` again with intended differences switched off, first one at a time, then several together.
+    """Runs ``case`` (a chain with records and Kafka's results) again, with intended differences from Kafka switched
+    off: first one at a time, then several together.
 
     Yields:
         The id of the difference, such as ``D5``, and the results.
@@ -302,7 +303,9 @@ def _defective(stage: Stage, class_: type[ReplaceField]) -> Stage:
 
 
 def _without_ignored(case: Case) -> Case | None:
-    """D1: returns ``case`` without the options that Kafka ignores; None if the case has no such options."""
+    """D1 (Kafka ignores an option): returns ``case`` (chain, records and Kafka's results) without the options that
+    Kafka ignores. Returns None if there are no such options.
+    """
     heads = []
     for k, v in case["config"].items():
         if k.endswith(".type") and _ignores(str(v)):
@@ -321,8 +324,8 @@ def _ignores(type_: str) -> bool:
 
 
 def _with_defects(case: Case) -> Case | None:
-    """D2: returns ``case`` with Kafka's defective ReplaceField, which mixes up fields; None if the case renames
-    nothing.
+    """D2 (Kafka has a defect): returns ``case`` (chain, records and Kafka's results) with Kafka's defective
+    ReplaceField, which mixes up fields. Returns None if the case renames nothing.
     """
     renames = any(key.endswith(".renames") for key in case["config"])
     if renames:
@@ -331,17 +334,20 @@ def _with_defects(case: Case) -> Case | None:
 
 
 def _with_kafkas_reader(case: Case) -> Case | None:
-    """D5: returns ``case`` with Jackson's coercions in JSON; None if the case needs no coercion."""
+    """D5 (Kafka silently converts some JSON values): returns ``case`` (chain, records and Kafka's results) with Kafka's
+    reader of JSON in place of ours. Returns None if Kafka's reader converts no value in the records.
+    """
     if any(any(coerced(case, r).values()) for r in case["records"]):
         return {**case, "reader": True}
     return None
 
 
 def _one_schema(case: Case) -> Case | None:
-    """D2: returns ``case`` with equal schemas in place of almost equal ones, or None if there are none. Two schemas are
-    almost equal if only a default differs in scale, such as ``1.0`` and ``1.00``.
+    """D2 (Kafka has a defect): returns ``case`` (chain, records and Kafka's results) with one schema in place of almost
+    equal schemas. Two schemas are almost equal if only a default is spelled differently, as in ``1.0`` and ``1.00``.
+    Returns None if there are no such schemas.
 
-    Kafka's cache makes the same mistake: it uses the first of such schemas for all values.
+    The defect is in Kafka's cache of schemas: it uses the first of these schemas for all values.
     """
     known: dict[str, str] = {}
     changed = False
@@ -384,7 +390,9 @@ def _by_value(tree: Any) -> Any:
 
 
 def _hashed(case: Case) -> Case | None:
-    """D4: returns ``case`` with the keys of objects in the order of Java's hash maps; None if this changes nothing."""
+    """D4 (Kafka's result depends on a hash table): returns ``case`` (chain, records and Kafka's results) with the keys
+    of JSON objects in the order of Java's hash maps. Returns None if this changes nothing.
+    """
     records = []
     for record in case["records"]:
         records.append(_with_sides(record, _hashed_datum))
@@ -452,6 +460,7 @@ _MODES: tuple[tuple[str, Callable[[Case], Case | None]], ...] = (
     ("D2", _one_schema),
     ("D4", _hashed),
 )
-"""Pairs of a difference's id and a function. The function takes a case and returns it with the difference switched off,
-or None if the difference cannot occur in the case.
+"""Pairs of the id of an intended difference, such as ``D5``, and a function. The function takes a case (chain, records
+and Kafka's results) and returns it with the difference switched off. It returns None if the difference cannot occur in
+the case.
 """

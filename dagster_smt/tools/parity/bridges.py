@@ -92,7 +92,9 @@ _MISLABELLED = (
 
 
 class Bridge:
-    """The rules that explain a difference between two results for the same record of a case."""
+    """Explains the difference between two results for the same record, without running the chain again. A call returns
+    the ids of the intended differences, such as ``["D7"]``.
+    """
 
     def __init__(self, case: dict[str, Any], chain: Chain | None):
         self.case, self.chain = case, chain
@@ -251,8 +253,8 @@ class Bridge:
         return None
 
     def _java(self, datum: Any) -> tuple[str | None, Any]:
-        """Returns the schema (JSON text) and the value of ``datum``. The value names its Java type, as in ``{"int64":
-        5}``.
+        """Returns the schema (JSON text) and the value of ``datum``. The value names its Java type, as in
+        ``{"int64": 5}``.
         """
         if datum is not None and "unserialisable" in datum:
             return datum.get("schema"), datum.get("java")
@@ -356,8 +358,8 @@ def _fieldless(want: Any, got: Any) -> bool:
 
 
 def fits(schema: dict[str, Any], java: Any) -> bool:
-    """Returns True if the value ``java`` has the type of ``schema``. The value names its Java type, as in ``{"int64":
-    5}``.
+    """Returns True if the value ``java`` has the type of ``schema``. The value names its Java type, as in
+    ``{"int64": 5}``.
     """
     if java is None:
         return bool(schema.get("optional"))

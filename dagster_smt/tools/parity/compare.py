@@ -23,8 +23,10 @@ class _Fraction(str):
 
 
 def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
-    """Returns the reason why ``answer`` equals none of the expected alternatives of ``case``; empty if it equals one of
-    them.
+    """Compares ``answer``, our results for a case, with the results that ``case`` expects. Returns an empty string if
+    they are equal. Otherwise returns the reason why they differ.
+
+    A case may have several correct alternatives. The answer must equal one of them.
     """
     reason = _differs(case["expect"], answer)
     if reason and any(not _differs(other, answer) for other in case.get("alternatives", ())):
@@ -58,7 +60,9 @@ def kind_of_result(result: dict[str, Any]) -> str:
 
 
 def result_difference(want: dict[str, Any], got: dict[str, Any]) -> str:
-    """Returns the reason why ``got``, the result for one record, differs from ``want``; empty if they are equal."""
+    """Returns the reason why our result ``got`` for one record differs from the expected result ``want``. Empty if they
+    are equal.
+    """
     kind = kind_of_result(want)
     if kind not in got:
         if "error" in got:
@@ -223,8 +227,8 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
 
 
 def canonical_java(java: Any) -> Any:
-    """Returns ``java`` in a form that Python can compare with ``==``. For example, ``{"int64": 5}`` becomes ``("int64",
-    "5")``.
+    """Returns ``java`` in a form that Python can compare with ``==``. For example, ``{"int64": 5}`` becomes
+    ``("int64", "5")``.
     """
     if not isinstance(java, dict):
         return java
@@ -245,13 +249,15 @@ def canonical_java(java: Any) -> Any:
 
 
 def _is_leaf(value: Any) -> bool:
-    """Returns True if ``value``, a comparable value, is a tagged scalar such as ``("int", "7")``."""
+    """Returns True if ``value`` is a scalar with the name of its type, such as ``("int", "7")``. Comparable values
+    contain such pairs.
+    """
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], str)
 
 
 def alike(want: Any, got: Any, leaf: Alike) -> bool:
-    """Returns True if two comparable values are equal. Where two parts without inner values differ, ``leaf`` compares
-    them, and may treat them as equal.
+    """Returns True if two values in comparable form are equal. Wherever two scalars inside them differ, the function
+    ``leaf`` may treat them as equal.
     """
     if type(want) is type(got) and isinstance(want, dict):
         return want.keys() == got.keys() and all(alike(want[k], got[k], leaf) for k in want)

@@ -1,5 +1,6 @@
-"""Converts records in the format of the parity cases into our records, and back. In this format, a value is a dict with
-JSON text, such as ``{"schemaless": "5"}``. ``tests/parity/README.md`` describes the format.
+"""Converts records in the format of the parity cases (recorded results of Kafka) into our records, and back. In this
+format, a value is a dict with JSON text, such as ``{"schemaless": "5"}``. ``tests/parity/README.md`` describes the
+format.
 """
 
 import base64
@@ -45,7 +46,9 @@ class Converter:
         self.plain: SideCodec = side_codec(replace(form, kind="json"))
 
     def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:
-        """Returns the (schema, value) of ``datum``. Raises ``DataError``."""
+        """Reads ``datum``, a key, value or header such as ``{"schemaless": "5"}``. Returns its schema (None if it has
+        none) and its value. Raises ``DataError`` if it is not readable.
+        """
         if datum is None:
             return None, None
         if "envelope" in datum:
@@ -126,8 +129,8 @@ def case_chain(case: dict[str, Any]) -> Chain:
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:
-    """Runs the records of ``case`` through ``chain``, in the Python evaluator. Returns a dict such as ``{"results":
-    [{"dropped": True}, ...]}``, with one result per record.
+    """Runs the records of ``case`` through ``chain``, in the Python evaluator. Returns the results, such as
+    ``{"results": [{"dropped": True}, {"record": …}]}``, with one result per record.
     """
     interpreter, converter = Interpreter(chain), converter or Converter(case.get("converter") or {})
     return {"results": [_run(r, interpreter, converter) for r in case["records"]]}

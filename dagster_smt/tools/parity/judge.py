@@ -49,11 +49,11 @@ Result = dict[str, Any]
 
 
 def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
-    """Explains an ``answer`` that does not equal Kafka's result exactly.
+    """Explains an ``answer`` (our results for a case) that differs from Kafka's results in ``case``.
 
     Returns:
-        The id of the intended difference; an empty string if only the spelling of numbers differs; None if nothing
-        explains the difference.
+        The id of the intended difference, such as ``D5``. An empty string if only the spelling of numbers differs. None
+        if nothing explains the difference.
     """
     if "results" not in case["expect"]:
         if "results" in answer and vendor_differences.takes_more(case, answer):
@@ -90,7 +90,8 @@ def _is_right(case: dict[str, Any]) -> bool:
 
 @dataclass
 class Judge:
-    """The judge of the results for one case.
+    """Judges our results for one case (a chain with records and Kafka's results). For each difference from Kafka, it
+    names the intended difference, if there is one.
 
     Attributes:
         case: The case, with Kafka's results.
@@ -123,8 +124,8 @@ class Judge:
         return Bridge(self.case, self.chain)
 
     def refusal(self, problem: dict[str, Any]) -> str:
-        """Returns the id of the intended difference, such as ``D1``, because of which this package rejects the chain
-        with ``problem`` and Kafka runs it. Empty if no difference explains this.
+        """Explains why this package rejects the chain with ``problem``, although Kafka runs the chain. Returns the id
+        of the intended difference, such as ``D1``. Empty if no difference explains this.
         """
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
@@ -197,8 +198,8 @@ class Judge:
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns ``["D5"]`` if ``got`` is a converter's error about a schema that has the name of a logical type, but
-        another type: for example, a string with the name Date. Kafka reads such a value by its name; this package
+        """Returns ``["D5"]`` if ``got`` is a converter's error about a wrong schema name: the schema has the name of a
+        logical type, such as Date, but another type, such as string. Kafka reads such a value by its name; this package
         rejects it. Otherwise returns None.
         """
         record = self.case["records"][number]

@@ -1,4 +1,6 @@
-"""Runs parity cases on Spark: records with schemas in the Spark evaluator, and all other records in ``mapInArrow``."""
+"""Runs parity cases (chains with records and Kafka's results) on Spark. Records with schemas run in the Spark
+evaluator, all other records in ``mapInArrow``.
+"""
 
 import json
 import re
@@ -60,9 +62,9 @@ class SparkAnswers:
 
     Attributes:
         session: The Spark session.
-        lanes: Where values are parsed: True is the JVM lane (this package's Java code), False is Python. With ``(True,
-            False)``, Python parses the values that the JVM lane cannot. None is the same, but without the JVM lane if
-            the session has none.
+        lanes: Where values are parsed: True is the JVM lane (this package's Java code), False is Python. With
+            ``(True, False)``, Python parses the values that the JVM lane cannot. None is the same, but without the JVM
+            lane if the session has none.
         rest: False to skip records without a schema, so that their results are None.
         typed, other: The number of records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
@@ -171,7 +173,7 @@ def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _Answers:
-    """A case with the results that it has so far."""
+    """A case (a chain with records) and the results that its records have so far."""
 
     def __init__(self, case: Case, chain: Chain):
         self.case, self.chain = case, chain
@@ -197,7 +199,7 @@ class _Answers:
 
     def batches(self) -> list["_Batch"]:
         """Groups the records that have schemas into batches. The records of a batch have the same schemas and the same
-        ``kind``: they are records of a sink connector or of a source connector.
+        ``kind``, which is ``sink`` or ``source``.
 
         If a key or value is null, the schema of another record in the case is used.
         """
@@ -256,7 +258,7 @@ class _SideText:
 
 @dataclass
 class _Batch:
-    """Records of one case that have the same schemas."""
+    """Records of one case (a chain with records) that have the same schemas. They run in Spark as one frame."""
 
     key: Schema | None
     value: Schema

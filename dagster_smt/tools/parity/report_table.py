@@ -7,7 +7,9 @@ COLUMNS = ("cases", EQUAL, DELIBERATE, DIFFERENT, UNSUPPORTED)
 
 
 def matrix(report: ParityReport) -> list[tuple[str, str, tuple[int, ...]]]:
-    """Returns the rows of ``report``: (transform, mode, counts as in ``COLUMNS``)."""
+    """Returns the rows of the report as triples of transform, mode and counts, such as
+    ``("Cast", "schema", (9, 9, 0, 0, 0))``. ``COLUMNS`` names the counts.
+    """
     results = []
     for name, modes in report.by_transform().items():
         for mode, counts in sorted(modes.items()):

@@ -1,4 +1,6 @@
-"""Runs parity cases, and counts the cases whose results equal Kafka Connect's."""
+"""Runs parity cases (chains with records and Kafka's results), and counts the cases in which our results equal
+Kafka's.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -19,8 +21,8 @@ EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", 
 
 @dataclass
 class Verdict:
-    """The verdict on one case: ``equal``, ``different``, ``deliberate`` or ``unsupported``. For ``deliberate``,
-    ``decision`` is the id of the intended difference.
+    """The verdict on one case (a chain with records and Kafka's results): ``equal``, ``different``, ``deliberate`` or
+    ``unsupported``. For ``deliberate``, ``decision`` is the id of the intended difference.
     """
 
     id: str
@@ -33,7 +35,7 @@ class Verdict:
 
 @dataclass
 class ParityReport:
-    """The verdicts of all cases."""
+    """The verdicts on all cases that have been run."""
 
     verdicts: list[Verdict] = field(default_factory=list)
 
@@ -41,8 +43,9 @@ class ParityReport:
         return sum(v.verdict == verdict for v in self.verdicts)
 
     def by_transform(self) -> dict[str, dict[str, dict[str, int]]]:
-        """The number of cases with each verdict, by transform and by mode. For example, ``{"Cast": {"schema": {"cases":
-        9, "equal": 9}}}``. The modes are ``schema``, ``schemaless``, ``mixed`` and ``config``.
+        """The number of cases with each verdict, by transform and by mode. For example,
+        ``{"Cast": {"schema": {"cases": 9, "equal": 9}}}``. The modes are ``schema``, ``schemaless``, ``mixed`` and
+        ``config``.
         """
         counts_by_transform: dict[str, dict[str, dict[str, int]]] = {}
         for verdict in self.verdicts:
@@ -69,13 +72,13 @@ class ParityReport:
 
 
 def on_python(cases: list[tuple[dict[str, Any], Chain]]) -> list[dict[str, Any] | None]:
-    """Runs ``cases`` in the Python evaluator."""
+    """Runs each of ``cases`` in the Python evaluator, and returns one answer per case."""
     return [answer_to(case, chain) for case, chain in cases]
 
 
 def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
-    """Runs ``case`` in the Python evaluator, and returns the answer. If an exception occurs, it becomes the answer, so
-    that the run can continue.
+    """Runs ``case`` (a chain with records) in the Python evaluator, and returns the answer: the results of the records.
+    If an exception occurs, its class becomes the answer, so that the next case can run.
     """
     try:
         return run_case(case, chain)
@@ -97,8 +100,8 @@ def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityRe
 
 
 def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -> ParityReport:
-    """Runs ``cases``, and returns the report. If ``evaluate`` returns None for a case, the report counts the case as
-    unsupported.
+    """Runs ``cases`` with the function ``evaluate``, and returns the report. If ``evaluate`` returns None for a case,
+    the case counts as unsupported.
     """
     make_room()  # the values of cases may be nested as deeply as Connect allows
     cases = list(cases)
@@ -124,7 +127,9 @@ def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
 
 
 def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
-    """Returns the verdict on ``answer``. None as the answer means that the case is unsupported."""
+    """Returns the verdict on ``answer``, our results for ``case``. If the answer is None, the verdict is
+    ``unsupported``.
+    """
     verdict = Verdict(case["id"], UNSUPPORTED, transforms_of(case), mode_of(case))
     if answer is None or _unknown_class(case, answer):
         return verdict
@@ -180,7 +185,9 @@ def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
 
 
 def mode_of(case: dict[str, Any]) -> str:
-    """Returns the mode of the records in ``case``: ``schema``, ``schemaless``, ``mixed`` or ``config``."""
+    """Returns the mode of ``case``: ``schema`` or ``schemaless`` if all keys and values have schemas or none has,
+    ``mixed`` otherwise. The mode is ``config`` if the case expects a configuration error.
+    """
     if "configError" in case["expect"]:
         return "config"
     sides = []

@@ -1,7 +1,7 @@
-"""Lists the results that the Spark evaluator may return in place of Connect's.
+"""Lists the results that the Spark evaluator may return in place of Connect's. There are two intended differences.
 
-D6: Spark cannot distinguish a null with a schema from a null without a schema. D8: Spark cannot store a timestamp
-outside its range.
+- D6: Spark cannot distinguish a null with a schema from a null without a schema.
+- D8: Spark cannot store a timestamp outside its range.
 """
 
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ Result = dict[str, Any]
 
 
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D6: yields the results that Spark may return for a record with a null key or value. Spark does not know whether
-    this null has a schema.
+    """D6 (Spark loses the schema of a null): yields the results that Spark may return for a record with a null key or
+    value. Spark does not know whether this null has a schema.
 
     Yields:
         The result if the null has the schema of the other records, and then the result if the null has no schema. A
-            third result, ``got`` itself, follows if ``got`` is an error of this kind: a HoistField cannot put the null
-            into a required field.
+        third result, ``got`` itself, follows if ``got`` is an error of this kind: a HoistField cannot put the null into
+        a required field.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):
@@ -75,11 +75,12 @@ def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | No
 
 
 def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D8: yields the results that Spark may return for a record with a timestamp or instant outside Spark's range.
+    """D8 (Spark's range of timestamps is smaller): yields the results that Spark may return for a record with a
+    timestamp outside Spark's range.
 
     Yields:
         The result without a timestamp, if the record's own timestamp is outside the range. Then ``got``, if ``got`` is
-            an error about an instant outside the range.
+        an error about a timestamp outside the range.
     """
     record = case["records"][number]
     if record["timestamp"] is not None and abs(record["timestamp"]) > MAX_MILLIS:
@@ -90,7 +91,7 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
 
 
 def _reaches(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if the record ``number`` contains an instant outside Spark's range after the stage with the alias
+    """Returns True if the record ``number`` contains a timestamp outside Spark's range after the stage with the alias
     ``stage``. If ``stage`` names a converter, the record is checked before the first stage.
     """
     names = [s.alias for s in chain.stages]

@@ -38,8 +38,8 @@ def type_of(case: Case, alias: str) -> str:
 
 
 def _options(case: Case, name: str) -> Iterator[tuple[str, str]]:
-    """Yields each option of ``case`` with the name ``name``, as a pair such as ``("transforms.tz.include.list",
-    "orders")``.
+    """Yields each option of ``case`` with the name ``name``, as a pair such as
+    ``("transforms.tz.include.list", "orders")``.
     """
     for key, value in case["config"].items():
         if key.startswith("transforms.") and key.endswith(f".{name}") and value is not None:
@@ -63,7 +63,9 @@ _ADJUSTMENTS = ("none", "avro", "avro_unicode")
 
 
 def without_ignored_values(case: Case) -> Case | None:
-    """D1: returns ``case`` without the option values that the vendors' classes ignore."""
+    """D1 (an option is ignored): returns ``case`` (chain, records and Kafka's results) without the option values that
+    the vendors' classes ignore. Returns None if there are none.
+    """
     changes: dict[str, str | None] = {}
     for key, value in _options(case, "field.name.adjustment.mode"):
         known = value.strip().lower() in _ADJUSTMENTS
@@ -81,8 +83,8 @@ _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is inv
 
 
 def takes_more(case: Case, answer: Result) -> bool:
-    """D1: returns True if Debezium's TimezoneConverter rejects a list only because of unusual characters in its names,
-    which our TimezoneConverter accepts.
+    """D1 (a list is rejected because of a character): returns True if Debezium's TimezoneConverter rejects a list only
+    because of unusual characters in its names. Our TimezoneConverter accepts them.
 
     The function replaces each such name by a plain name, in the list and in the records' topics, and runs the case
     again. The results must then be the same.
@@ -140,7 +142,9 @@ def _renamed_back(result: Result, odd: Mapping[str, str]) -> Result:
 
 
 def _without_schemas(results: list[Result]) -> list[Result]:
-    """Returns ``results`` as Spark returns them: each null key or value loses its schema (D6)."""
+    """Returns ``results`` as Spark returns them: each null key or value loses its schema (the intended
+    difference D6).
+    """
     without_schemas = []
     for result in results:
         without_schemas.append({"record": _nulls(result["record"])} if "record" in result else result)
@@ -195,8 +199,8 @@ def _known_zone(zone: str) -> str:
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
-    """D1: returns True if this package rejects a chain at once because of a wrong time zone or rule. Debezium fails
-    later, and only for records that need this zone or rule.
+    """D1 (an option is rejected late): returns True if this package rejects a chain at once because of a wrong time
+    zone or rule. Debezium fails later, and only for records that need this zone or rule.
 
     The function runs the case with a valid zone and without the rule. All records that Debezium does not reject must
     then have Debezium's results.
@@ -246,7 +250,9 @@ class Crash:
 
 
 def _as_source(case: Case, alias: str) -> Case:
-    """Returns ``case`` with records of a source connector, which may lack a partition."""
+    """Returns ``case`` with each record marked as one of a source connector. Only such a record may lack a
+    partition.
+    """
     return {**case, "records": [{**record, "kind": "source"} for record in case["records"]]}
 
 
@@ -359,8 +365,8 @@ class _LossyRouter(EventRouter):
 
 
 def loses(case: Case) -> Case | None:
-    """D2: returns ``case`` with routers that lose values of expanded JSON, as Debezium's routers do. Returns None if
-    the case does not expand JSON.
+    """D2 (the original loses a value): returns ``case`` (chain, records and Kafka's results) marked to run with
+    Debezium's routers, which lose values when they expand JSON. Returns None if the case does not expand JSON.
     """
     expands = any(value.strip().lower() == "true" for _, value in _options(case, "table.expand.json.payload"))
     if expands:
@@ -388,8 +394,8 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 
 
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
-    """D2: returns True if a stage of our chain fails on a JSON string that Debezium's EventRouter would have expanded
-    into a struct.
+    """D2 (the original has a defect): returns True if a stage of our chain fails on a JSON string that Debezium's
+    EventRouter would have turned into a struct.
 
     Our EventRouter left this string unchanged. In Debezium, the string becomes a struct, so a later stage rejects the
     record.
@@ -433,7 +439,9 @@ class _Remembering(ByLogicalTableRouter):
 
 
 def with_memory(chain: Chain) -> Chain:
-    """Returns ``chain`` with routers that remember the schemas of earlier records, as Debezium's routers do."""
+    """Returns ``chain`` with routers that remember the schema names of earlier records, as Debezium's
+    ByLogicalTableRouter does.
+    """
 
     def remembering() -> type[Transform]:
         known: dict[Any, str | None] = {}
@@ -443,8 +451,8 @@ def with_memory(chain: Chain) -> Chain:
 
 
 def remembers(case: Case) -> Case | None:
-    """D9: returns ``case`` with routers that cache schemas as Debezium's routers do; see ``with_memory``. Returns None
-    if the case has no such router, or only one record.
+    """D9 (the original uses a cache): returns ``case`` (chain, records and Kafka's results) marked to run with routers
+    that cache schemas, as Debezium's routers do. Returns None if the case has no such router, or only one record.
     """
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:
@@ -460,7 +468,8 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """D10: returns True if our result ``got`` is an error that the plan for the record's schemas already contains.
+    """D10 (a table of columns has one schema): returns True if our result ``got`` is an error that the plan for the
+    record's schemas already contains.
 
     Spark writes a table of columns with one plan for all records of a schema. If the plan has an error at a stage, all
     these records fail, although Kafka may process some of them. The problem SMT478 of a ByLogicalTableRouter also
@@ -512,8 +521,8 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 
 
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
-    """D10: returns Kafka's result ``want`` with our key and value, if only the names and versions of schemas differ.
-    Otherwise returns None.
+    """D10 (a table of columns has one schema): returns Kafka's result ``want`` with our key and value, if only the
+    names and versions of schemas differ. Otherwise returns None.
 
     Returns None also in two more cases: if no stage names schemas after topics, and if ``got`` contains a schema name
     that no input record contains.
@@ -579,8 +588,8 @@ these problems.
 
 
 def another_fault(case: Case, want: Result, got: Result) -> bool:
-    """D11: returns True if Connect and this package reject a record at the same stage for different reasons. The record
-    has several faults, and each side reports the first one that it checks.
+    """D11 (a record has several faults): returns True if Connect and this package reject the record at the same stage,
+    each because of a different fault.
     """
     if "error" not in want or "error" not in got or want["error"]["stage"] != got["error"]["stage"]:
         return False
@@ -588,8 +597,8 @@ def another_fault(case: Case, want: Result, got: Result) -> bool:
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: returns True if this package rejects a record that the vendor's class damages. The class loses a value, for
-    example, or sets a negative partition.
+    """D12 (the original damages a record): returns True if this package rejects a record from which the vendor's class
+    loses a value, or in which it creates an invalid value, such as a negative partition.
     """
     if "record" not in want or "error" not in got:
         return False
@@ -611,8 +620,8 @@ def nowhere(case: Case, want: Result, got: Result) -> bool:
 
 
 def fewer_conditions(case: Case, chain: Chain, want: Result) -> bool:
-    """D2: returns True if Aiven's FieldValueMatches fails on a path such as ``a.b`` because ``a`` has no fields. In
-    this package, the predicate is then false.
+    """D2 (the original has a defect): returns True if Aiven's FieldValueMatches fails on a path such as ``a.b`` because
+    ``a`` has no fields. In this package, the predicate is then false.
     """
     error = want.get("error", {})
     predicates = []

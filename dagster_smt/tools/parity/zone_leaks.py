@@ -1,5 +1,5 @@
-"""Explains results with a wrong time zone (D2). Kafka's date format keeps the time zone of the last string that it
-parsed, and prints later timestamps in this zone.
+"""Explains results with a wrong time zone (the intended difference D2). Kafka's date format keeps the time zone of the
+last string that it parsed, and prints later timestamps in this zone.
 """
 
 import re
@@ -72,8 +72,8 @@ def _unit(transform: TimestampConverter) -> int:
 
 
 def _instant(transform: TimestampConverter, value: Any) -> int | None:
-    """Returns the milliseconds in ``value``, a string or number of the converter's target type. The zone in a string is
-    ignored.
+    """Returns the timestamp ``value``, as ``transform`` writes it, in milliseconds. It is a string or a number,
+    depending on the transform's ``target.type``. The time zone in a string is ignored.
     """
     if transform.target_type == "string":
         text = _ZONE.sub("UTC", value, count=1) if isinstance(value, str) else ""
