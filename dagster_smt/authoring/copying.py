@@ -85,10 +85,10 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """Returns ``node``, a field of ``struct``, with a value for records in which ``struct`` is null. The struct then
-    becomes its default, so the field becomes ``default``, its value in this default.
+    """Returns ``node``, a field of ``struct``, after a null ``struct`` has been replaced with its default. In records
+    where ``struct`` was null, the field has the value ``default``.
 
-    For example, the struct's default ``{"id": 7}`` sets the field ``id`` to 7.
+    For example, if the struct's default is ``{"id": 7}``, its field ``id`` is 7 in these records.
     """
     if isinstance(node, Group) or default is None or struct.present is None:
         return node

@@ -120,7 +120,8 @@ def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
 
 
 def check_keys(chain: Chain) -> None:
-    """Looks up all keys of ``chain`` in their sources, including keys that have been looked up before.
+    """Reads all keys of ``chain`` again from the places to which its references point, even keys that have already been
+    read.
 
     Raises:
         ConfigError: SMT582 and SMT740, for each key that is missing or unusable.

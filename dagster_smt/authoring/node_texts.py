@@ -1,6 +1,7 @@
 """Expressions that convert a node to a string, by Java's ``toString`` and Connect's ``Values.convertToString``.
 
-A struct is split into its fields, so that both evaluators build its string from the strings of the fields.
+A struct is split into its fields. In Python and in Spark, the string of a struct is built from the strings of its
+fields.
 """
 
 from dagster_smt.authoring.copying import filled
@@ -24,7 +25,8 @@ def java_text_of(node: Node) -> Expr:
 
 def literal_text_of(node: Node, embedded: bool = False) -> Expr:
     """Returns an expression for Connect's ``Values.convertToString`` of ``node``; null if the node is null. Null fields
-    get their defaults.
+    get their defaults. ``embedded`` is True for a value inside a struct, array or map: Connect then puts quotes around
+    strings, and writes a null as ``null``.
     """
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         return Call(LiteralText(node.schema, embedded), (node.expr,))

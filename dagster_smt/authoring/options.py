@@ -53,8 +53,8 @@ class Split(tuple[Any, ...]):
 
 
 def path_items(value: Any, marks: str, version: str) -> Any:
-    """Returns the items of ``value``, a list of paths. If ``marks`` is ``,``, an item is a string. If ``marks`` is
-    ``,:``, an item is a tuple of its parts, such as the two parts of ``old:new``.
+    """Returns the items of ``value``, a list of paths. If ``marks`` is ``,``, an item is a string: ``a,b`` becomes
+    ``("a", "b")``. If ``marks`` is ``,:``, an item is a tuple: ``a:b,c:d`` becomes ``(("a", "b"), ("c", "d"))``.
     """
     if isinstance(value, str):
         items = split_paths(value, ",", version, marks[1:]) if trim(value) else []

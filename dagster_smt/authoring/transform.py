@@ -166,7 +166,9 @@ def refuse(code: str, statement: str, hint: str = "", connect_class: str = DATA_
 
 
 class Effect(Protocol):
-    """The properties of an effect (``effects.effect``) that planning reads."""
+    """The properties of an effect that planning reads. An effect (``effects.effect``) is one action of a transform, as
+    data: for example, the change or the removal of a field.
+    """
 
     @property
     def entries(self) -> tuple[Entry, ...]: ...
@@ -200,7 +202,9 @@ class Transform(Options):
         raise NotImplementedError
 
     def ledger(self) -> tuple[Entry, ...]:
-        """Returns the ledger entries that the transform may write: the entries of its effects, in the same order."""
+        """Returns the ledger entries that the transform may write: the entries of its effects, in the same order. The
+        ledger counts the records that each effect has changed.
+        """
         return tuple(entry for effect in self._effects for entry in effect.entries)
 
     @property
@@ -222,7 +226,7 @@ class Transform(Options):
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
-    """Returns ``record`` after the stage, for a record whose key or value (the one on which the transform acts) is null
+    """Returns ``record`` after the stage. In ``record``, the key or value on which the transform acts is always null,
     and has no schema. The transform's rule for nulls (``on_null``) determines the result.
 
     Raises:

@@ -17,9 +17,9 @@ import yaml
 from dagster_smt.connect.option_rules import OUTCOMES, OptionRule
 
 Goal = Literal["table", "topic", "topics"]
-"""The target of a component. ``table``: it writes the records of a sink connector to a table. ``topic``: it writes a
-topic, which the connector then reads. ``topics``: it reads the topics that a source connector writes, and writes them
-to a table.
+"""The kinds of component. ``table``: a component that writes the records of a sink connector to a table. ``topic``: a
+component that writes a topic, which the connector then reads. ``topics``: a component that reads the topics of a source
+connector, and writes them to a table.
 """
 
 _FOLDER = Path(__file__).with_name("catalogs")

@@ -161,7 +161,9 @@ def _own_name(key: str, connector: Connector) -> str:
 
 
 def _with_stages(connector: Connector, extra: Sequence[ExtraStage]) -> Connector:
-    """Returns ``connector`` with the stages in ``extra`` after its transforms. Each of them gets a free alias."""
+    """Returns ``connector`` with the stages in ``extra`` after its transforms. Each of these stages gets an alias that
+    the connector does not use yet.
+    """
     for stage in extra:
         config, aliases = dict(connector.config), _aliases(connector)
         alias = _free(stage.alias, "transforms", aliases, config)

@@ -42,7 +42,7 @@ from dagster_smt.tables.proposal.look import Look, TopicSamples
 
 CHAIN_FILE = "chain.properties"
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
-"""The servers if no servers are named: an environment variable that each run reads."""
+"""The Kafka servers, if a user names none: a reference to an environment variable, which each run reads."""
 _LONGEST_NAME = 100
 """The largest number of characters in a folder's name. File systems accept 255 bytes."""
 _OFFSET_RESET = "consumer.override.auto.offset.reset"
@@ -79,13 +79,17 @@ class ConnectorComponent:
 
     @property
     def refused(self) -> bool:
-        """True if the component lacks a part of the connector."""
+        """True if the component cannot do everything that the connector does: a transform is not supported, or an
+        option has the verdict "not done".
+        """
         unsupported = any(v.verdict == "not supported" for v in (*self.stages, *self.notes))
         return unsupported or any(v.verdict == "not done" for v in self.options)
 
     @property
     def differs(self) -> bool:
-        """True if a part of the component works differently than in the connector."""
+        """True if the component does something differently than the connector: a transform differs, or an option has
+        the verdict "changed".
+        """
         other = any(v.verdict == "differs" for v in (*self.stages, *self.notes))
         return other or any(v.verdict == "changed" for v in self.options)
 
@@ -97,7 +101,7 @@ class ConnectorComponent:
 
     @property
     def files(self) -> dict[str, str]:
-        """The other files of the component, as a mapping from their names to their texts."""
+        """The files of the component besides ``defs.yaml``, as a mapping from their names to their texts."""
         files = {CHAIN_FILE: self.chain} if self.attributes else {}
         if self.schema is not None and self.schema.statement:
             files[self.schema.file] = self.schema.statement
@@ -309,7 +313,9 @@ def _schema(
 
 
 def _table(parts: _Parts, schema: SchemaProposal | None) -> dict[str, Any]:
-    """Returns the topic table for ``parts``, without its formats."""
+    """Returns the component's input without the formats: the source, the topics or the ``CREATE TABLE`` statement, and
+    the offset at which the first run starts.
+    """
     table: dict[str, Any] = {"source": client_source(parts.connector, parts.source, parts.worker)}
     wired = schema is not None and schema.wired
     table |= {"statement": schema.file} if schema is not None and wired else template_texts(parts.topics)

@@ -37,7 +37,7 @@ _SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 def client_source(connector: Connector, source: dict[str, Any], worker: Worker) -> dict[str, Any]:
     """Returns ``source`` with the isolation level and the login of the connector's consumer.
 
-    The login is added only if its secrets are references.
+    The login is added only if its secrets are references, such as ``${file:/secrets:password}``.
     """
     if "kafka" not in source:
         return source
@@ -161,8 +161,8 @@ def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
 
 
 def of_references(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields a verdict on each option of ``connector`` for a name, such as a topic name, if its value contains a
-    reference. The component would use the text of the reference itself as the name.
+    """Yields a verdict on each option of ``connector`` whose value is a name, such as a topic name, and contains a
+    reference, such as ``${file:/names:topic}``. The component would use the text of the reference itself as the name.
     """
     for option in _NAMES:
         if is_looked_up(connector.config.get(option, "")):

@@ -70,7 +70,7 @@ _JSON_FLAGS = {"replace.null.with.default": "replace_null_with_default"}
 
 @dataclass
 class ConverterFormat:
-    """The format that corresponds to a converter, with verdicts on the converter's options.
+    """The format that this package uses in place of a converter, with verdicts on the converter's options.
 
     Attributes:
         format: The format, as written in ``defs.yaml``.
@@ -153,8 +153,10 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
 
 
 def _assumed(connector: Connector, side: str) -> str:
-    """Returns the format to assume for keys or values (``side``) if no format is named. For a JDBC sink, values have
-    schemas, and so do keys whose fields become columns: such a sink rejects records without a schema.
+    """Returns the format to assume for keys or values (``side``) if neither the connector nor its records show the
+    format. Usually these are strings as keys, and JSON as values. For a JDBC sink, values are JSON with a schema,
+    because such a sink rejects values without a schema. Keys of a JDBC sink also have a schema if their fields become
+    columns.
     """
     if family_of(connector) != "jdbc":
         return "string" if side == "key" else "json"
@@ -175,8 +177,8 @@ def _of_cloud(value: str, option: str, side: str, encoding: Encoding | None, ass
 
 
 def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
-    """Returns the format ``kind`` for keys or values (``side``) if the connector names no format for them. ``kind`` is
-    the encoding of the last records, and ``text`` is a note about it.
+    """Returns the format for keys or values (``side``) if the connector sets no converter for them. The format is
+    ``kind``, the encoding of the topics' last records. ``text`` is a note about it, for the report.
     """
     result = ConverterFormat({"kind": kind}, notes=[TransformVerdict(f"{side}.converter", kind, "differs", text)])
     if kind in REGISTERED:
@@ -201,8 +203,14 @@ def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
 
 
 def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: str) -> None:
-    """Adds the options of Connect's JSON converter to ``result``. If ``schemas.enable`` is true, records are envelopes;
-    ``default`` is the value of this option if it is missing.
+    """Adds the options of Connect's JSON converter to ``result``. If ``schemas.enable`` is true, the format is
+    ``envelope`` (JSON with a schema).
+
+    Args:
+        result: The format, which this function changes.
+        own: The options of the converter, without the prefix, such as ``schemas.enable``.
+        head: The prefix, such as ``value.converter.``.
+        default: The value of ``schemas.enable`` if this option is missing.
     """
     if own.get("schemas.enable", default).strip().lower() != "false":
         result.format["kind"] = "envelope"

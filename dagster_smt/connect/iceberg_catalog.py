@@ -13,8 +13,8 @@ _HADOOP = "iceberg.hadoop."
 _USUAL = "iceberg"
 """The name of the catalog in Spark if the sink names none, or a name with dots."""
 _OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
-"""Settings that Spark needs for a JDBC catalog, in addition to those of the sink. The first lets runs use the catalog
-itself instead of a copy (``spark/catalogs.py``). The second adds a column for views.
+"""Settings that Spark needs for a JDBC catalog, in addition to those of the sink. The first switches the catalog's
+cache off. The second adds a column for views to the catalog's database.
 """
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
@@ -22,7 +22,9 @@ _IN_SESSION = "in the project's Spark session"
 
 
 def catalog_name(config: Mapping[str, str]) -> str:
-    """Returns the name of an Iceberg sink's catalog in Spark. Spark does not allow dots in the name of a catalog."""
+    """Returns the name of an Iceberg sink's catalog in Spark. If the sink sets no name, or a name with dots, which
+    Spark does not allow, the result is ``iceberg``.
+    """
     name = config.get(_CATALOG, "").strip()
     if not name or "." in name:
         return _USUAL

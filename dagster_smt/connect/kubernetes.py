@@ -11,7 +11,9 @@ _STRIMZI, _CONFLUENT = "KafkaConnector", "Connector"
 _CONFIGS = {_STRIMZI: "config", _CONFLUENT: "configs"}
 """Maps the kind of a resource to the field of ``spec`` that contains the options."""
 _OF_SPEC = {"class": "connector.class", "tasksMax": "tasks.max", "taskMax": "tasks.max"}
-"""Maps fields of ``spec`` to the options of the connector. The last field is Confluent's."""
+"""Maps fields of ``spec`` to the options of the connector. ``tasksMax`` is Strimzi's name, ``taskMax`` is
+Confluent's.
+"""
 _CLUSTER = "KafkaConnect"
 _LABEL = "strimzi.io/cluster"
 

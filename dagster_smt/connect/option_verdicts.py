@@ -56,7 +56,9 @@ def _by_rule(option: str, value: str, family: str) -> OptionVerdict:
 
 
 def _verdict_of_kept_option(option: str, value: str, family: str, text: str) -> OptionVerdict:
-    """Returns the verdict on ``option`` of a connector that stays in use."""
+    """Returns the verdict on ``option`` of a connector that stays in use and reads a topic of the component. ``text``
+    is the verdict's text for an option that the component does not use.
+    """
     rule = next((rule for rule in catalog().rules if rule.fits(option, value, family)), None)
     if rule is not None and not rule.families:
         return OptionVerdict(option, rule.verdict, rule.text)

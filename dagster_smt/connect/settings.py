@@ -12,8 +12,8 @@ from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
 KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
 RECORD_TIME = "_record_time"
-"""The column with the time of a record. A table with a column for each field of the value has this additional column if
-it is partitioned by the time of its records.
+"""The column with the time of a record. A table with one column for each field of the value gets this additional column
+if its partitions are days, hours or other spans of this time.
 """
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -43,10 +43,9 @@ class TableSettings:
         table: The name of the table in its folder. If empty, the connector's name is used.
         stages: The stages after the connector's transforms.
         attributes: Attributes of the component: ``schedule``, ``lag_sensor``.
-        record_time: The unit of a partitioning by the records' time, such as ``day``; empty if there is no such
-            partitioning.
-        of_columns: The sink options that need a table of columns, such as ``mode``. Maps each of them to the options
-            of the connector from which it is derived.
+        record_time: The unit, such as ``day``, if the table is partitioned by the time of its records; else empty.
+        of_columns: The sink options that need a table of columns, such as ``mode``. Maps each of them to the options of
+            the connector from which it is derived.
         key_fields: True if the key columns are the fields of the record's key.
         options: A verdict on each option that these settings cover.
     """
@@ -69,7 +68,7 @@ class TableSettings:
         return self.sink.get("mode") == "upsert" and self.sink.get("keys", "record_key") == "record_key"
 
     def say(self, option: str, verdict: OptionOutcome, text: str) -> None:
-        """Adds a verdict on ``option``. It replaces an earlier verdict on the same option."""
+        """Adds a verdict on ``option``. The new verdict replaces an earlier verdict on the same option."""
         self.options = [v for v in self.options if v.option != option]
         self.options.append(OptionVerdict(option, verdict, text))
 

@@ -39,7 +39,7 @@ def jdbc_settings(connector: Connector) -> TableSettings:
 
 
 def _first(connector: Connector, options: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the first of ``options`` that ``connector`` has, and its value without surrounding blanks."""
+    """Returns the first of ``options`` that ``connector`` has, and its value without surrounding spaces."""
     for option in options:
         if option in connector.config:
             return option, connector.config[option].strip()

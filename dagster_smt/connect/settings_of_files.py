@@ -112,8 +112,8 @@ def _unit(pattern: str) -> str:
 
 
 def _template(connector: Connector, settings: TableSettings) -> None:
-    """Reads the folders in Aiven's ``file.name.template`` into ``settings``, such as
-    ``{{topic}}/{{timestamp:unit=yyyy}}/{{partition}}``.
+    """Derives the table's partitioning from the folders in Aiven's ``file.name.template``. For
+    ``{{topic}}/{{timestamp:unit=yyyy}}/{{partition}}``, the table is partitioned by year.
     """
     template = connector.config.get("file.name.template", "").strip()
     if not template:

@@ -41,7 +41,7 @@ _OWN = {
     "format-version": "the sink chooses the version",
     "sort-order": "cluster_by of the sink",
 }
-"""The table properties that a user cannot set, because this package sets them, each with the reason."""
+"""Maps each table property that a user cannot set to the reason. This package sets these properties itself."""
 
 
 def iceberg_table(connector: Connector) -> str:
@@ -122,11 +122,11 @@ def iceberg_settings(connector: Connector) -> TableSettings:
 
 
 def _route(connector: Connector, settings: TableSettings, option: str) -> None:
-    """Adds stages to ``settings`` that keep only the records of this table. A record belongs to the table if the
-    regular expression in ``option``, such as ``route-regex``, matches the whole text of the route field.
+    """Adds stages to ``settings`` that keep only the records of this table.
 
-    As in the sink, records without a value or without the field belong to no table
-    (``SinkWriter.routeRecordStatically``).
+    The connector's ``iceberg.tables.route-field`` names a field. A record belongs to the table if the regular
+    expression in ``option``, such as ``route-regex``, matches the whole value of this field. As in the sink, records
+    without a value or without the field belong to no table (``SinkWriter.routeRecordStatically``).
     """
     config = connector.config
     field, pattern = config.get(_ROUTE_FIELD, "").strip(), config.get(option, "").strip()

@@ -1,4 +1,6 @@
-"""Gives a verdict on each transform of a connector. A transform is exact, differs, or is not supported."""
+"""Gives a verdict on each transform of a connector. The verdict ``exact`` means that the results are the same here as
+in Kafka. The other verdicts are ``differs`` and ``not supported``.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +17,9 @@ from dagster_smt.foreign.check import check_options
 from dagster_smt.model.paths.connect import V1
 
 IGNORED = "SMT011"
-"""The code of the problem that reports an option that Kafka ignores."""
+"""The code of the problem for an option that Kafka ignores."""
 STRAY = "SMT007"
-"""The code of the problem that reports options of an alias that is not in the list ``transforms``. Kafka ignores such
+"""The code of the problem for options of an alias that is not in the list ``transforms``. Kafka ignores such
 options.
 """
 BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")

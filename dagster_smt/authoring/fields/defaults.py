@@ -60,8 +60,8 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 
 
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """Computes the value of ``node`` for one default. In the expressions of ``node``, ``value`` takes the place of the
-    value at the path ``base``.
+    """Applies the expressions of ``node`` to a default, and returns the resulting value. The expressions read ``value``
+    in place of the record's value at the path ``base``.
     """
     if isinstance(node, Group):
         members = {}

@@ -57,14 +57,14 @@ class Target:
     whole: bool = False
 
     def touch(self, effect: int | None = None) -> None:
-        """Reports a change of this value. The ledger then counts each record in which the value is not null, under its
-        entry ``effect``; by default, under the entry of the target's path.
+        """Reports that the stage changes this value. The ledger entry ``effect`` then counts each record in which the
+        value is not null. By default, ``effect`` is the entry of the target's path.
         """
         self.at.touch(self.number if effect is None else effect, present(self.node))
 
     def touch_place(self, effect: int | None = None) -> None:
-        """Reports a change of this field. The ledger then counts each record that has the field, even with the value
-        null, under its entry ``effect``; by default, under the entry of the target's path.
+        """Reports that the stage changes this field. The ledger entry ``effect`` then counts each record that has the
+        field, even if the field is null. By default, ``effect`` is the entry of the target's path.
         """
         self.at.touch(self.number if effect is None else effect, self.parent)
 
@@ -199,8 +199,8 @@ class _Editor:
         return node
 
     def _ends(self, name: str, node: Node, branch: Branch, parent: Expr | None) -> EditResult:
-        """Applies the edits of all paths that end at ``node``, in the order of the paths. Returns the edited node: a
-        node, a node with a new name, or None for a dropped node.
+        """Applies the edits of all paths that end at ``node``, in the order of the paths. Returns the edited node; a
+        ``RenamedNode`` if an edit renamed it; None if an edit dropped it.
         """
         new: NewName | None = None
         for number in branch.ends:

@@ -1,4 +1,4 @@
-"""Handles JSONPath in options and plans: checks a path, and plans its answer on a struct."""
+"""Handles JSONPath in options and plans: checks a path, and plans how a stage applies the path to a struct."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,9 @@ from dagster_smt.values.json.path import Answer, Passes, StructShape, ValueShape
 from dagster_smt.values.value_rule import IsNull
 
 Tree = dict[str, Any]
-"""A tree of names: each name maps to the names below it."""
+"""A tree of names. Each name maps to the names below it: the fields ``a.b`` and ``a.c`` are ``{"a": {"b": {}, "c":
+{}}}``.
+"""
 
 
 def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tuple[str, str, str]]:
@@ -79,9 +81,8 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 def finding(path: JsonPath) -> Condition:
     """Returns a condition that is true for objects in which ``path`` finds a value.
 
-    The condition is data, and can only express tests of top-level fields. For ``$[?(@.a == 1 && @.b.c == 2)]``, it
-    consists of the test of ``a`` and of ``Unknown``, which takes the place of the other test. ``Unknown`` also takes
-    the place of a name in the path, and of all steps after it.
+    The condition is data, and can only express tests of top-level fields. ``Unknown`` takes the place of everything
+    else. For ``$[?(@.a == 1 && @.b.c == 2)]``, the condition is the test of ``a`` and ``Unknown``.
     """
     conditions: list[Condition] = []
     for step in path.steps:
@@ -105,7 +106,7 @@ def _passing(test: Test) -> Condition:
 
 
 def _places(path: JsonPath) -> Iterator[Names]:
-    """Yields the fields that ``path`` reads, except fields inside arrays."""
+    """Yields the fields that ``path`` reads, such as ``("a", "b")``. Fields inside arrays are left out."""
     above: Names = ()
     for step in path.steps:
         if isinstance(step, str):

@@ -120,8 +120,9 @@ def _children(schema: Schema) -> Iterator[tuple[RouteStep, Schema]]:
 
 
 def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
-    """Yields a pair for each match of ``step``, a step of a path, in ``schema``: the step of the route to the matched
-    value, and the schema of this value. A pattern, for example, can match several fields of a struct.
+    """Yields a pair for each field, element or map value of ``schema`` that ``step`` matches. The first item is the
+    step of a route to this value, such as a field name. The second item is the schema of the value. A pattern can match
+    several fields of a struct.
     """
     values, keyed = schema.values, has_text_keys(schema)
     if isinstance(step, str | Match):

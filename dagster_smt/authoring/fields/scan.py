@@ -1,4 +1,5 @@
-"""Finds the matches of an extended path in lazily decoded JSON (``values.json.lazy``). Decodes as little as possible.
+"""Finds the matches of an extended path in lazily decoded JSON (``values.json.lazy``): inner values stay bytes until a
+stage reads them. The search decodes as little as possible.
 
 A deep scan for a name skips JSON that does not contain the quoted name. Skipped JSON stays undecoded, and therefore
 keeps all its bytes.
@@ -66,7 +67,7 @@ def _walk(steps: tuple[Step, ...]) -> _Walk:
 
 
 def _keys(step: Step) -> _Keys:
-    """Returns a function that yields the keys or indexes of a container that ``step`` matches."""
+    """Returns a function that gets a dict or list, and yields the keys or indexes in it that ``step`` matches."""
     if isinstance(step, str):
         return lambda node: (step,) if type(node) is dict and step in node else ()
     if isinstance(step, Index):
@@ -135,8 +136,8 @@ def escape_of(name: str) -> bytes:
 class _Scan:
     """A scan for a name at every level of a value. ``ends`` is True if the name is the last step of the path.
 
-    With ``ends``, the scan can save work. If the JSON of an object contains the name only once, as a key of the object
-    itself, the scan does not search the values inside the object.
+    With ``ends``, the scan does less work if the JSON of an object contains the name only once, as a key of this
+    object. The scan then does not search the values inside the object.
     """
 
     def __init__(self, below: _Walk, name: str, ends: bool):

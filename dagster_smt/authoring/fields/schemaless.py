@@ -1,4 +1,6 @@
-"""Helps transforms of records without a schema, on lazily decoded JSON (``values.json.lazy``)."""
+"""Helps transforms of records without a schema. The values are lazily decoded JSON (``values.json.lazy``): inner values
+stay bytes until a stage reads them.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -66,9 +68,8 @@ def value_visitor(
     """Returns a function that applies ``acts`` (one for each path) to all matches of ``paths`` in a value. An act may
     only replace the matched value, so the function can run deep scans on JSON without decoding it.
 
-    If a path consists of one name and the object has no such field, the field is added with the value null, as in
-    Connect. ``texts`` has an item for each act: if the act replaces all strings with the same string, the JSON text of
-    this string, else None.
+    A top-level field that is missing is added with the value null, as in Connect. ``texts`` has an item for each act:
+    if the act replaces all strings with the same string, the JSON text of this string, else None.
     """
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):
@@ -90,9 +91,8 @@ def value_visitor(
 
 
 def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Iterator[Record]:
-    """Yields the records whose values are objects without a schema, and marks these records as changed.
-
-    All other records go to ``other``.
+    """Yields the records whose values are objects without a schema, and marks these records as changed. Calls ``other``
+    with each of the other records.
     """
     for record in records:
         if type(record.value) is dict and record.value_schema is None:
@@ -109,8 +109,8 @@ def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False
     Args:
         paths: The paths.
         acts: A function for each path, which changes one matched value.
-        fills: True to add a top-level field with the value null if a path consists of one name and the object has no
-            such field, as in Connect.
+        fills: True to add a missing top-level field with the value null, as in Connect. Fields inside other objects are
+            not added.
         once: True if only the last act applies when several paths match one value. Otherwise all acts run, in their
             order.
     """
@@ -221,11 +221,11 @@ def _order(target: tuple[int, Location]) -> tuple[int, int]:
 
 
 def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
-    """Returns a function that drops fields of an object. It leaves the fields that ``paths`` match, and the objects
-    around these fields. It returns True if it dropped a field.
+    """Returns a function that drops fields of an object. Fields that ``paths`` match stay, and so do the objects around
+    these fields. The function returns True if it dropped a field.
 
-    In an array on the path of a match, nulls, objects and arrays stay, and all other elements are dropped. An object or
-    array without a match stays as an empty one.
+    In an array on the path of a match, nulls, objects and arrays stay, and all other elements are dropped. If such an
+    object or array contains no match, it becomes empty.
     """
     names = frozenset(path.leaf for path in paths if path.flat)
     finders = tuple(map(finder, paths))

@@ -33,7 +33,9 @@ class _NeedsDecoding(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextReplacement:
-    """The JSON text that an act writes for every string, and the bit that the act sets in ``record.touched``."""
+    """The JSON text that an act writes in place of every string, such as ``"***"``, and the bit that the act sets in
+    ``record.touched``, so that the change of the record is counted.
+    """
 
     new: bytes
     bit: int
@@ -65,7 +67,7 @@ def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> 
 
 
 class _Name:
-    """A plain name that a scan looks for."""
+    """A plain name that a scan of JSON looks for. A scan replaces the values of keys with this name."""
 
     def __init__(self, name: str):
         self.name = name
@@ -122,11 +124,11 @@ class _Pattern:
 
 
 class _Values:
-    """The regular expressions that find some keys and their values in JSON.
+    """The regular expressions that match some keys in JSON, together with their values.
 
-    ``texts`` matches keys with string values: one expression is for a plain colon, the other for a colon and a space.
-    ``all`` matches a key with any value. Its groups are the key with the colon; the value, if it is a scalar; the
-    opening bracket, if it is an array or object. No expression starts at a quote that follows a backslash, because such
+    ``texts`` matches a key with a string as its value: one expression is for ``"a":"x"``, the other for ``"a": "x"``.
+    ``all`` matches a key with any value, and has three groups: the key with the colon; the value, if it is a scalar;
+    the opening bracket, if the value is an array or object. No match starts at a quote after a backslash, because such
     a quote is inside a string.
     """
 
@@ -146,7 +148,8 @@ class _Values:
 class _Splice:
     """Scans JSON for the matches of one path, and replaces their values.
 
-    If every string gets the same new text, ``fixed`` pairs each expression of ``_Values.texts`` with its replacement.
+    ``fixed`` is only filled if every string gets the same new text. It then contains pairs: a regular expression that
+    matches a key with its string, such as ``"email":"a@b.c"``, and the JSON text that replaces the match.
     """
 
     def __init__(self, target: _Name | _Pattern, act: Act, texts: TextReplacement | None):

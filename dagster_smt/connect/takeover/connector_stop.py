@@ -59,8 +59,9 @@ class Settling:
         self.client = KafkaClient(source)
 
     def settle(self, *, may_run: bool = True) -> StoppedConnector:
-        """Stops the connector, and returns the proof that no data is in flight. If data files still wait for a commit,
-        resumes the connector until it has committed them, and then stops it again.
+        """Stops the connector, and returns the proof that no data is in flight: the connector has committed all files
+        that it has written. If files still wait for a commit, the connector first runs again until it has committed
+        them, and is then stopped again.
 
         Args:
             may_run: False if the connector must not run again, because runs have already continued one of its tables.

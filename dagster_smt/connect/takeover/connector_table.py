@@ -178,8 +178,8 @@ class TakeOverTable:
     # --- offsets ---
 
     def measured(self) -> tuple[TopicEnds, dict[str, str]]:
-        """Returns two items: the offsets that each topic-partition contains now, and the ids of the topics, by which a
-        topic that was created again is recognised.
+        """Returns two items: the offsets that each topic-partition contains now, and the id of each topic. A topic that
+        was deleted and created again has a different id.
         """
         source = open_source(self.spec.table.source, self.session)
         topics = choose_topics(self.spec.table, self.spec.window, source.topics())
@@ -216,8 +216,9 @@ class TakeOverTable:
     # --- the note ---
 
     def take(self, covered: OffsetSet, measured: TopicEnds, identities: Mapping[str, str], rows: int) -> TableState:
-        """Notes a takeover in the state of the table, with the offsets ``covered``, and commits the state. Also adds
-        the source columns (the topic, partition and offset of each row's record). Returns the new state.
+        """Commits a takeover to the table. The new state contains the offsets ``covered``: the table already has their
+        records, and runs continue after them. Also adds columns for the topic, partition and offset of each row's
+        record. Returns the new state.
         """
         before = self.state()
         first = before or TableState(0, "", self.sink.holds)

@@ -1,5 +1,5 @@
-"""Reads the definition of the asset that takes over a table. It is the component that an import has written, read from
-its folder without Dagster.
+"""Reads the definition of the asset that takes over a table. The definition is the ``defs.yaml`` that an import has
+written. It is read without Dagster.
 """
 
 import os
@@ -28,7 +28,7 @@ _SINKS: Mapping[str, type[TableSink]] = {"delta": DeltaSink, "iceberg": IcebergS
 
 
 class Definition:
-    """The definition in a component's folder.
+    """The definition of the asset that takes over a table: the file ``defs.yaml`` in a component's folder.
 
     Attributes:
         folder: The folder.
@@ -37,7 +37,7 @@ class Definition:
     """
 
     def __init__(self, folder: Path):
-        """Reads the definition in ``folder``.
+        """Reads the file ``defs.yaml`` in ``folder``.
 
         Raises:
             ConfigError: SMT792, the file is not a component of this package. If its options are wrong, the error lists

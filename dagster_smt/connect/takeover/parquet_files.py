@@ -55,7 +55,9 @@ class ConnectorFile:
 
 
 CountRows = Callable[[Window], int]
-"""A function that returns the number of rows that the chain produces for the records of a window."""
+"""A function that gets a window (a range of offsets for each topic-partition). It returns the number of rows that the
+chain produces for the records of the window.
+"""
 
 
 class ParquetFolder:
@@ -106,8 +108,8 @@ class ParquetFolder:
         """Returns the files at ``paths`` with the information in their names.
 
         Raises:
-            TableError: SMT797, the connector gives no such name to its files, or a file belongs to a topic that is not
-                in ``topics``.
+            TableError: SMT797, the name of a file is not one that the connector writes, or a file belongs to a topic
+                that is not in ``topics``.
         """
         known, files, problems = {*topics}, [], []
         for path, rows in sorted(paths.items()):
@@ -204,8 +206,7 @@ def check_files(
 
 def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
     """Returns a problem if one of ``files`` contains records that the connector has not committed. Such a file begins
-    at or after the committed offset ``offset``. If the file's name contains the end of the file, the end may also be
-    after ``offset``.
+    at or after the committed offset ``offset``, or its name contains an end after ``offset``.
     """
     for file in files:
         beyond = file.name.start >= offset or (file.name.end is not None and file.name.end > offset)

@@ -69,7 +69,7 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
 
 
 def check_iceberg(connector: Connector) -> None:
-    """Raises an error if the tables of ``connector``, an Iceberg sink, cannot become components. An import makes this
+    """Raises an error if no component can write the tables of ``connector``, an Iceberg sink. An import makes this
     check before it reports on the options.
 
     Raises:

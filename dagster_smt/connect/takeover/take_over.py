@@ -142,8 +142,8 @@ class TakeOver:
         raise EngineError(Problem("SMT783", self.plan.name, statement, "run again when no worker writes the table"))
 
     def _rows_of(self, table: TakeOverTable) -> CountRows:
-        """Returns a function that counts rows. It gets a window (a range of offsets for each topic-partition), and
-        returns the number of rows that the chain of ``table`` produces for the records of the window.
+        """Returns a function that gets a window (a range of offsets for each topic-partition). The function counts the
+        rows that the chain of ``table`` produces for the records of the window.
         """
 
         def rows_of(window: Window) -> int:
@@ -250,7 +250,7 @@ class TakeOver:
     # --- return to the connector ---
 
     def back(self) -> list[TakeOverRecord]:
-        """Gives the tables back to the connector, which continues at the end of the runs' progress.
+        """Gives the tables back to the connector, which then continues at the offsets that the runs have reached.
 
         Raises:
             SmtError: The tables were not given back. One of the tables may already have the note of the return. Runs
@@ -452,8 +452,9 @@ def _has_runs_since(state: TableState) -> bool:
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
-    """Raises an error if the table has holes (offsets between its rows that no run has read yet), or if failed records
-    wait for the next run. A connector cannot continue such a table, because it has only one offset per topic-partition.
+    """Raises an error if a connector cannot continue ``table``. In one case, the table has holes: offsets between its
+    rows that no run has read yet. In the other case, records wait for the next run. A connector has only one offset per
+    topic-partition, so it would skip or repeat records.
 
     Raises:
         TableError: SMT788.

@@ -14,8 +14,9 @@ class ExtractTopic(Transform):
     bytes and decimals are always rejected.
 
     If the field is missing, null or an empty string, the record is rejected. With `skip.missing.or.null`, the record
-    keeps its topic instead. With a schema, a null field is read as its default. A string of spaces is empty without a
-    schema; with a schema, it becomes the topic. If `field.name` is set, a null key or value is always rejected.
+    keeps its topic instead. With a schema, a null field is read as its default. Without a schema, a string of spaces is
+    treated as empty. With a schema, such a string becomes the topic. If `field.name` is set, a null key or value is
+    always rejected.
 
     The field is a top-level name: a dot is part of the name. The transform does not check whether Kafka allows the
     topic name. Partition, key and value stay as they are.

@@ -18,7 +18,7 @@ class Drop(Transform):
     the four settings. A null value makes the record a tombstone.
 
     Confluent does not document the following rules, so this project chose them. If the key or value is already null,
-    its schema is still treated as configured, but the run report does not count the record as changed. With
+    the option still changes or checks its schema. The run report does not count such a record as changed. With
     `schema.behavior=validate`, a rejected record fails with a `DataException`. The value of the option must be in lower
     case.
 
@@ -26,9 +26,9 @@ class Drop(Transform):
     schema requires a value. A format that writes schemas rejects such a record. If the schema has a default, JSON
     writes the default instead of the null, as in Connect, unless the format has `replace.null.with.default=false`.
 
-    In a table of columns (one column for each field of the value), a key or value that is already null has no schema,
-    so `validate` does not reject it. The column of a dropped value keeps its type and contains null. If the dropped
-    value is a struct, no row would remain, so the record is rejected.
+    In a table of columns (one column for each field of the value), a key or value that is already null has no schema.
+    `validate` therefore does not reject it. The column of a dropped value keeps its type and contains null. If the
+    dropped value is a struct, no row would remain, so the record is rejected.
     """
 
     connect_class = "io.confluent.connect.transforms.Drop"

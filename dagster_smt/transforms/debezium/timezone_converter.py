@@ -59,9 +59,10 @@ class TimezoneConverter(CodeTransform):
     In other words: the transform reads a number in a row as local time in the zone, and converts a number in `source`
     to local time in the zone.
 
-    The zone's offset for a ZonedTimestamp depends on the local date and time in the string, whatever offset the string
-    itself has. Near a change of the clock, the result can therefore have the offset that applies on the other side of
-    the change. Fields of other types stay as they are, and a null becomes its default.
+    To find the zone's offset for a ZonedTimestamp, the transform reads the date and time in the string as local time in
+    the zone, even if the string has a different offset. Within hours of a change of the clock, the result can therefore
+    have the wrong one of the zone's two offsets. Fields of other types stay as they are, and a null becomes its
+    default.
 
     Without a list, all rows are converted. `include.list` contains rules for the fields to convert, and `exclude.list`
     contains rules for the fields to leave as they are. `topic:name` and `source:table` apply to all fields of a topic
@@ -217,9 +218,8 @@ class TimezoneConverter(CodeTransform):
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
-    """Returns the field ``node``, whose type does not fit the name of its schema, so that a time zone cannot be
-    applied. A null stays null. Any other value rejects its record with ``error``, unless the expression ``which`` is
-    null: then the record's event is not selected for the conversion.
+    """Returns the field ``node``, whose schema has the name of a time type, but the wrong data type. A null stays null.
+    Any other value rejects its record with ``error``, if the record's event is selected: if ``which`` is not null.
     """
     if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
         raise error

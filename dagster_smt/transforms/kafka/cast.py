@@ -73,9 +73,10 @@ class CastField(FieldRule):
 class Cast(NullDefaults, NestedPaths, Transform):
     """Convert fields, or the whole key or value, to another primitive type.
 
-    Numbers are narrowed as in Java: integers keep their low bits; floats lose their fraction and saturate. A string
-    that is cast to a number must be a number in Java's syntax. A string that is cast to a boolean becomes false unless
-    it is `true`. Dates become numbers of days or milliseconds. Bytes become Base64 strings.
+    Numbers are narrowed as in Java. Integers keep their low bits: 300 becomes the int8 44. Floats first lose their
+    fraction, and a float that is too large becomes the largest int32 or int64. A string that is cast to a number must
+    be a number in Java's syntax. A string that is cast to a boolean becomes false unless it is `true`. Dates become
+    numbers of days or milliseconds. Bytes become Base64 strings.
 
     A cast field stays optional and keeps its default, but loses its name, version, doc and parameters. A null key or
     value passes through unchanged, and a null field stays null. Without a schema, a missing field becomes null.

@@ -15,7 +15,9 @@ from dagster_smt.values.mask import mask_value
 
 @dataclass(frozen=True)
 class Mask(FieldRule):
-    """A rule that replaces a value with the configured replacement, or with the zero of its type."""
+    """A rule that replaces a value with the configured replacement, or with the zero of its type: ``0``, ``false`` or
+    an empty string.
+    """
 
     name = "mask"
     replacement: str | None

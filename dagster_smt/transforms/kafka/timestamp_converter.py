@@ -116,8 +116,8 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
 
 
 def _source(schema: Schema) -> str | None:
-    """Returns the kind of time that ``ConvertTime`` reads from values of ``schema``; None for a type that is not a
-    time.
+    """Returns the kind of time that values of ``schema`` contain: ``string`` for a string, ``unix`` for an int64, or
+    ``Date``, ``Time`` or ``Timestamp``. Returns None for all other types.
     """
     if schema.logical:
         if schema.logical in TARGETS:

@@ -17,9 +17,9 @@ _LONGEST = 64
 class MaskPart(TextTransform):
     """Mask a string except for its last or first characters, its e-mail domain, or the groups of a pattern.
 
-    The whole string is masked in three cases: it has no more characters than `count`; `show=domain`, but it has no `@`;
-    or `pattern` does not match it. A whole number is masked as its decimal digits, and the result is a string without a
-    default. A null stays null, and a value of a different type is rejected.
+    The whole string is masked in three cases: the string has at most `count` characters; `show=domain` is set and the
+    string has no `@`; or `pattern` does not match the string. A whole number is masked as its decimal digits, and the
+    result is a string without a default. A null stays null, and a value of a different type is rejected.
     """
 
     connect_class = "dagster_smt.privacy.MaskPart"

@@ -23,9 +23,9 @@ class Redact(TextTransform):
 
     Cards have 12 to 19 digits, which may be separated by single spaces or hyphens, and a Luhn check digit. By chance,
     one in ten other numbers of that length also has a valid check digit. Bank accounts are IBANs with valid check
-    digits and the length of their country. Telephone numbers are international (`+` or `00`), begin with `0`, or have
-    the North American form. Names and postal addresses are not found. A string without such values stays as it is; a
-    value that is not a string is rejected. A null stays null.
+    digits and the length that their country prescribes. Telephone numbers are international (`+` or `00`), begin with
+    `0`, or have the North American form. Names and postal addresses are not found. A string without such values stays
+    as it is; a value that is not a string is rejected. A null stays null.
     """
 
     connect_class = "dagster_smt.privacy.Redact"

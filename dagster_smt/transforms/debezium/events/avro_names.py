@@ -27,8 +27,8 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
-    """Replaces each character of ``name`` that is not allowed at its position. The first character must match the
-    pattern ``first``, and all others must match ``other``. As in Java, a character is a UTF-16 unit.
+    """Returns ``name`` with a replacement for each character that is not allowed at its position. The first character
+    must match the pattern ``first``, and all others must match ``other``. As in Java, a character is a UTF-16 unit.
 
     ``replaced`` returns the replacement for a character. Its second argument is True for the first character.
     """

@@ -24,7 +24,7 @@ _IN_EVENT = ("op", "ts_ms", "ts_us", "ts_ns")
 
 @dataclass(frozen=True)
 class Reference:
-    """An item of ``add.fields`` or ``add.headers``.
+    """An item of ``add.fields`` or ``add.headers``, such as ``source.table:origin``.
 
     Attributes:
         text: The item as configured.
@@ -40,7 +40,8 @@ class Reference:
 
 
 def references(items: Iterable[str], prefix: str) -> tuple[Reference, ...]:
-    """Parses items of the form ``field`` or ``struct.field``, each with an optional ``:name``.
+    """Parses items of the form ``field`` or ``struct.field``, each with an optional ``:name``. ``prefix`` is put before
+    each name: with the prefix ``__``, the item ``op`` names the new field ``__op``.
 
     Raises:
         ValueError: An item has a different form.

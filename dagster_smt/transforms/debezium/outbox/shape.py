@@ -89,7 +89,9 @@ def no_message(record: Record, fatal: bool) -> str | None:
 
 
 def placement_problems(items: Iterable[str]) -> Iterator[str]:
-    """Yields a problem for each of ``items`` that is not a valid placement."""
+    """Yields an error text for each of ``items`` that does not have the form ``column:header:name``,
+    ``column:envelope:name`` or ``column:partition``.
+    """
     for item in items:
         try:
             placement(item)
@@ -158,8 +160,8 @@ class Placed:
     partition: Cell = NO_TARGET
 
     def plus(self, item: Placement, row: Group) -> "Placed":
-        """Returns the parts with one more column, which ``item`` places in the message. If several columns contain
-        partitions, the last of them applies.
+        """Returns a copy of these parts with one more column. ``item`` names the column and its destination in the
+        message. If several columns contain partitions, the last of them applies.
         """
         if item.where == PARTITION:
             return replace(self, partition=_partition(row, item.column))
@@ -253,8 +255,8 @@ def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
 
 
 def filled(payload: Node) -> Node:
-    """Returns ``payload`` as a node that is also null for a blank string, because Debezium turns null and blank
-    payloads into tombstones.
+    """Returns ``payload`` with null in place of a blank string, because Debezium turns null and blank payloads into
+    tombstones.
     """
     if isinstance(payload, Cell):
         return replace(payload, expr=_full(payload), nullable=True)
