@@ -98,8 +98,8 @@ class KeepKeys(ValueRule):
         return too_long()
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
-        """Returns a condition that is true if the rule has failed. The map is then null, because the search for a
-        pattern in one of its keys took too long.
+        """Returns a condition that is true if the rule has failed: the result is null, but the map was not. The rule
+        fails if the search for a pattern in a key takes too long.
         """
         return result.isNull() & value.isNotNull()
 

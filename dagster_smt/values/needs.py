@@ -14,8 +14,8 @@ CLASS_CAST = "java.lang.ClassCastException"
 
 @dataclass(frozen=True, slots=True)
 class Needed(ValueRule):
-    """A rule that rejects a null as its first value. The further values are the structs around the field. If one of
-    them is null, nothing is rejected, because another rule handles a null struct.
+    """A rule that rejects a null in a field. The arguments are the field's value and the structs around the field. If
+    one of these structs is null, nothing is rejected, because another rule handles a null struct.
     """
 
     code: str

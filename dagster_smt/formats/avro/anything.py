@@ -1,9 +1,11 @@
 """Reads and writes values without a Connect schema as Avro. The Avro schema, ``AvroData.ANYTHING_SCHEMA``, is a record
 that contains one value of any type.
 
-``AvroConverter`` writes values without a schema in this form, and reads a record with exactly this schema as a value
-without a schema. This module has its own codec, because fastavro does not limit its recursion: deeply nested bytes
-would crash the process.
+``AvroConverter`` writes a value without a schema as such a record. It reads a record with exactly this schema as a
+value without a schema.
+
+This module has its own codec, because fastavro does not limit its recursion: deeply nested bytes would crash the
+process.
 """
 
 import json

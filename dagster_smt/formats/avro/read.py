@@ -1,8 +1,12 @@
 """Reads Avro as Confluent's ``AvroConverter`` does (``io.confluent.connect.avro.AvroData``).
 
-fastavro reads the bytes; this module turns logical types, unions and names into Connect's. The converter's defaults
-apply: Connect's metadata stays, enums become strings, a union of null and one type becomes that type, and any other
-union becomes a struct.
+fastavro reads the bytes. This module converts logical types, unions and names to Connect's. The converter's defaults
+apply:
+
+- Connect's metadata stays.
+- Enums become strings.
+- A union of null and one type becomes that type.
+- Any other union becomes a struct.
 """
 
 import io

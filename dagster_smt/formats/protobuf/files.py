@@ -61,11 +61,11 @@ def refused(place: str, statement: str, hint: str = "read the values as bytes, o
 
 
 def pool_of(files: Sequence[bytes], place: str) -> tuple[DescriptorPool, FileDescriptorProto]:
-    """Returns a pool that contains ``files``, and the last of these files. The files are serialized, and each of them
-    comes after the files that it imports.
+    """Returns a pool that contains ``files``, and the last file. Each item of ``files`` is a serialized file, and comes
+    after the files that it imports.
 
     Raises:
-        ConfigError: SMT273 if a file is not a Protobuf file, or does not fit the other files.
+        ConfigError: SMT273 if an item is not a Protobuf file, or does not fit the other files.
     """
     pool, known = DescriptorPool(), set[str]()
     if not files:

@@ -17,8 +17,8 @@ Take = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class FieldCodec:
-    """A field of a struct with its schema, its reader ``take``, and its writer ``put``. ``put`` is never called with
-    None.
+    """The name and the Connect schema of one field of a message, with two functions. ``take`` reads the field from a
+    message, and ``put`` writes a value into it. ``put`` is never called with None.
     """
 
     name: str

@@ -1,8 +1,10 @@
 """Writes values of any Connect struct as Protobuf, as ``ProtobufData.fromConnectData`` does.
 
-A struct may have a schema that does not come from Protobuf, or that a chain has changed. If such a struct is written
-and read again, two things may have changed: a field that was null has its default, and a oneof has the name of its
-schema instead of the name of its field.
+The schema of the struct may come from another format or from a chain. If such a struct is written and read again, two
+things may have changed:
+
+- A field that was null has its default.
+- A oneof has the name of its schema instead of the name of its field.
 """
 
 from collections.abc import Callable

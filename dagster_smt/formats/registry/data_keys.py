@@ -231,10 +231,10 @@ def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
 
 
 def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> bytes:
-    """Calls ``use`` with a client of the key management service that has the key ``kek``, and returns the result.
-    ``use`` encrypts or decrypts a data key.
+    """Returns the result of ``use``, which encrypts or decrypts a data key. ``use`` is called with a client of the key
+    management service that has the key ``kek``.
 
-    A key may have alternatives, such as its copies in other regions, which are tried one after the other.
+    The key may have alternatives, such as copies in other regions. They are tried one after the other.
     """
     settings = resolved(dict(options), "schema registry")
     properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}

@@ -94,11 +94,12 @@ def _action(text: str, mode: Mode) -> str:
 
 
 def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], number: int) -> None:
-    """Raises an error if records with the schema ``number`` (an id) cannot be read because of one of its ``rules``.
+    """Raises an error if one of ``rules`` prevents that this package reads records. The records have the schema with
+    the id ``number``.
 
     Raises:
-        DataError: SMT752 for a rule that encrypts fields, unless the option ``rules`` is ``sealed`` (they stay
-            encrypted) or ``open`` (they are decrypted). SMT752 for every other rule.
+        DataError: SMT752 for a rule that encrypts fields, unless the option ``rules`` is ``sealed`` (the fields stay
+            encrypted) or ``open`` (the fields are decrypted). SMT752 for every rule of a different type.
     """
     choice = settings.get(RULES, "refuse")
     for rule in rules:

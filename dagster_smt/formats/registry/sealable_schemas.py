@@ -194,11 +194,10 @@ def sealable_schema(
 def _fields_in(
     descriptor: Any, path: str, around: tuple[str, ...], *, is_of_map: bool
 ) -> Iterator[tuple[str, Any, bool]]:
-    """Yields the fields of the message type ``descriptor`` and of the messages inside it, as triples: the path, the
+    """Yields a triple for each field of the message type ``descriptor`` and of the messages inside it: the path, the
     field, and True for a field inside a map.
 
-    A message that contains itself, or that is nested very deeply, is skipped, because Connect has no schema for such a
-    message.
+    Connect has no schema for a message that contains itself, or that is nested very deeply. Such a message is skipped.
     """
     is_of_map = is_of_map or _is_entry(descriptor)
     count = 0

@@ -157,8 +157,8 @@ def _tags_of(name: str, field: Mapping[str, Any], tags: Tags) -> set[str]:
 
 
 def seals_all(avro: Avro, rule: RegistryRule, tags: Tags) -> bool:
-    """Returns True if all fields in ``avro`` to which ``rule`` applies are strings or bytes, because only those can be
-    encrypted.
+    """Returns True if all fields in ``avro`` to which ``rule`` applies are strings or bytes. Fields of other types
+    cannot be encrypted.
     """
     walks = _Walks(avro.names, lambda name, field: _concerns(rule, name, field, tags))
     walks.of(avro.source, concerned=False)

@@ -244,8 +244,8 @@ def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
 
 
 def _changed_kind(node: Mapping[str, Any]) -> str:
-    """Returns ``TEXT`` if the values of ``node`` are strings that a rule can change, and otherwise the JSON Schema type
-    of the values. Returns an empty string for null, arrays and unions.
+    """Returns ``TEXT`` if the values of ``node`` are strings that a rule can change. For other values, returns their
+    JSON Schema type, such as ``integer``. For null, arrays and unions, returns an empty string.
     """
     kind = node.get("type")
     if kind == "string" and "enum" not in node and "const" not in node:

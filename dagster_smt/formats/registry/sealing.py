@@ -36,8 +36,8 @@ class SubjectSealing:
 
 
 def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
-    """Returns the metadata and rules that a writer of ``subject`` must register with its schema, and the function that
-    encrypts the fields of its records.
+    """Returns the consequences of a subject's rules for a producer: what it must register with its schema, and how it
+    encrypts records.
 
     Args:
         options: The format's options.

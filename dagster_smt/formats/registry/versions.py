@@ -174,11 +174,12 @@ def _keys(form: Format, subject: str) -> Callable[[RegistryRule], DataKeys]:
 
 
 def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
-    """Returns the schema of ``registered`` with its version in the subject, as ``AvroConverter.toConnectData`` and
-    ``ProtobufConverter`` do.
+    """Returns the schema of ``registered`` with its version in the subject of ``topic``, as
+    ``AvroConverter.toConnectData`` and ``ProtobufConverter`` do. If ``topic`` is empty, returns the schema without a
+    version.
 
-    Like the converters, the function always looks up the version, whether or not it is needed. If the subject does not
-    have the schema, the records fail. If ``topic`` is empty, there is no subject and no version.
+    Like the converters, the function always looks up the version. If the subject does not have the schema, the records
+    fail, even if no stage needs the version.
 
     Raises:
         DataError: SMT441 if the subject of the topic does not have the schema; SMT442 if the subject needs a name;

@@ -123,9 +123,9 @@ class Moment:
 class Fields:
     """Calendar fields that a parser sets one after the other. Together they determine an instant.
 
-    A field is named by its letter in SimpleDateFormat: ``G`` (0 is BC), ``y``, ``Y``, ``M`` (0 is January), ``d``,
-    ``D``, ``w``, ``W``, ``F``, ``E`` (1 is Sunday), ``H``, ``h``, ``a``, ``m``, ``s``, ``S``. If fields contradict each
-    other, the fields that were set last win, as documented for ``Calendar``.
+    The name of a field is its letter in SimpleDateFormat, such as ``y`` or ``d``. The values are those of Java's
+    ``Calendar``: ``M`` is 0 for January, ``E`` is 1 for Sunday, ``G`` is 0 for BC. If fields contradict each other, the
+    fields that were set last win, as documented for ``Calendar``.
     """
 
     __slots__ = ("_count", "_order", "_values", "offset")
@@ -219,8 +219,8 @@ class Fields:
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
-    """Returns a valid week and weekday. As in Java's ``CalendarBuilder``, a ``weekday`` outside 1 to 7 counts from
-    Monday (1), and continues in the weeks before or after: 8 is the Monday of the following week.
+    """Returns a week and a weekday from 1 (Sunday) to 7. A ``weekday`` outside 1 to 7 is counted from Monday, into the
+    weeks before or after, as in Java's ``CalendarBuilder``. For example, 8 is the Monday of the following week.
     """
     if 1 <= weekday <= 7:
         return week, weekday

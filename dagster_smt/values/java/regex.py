@@ -105,11 +105,11 @@ def too_long() -> DataError:
 
 
 def may_take_long(pattern: str) -> bool:
-    """Returns True if ``pattern``, a Java pattern, may contain a repetition. The time for matching may then grow faster
-    than the length of the string.
+    """Returns True if the Java pattern ``pattern`` may contain a repetition, such as ``(a+)+``. Matching may then take
+    very long.
 
-    Java has no time limit, and its stack overflows in long repetitions of groups. So such a pattern is matched in
-    Python.
+    Such a pattern is matched in Python, because Java has no time limit. Java's stack also overflows in long repetitions
+    of groups.
     """
     return bool(set(pattern) & set("*+{")) or "\\X" in pattern
 

@@ -167,11 +167,12 @@ def _same() -> dict[int, list[int]]:
 
 
 def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
-    """Returns the characters that the literal character ``code`` matches if the flag i is set.
+    """Returns the characters that the literal character ``code`` matches if the flag i is set: for ``a``, both ``a``
+    and ``A``.
 
     Args:
         code: The literal character.
-        unicode: True if the flag u is also set. Without it, only A to Z have cases.
+        unicode: True if the flag u is also set. Without the flag u, only A to Z have cases.
         alone: True if no other literal character precedes or follows the character. Java then matches ß only with ß.
     """
     if not unicode:

@@ -90,8 +90,8 @@ class EqualsLiteral(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if the value and the literal may have the same Java class, but Catalyst and Java compare such values
-        differently.
+        """True if Catalyst compares the value with the literal differently from Java. If the value can never have the
+        literal's Java class, the result is always False, and no comparison is needed.
         """
         return self._kind not in _CATALYST and self._same_class
 

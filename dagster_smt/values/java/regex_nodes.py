@@ -1,10 +1,10 @@
 """Builds the parts of a Java regular expression in the syntax of ``regex``. For each part, it also computes the
 properties that Java derives.
 
-Both engines try the same alternatives in the same order, but the contents of groups after a failed attempt may differ.
-Some parts are matched without backtracking: look-arounds, atomic and possessive parts, and repeated groups that can
-match in only one way. If an attempt fails, Java keeps the match that a group got inside such a part, while ``regex``
-restores the former match. The content of such a group is reliable only if every match sets the group again.
+Java and ``regex`` try the same alternatives in the same order. After a failed attempt, however, the contents of groups
+may differ. The difference arises in parts that are matched without backtracking: look-arounds, atomic and possessive
+parts, and repeated groups that can match in only one way. Java keeps what a group has matched inside such a part, while
+``regex`` restores the former match. The content of such a group is reliable only if every match sets the group again.
 """
 
 from collections.abc import Mapping

@@ -97,7 +97,7 @@ class _PatternReader(CharReader):
         return nodes.branch(ways)
 
     def sequence(self) -> Node:
-        """Reads one alternative, up to the next bar, and returns it as one part."""
+        """Reads one alternative, such as ``ab`` in ``ab|c``, and returns it as a single part."""
         parts: list[Node] = []
         while True:
             char = self.peek()
@@ -305,8 +305,9 @@ class _PatternReader(CharReader):
     def _check_look_behind(self, opening: str, body: Node, start: int) -> None:
         """Raises an error for a look-behind with an escaped character beyond ``\\uFFFF``.
 
-        Java stores such a character as two 16-bit units. In a look-behind, it moves back by one unit, and so by half a
-        character, unless the pattern also contains an unescaped character beyond ``\\uFFFF``.
+        Java stores such a character as two 16-bit units. A look-behind in Java moves back by one unit, which is half a
+        character. If the pattern also contains an unescaped character beyond ``\\uFFFF``, Java moves back by whole
+        characters, and no error is raised.
         """
         whole = all(char <= "\uffff" for char in self.chars[start:])
         if (

@@ -204,11 +204,11 @@ def in_any_encoding(text: bytes, decode: Callable[[bytes], Value]) -> Value:
 
 
 def converted_to_utf8(text: bytes) -> bytes | None:
-    """Returns the JSON ``text`` in UTF-8, if it is in UTF-16 or UTF-32, or if it begins with a byte order mark. Returns
+    """Returns the JSON ``text`` in UTF-8, if the text is in UTF-16 or UTF-32, or begins with a byte order mark. Returns
     None for all other text.
 
-    Jackson, Connect's JSON reader, recognizes these encodings by the first bytes (``ByteSourceJsonBootstrapper``). They
-    are rare, so call this function only after the parser has rejected ``text``.
+    Jackson, Connect's JSON reader, recognizes these encodings by the first bytes (``ByteSourceJsonBootstrapper``). The
+    encodings are rare, so call this function only after the parser has rejected ``text``.
 
     Raises:
         DataError: SMT411 if the text is invalid in the encoding that its first bytes announce.
@@ -249,12 +249,11 @@ def _decode_utf8(text: bytes) -> Any:
 
 
 def look(container: Any, key: Any) -> Any:
-    """Returns the value at ``key`` in ``container``, after decoding one level of it. ``key`` is an existing key or
-    index.
+    """Returns the value at ``key`` in ``container``, after decoding one level of the value. ``key`` is an existing key
+    or index.
 
-    If the value is an object or array, the decoded value replaces the raw value in the container, because a stage may
-    change it in place. Other raw values stay in the container, so that a value that is only read is written back with
-    its original bytes.
+    A decoded object or array replaces the undecoded JSON in the container, because a stage may change the object in
+    place. A string or number stays undecoded in the container, and is written back with its original bytes.
     """
     value = container[key]
     if type(value) is Raw:

@@ -66,10 +66,10 @@ class FF1:
 
     def _prepared(self, n: int, tweak: bytes) -> tuple[int, int, Callable[[int, int], int]]:
         """Prepares the encryption of ``n`` numerals, which are split into two halves. Returns the lengths of the
-        halves, and a function for the rounds.
+        halves, and the function that each round of the encryption calls.
 
-        The returned function takes the number of a round and one half of the numerals as a number, and returns the
-        number that the standard calls ``y``.
+        This function has two arguments: the number of the round, and one half of the numerals, read as a number. It
+        returns the number that the standard calls ``y``.
         """
         u = n // 2
         v = n - u

@@ -1,7 +1,7 @@
 """Masks a string except for one part, which stays visible: the last characters, the first characters, the domain of an
 e-mail address, or the groups of a pattern.
 
-If a string does not have the expected form, it is masked as a whole, so that nothing is shown by mistake.
+A string of an unexpected form is masked as a whole, so that nothing is shown by mistake.
 """
 
 import string

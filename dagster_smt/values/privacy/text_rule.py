@@ -19,8 +19,8 @@ class TextRule(PythonRule):
 
     returns: ClassVar[Schema | None] = STRING
     protection: ClassVar[str] = ""
-    """How the rule protects values. ``seals``: it encrypts them, and a holder of the key can decrypt the result.
-    ``opens``: it decrypts values. Empty: it does neither.
+    """How the rule protects values. ``seals``: the rule encrypts values, and a holder of the key can decrypt the
+    result. ``opens``: the rule decrypts values. Empty: the rule does neither.
     """
 
     def of_text(self, text: str) -> str:

@@ -28,11 +28,11 @@ def days_of(text: str) -> int | None:
 
 
 def millis_of(text: str) -> int | None:
-    """Returns the milliseconds since 1970 of the time ``text``, such as ``2020-01-01 12:00:00.123``. If there is no
-    zone, the time is in UTC. The time of day may be missing.
+    """Returns the milliseconds since 1970 of the time ``text``, such as ``2020-01-01 12:00:00.123``. A time without a
+    zone is in UTC. The time of day may be missing.
 
-    The result is None for other strings. It is also None for times with digits beyond milliseconds: a column cannot
-    store these digits, and the function must not drop them silently.
+    Returns None for other strings, and for times with digits beyond milliseconds: a column cannot store such digits,
+    and they must not be lost silently.
     """
     parts = _MOMENT.fullmatch(text)
     if parts is None:
