@@ -1,4 +1,4 @@
-"""Chains: parsing, planning, explaining."""
+"""Chains of transforms: their parsing, their plans (the schema after each stage), and explanations of plans."""
 
 from dagster_smt.authoring.stage import Chain as Chain
 from dagster_smt.authoring.stage import Stage as Stage

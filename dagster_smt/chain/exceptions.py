@@ -1,5 +1,5 @@
-"""Reads ``mask.exceptions`` from a chain in properties or YAML. This part of a chain lists fields that may contain the
-original of a value that is masked in another field.
+"""Reads ``mask.exceptions`` from a chain in properties or YAML. If a value is masked in one field, an exception lists
+other fields that may still contain it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

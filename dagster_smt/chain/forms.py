@@ -35,9 +35,8 @@ class Form:
 
 @dataclass(frozen=True)
 class EmptyPlan(Plan):
-    """The plan of a window whose records have no columns.
-
-    The plan has the columns of ``last``, the report of the last run.
+    """The plan for records that produce no columns, because they have no value or no schema after the chain. The plan
+    has the columns of ``last``, the report of the last run.
     """
 
     last: RunReport | None = field(default=None, hash=False)

@@ -124,10 +124,10 @@ class Plan:
         key, value: The input schemas; None if the key or value is absent or schemaless.
         typed: True if the keys or values have a schema.
         topics: The topics of the records, if known.
-        steps: The plans of the stages, in order. A stage has one plan for each variant of the record. Empty if the
-            records are schemaless.
-        results: The output record, for each remaining variant.
-        entries: The ledger entries, numbered by position.
+        steps: The plans of the stages, in order. A stage has one plan for each variant (a schema that records can have
+            before the stage). Empty if the records are schemaless.
+        results: The output record for each variant that remains after the last stage, by its number.
+        entries: The ledger entries (actions of stages that a report counts), numbered by position.
         warnings: The warnings, for example about configured fields that no record can have.
         refused: The reasons why no record can pass the chain; empty if some records can.
     """
@@ -178,14 +178,14 @@ class Plan:
 
     @property
     def rows(self) -> Schema | None:
-        """The schema of the rows that an evaluator returns. It is the same as ``after``. Only a ``FormsPlan`` differs:
-        its rows have one field for each output schema.
+        """The schema of the rows that result from evaluating the chain. It is the same as ``after``. Only a
+        ``FormsPlan`` differs: its rows have one field for each output schema.
         """
         return self.after
 
     @property
     def row_keys(self) -> Schema | None:
-        """The schema of the keys that an evaluator returns next to the rows."""
+        """The schema of the keys that result from evaluating the chain."""
         return self.key_after
 
     @cached_property
@@ -207,7 +207,7 @@ class Plan:
 
     @cached_property
     def key_lineage(self) -> dict[str, tuple[str, ...]]:
-        """Maps each field of the output key to the input fields from which it is derived."""
+        """Returns a dict from each field of the output key to the input fields from which its values come."""
         sources_by_path: dict[str, set[str]] = {}
         for record in self.results.values():
             for path, cell in columns(record.key):
@@ -418,9 +418,9 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
 
 
 def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | PlanError]:
-    """Returns an error for the key, the value or both, if the transform of ``stage`` must not read them. It must not
-    read what its class does not declare. It also must not read what has no schema: ``free`` contains ``key`` or
-    ``value`` if so.
+    """Returns a dict of errors for the parts (``key`` or ``value``) that the transform of ``stage`` must not read. A
+    part is in the dict if the transform's class does not declare it, or if it has no schema. ``free`` contains the
+    parts without a schema.
     """
     errors: dict[Side, ClassError | PlanError] = {}
     for side in SIDES:

@@ -24,7 +24,9 @@ _STAGE_KEYS = ("alias", "type", "options", "predicate", "negate")
 _PREDICATE_KEYS = ("name", "type", "options")
 
 _PROVIDED = re.compile(r"\$\{(?:file|dir|directory|env|vault|secrets?|configmaps?|aws|azure|gcp|ssm)[\w.-]*:")
-"""Matches the beginning of a reference to a configuration provider with one of the usual names."""
+"""A regular expression for the beginning of a reference such as ``${vault:``. It knows the usual names of configuration
+providers.
+"""
 
 
 @dataclass

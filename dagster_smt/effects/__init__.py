@@ -1,3 +1,3 @@
-"""The effects of transforms, described as data. Two evaluators apply them: plans for records with a schema, and Python
-functions for records without a schema.
+"""The effects of transforms: their actions on a record, described as data. For records with a schema, effects are
+applied in a plan. For records without a schema, they become Python functions.
 """

@@ -41,8 +41,8 @@ class CodeTransform(Transform):
     """
 
     plans_key_alone: ClassVar[bool] = False
-    """True if the transform can plan a key with a schema next to a value without a schema. The transform must not read
-    such a value.
+    """True if the transform can plan records in which the key has a schema but the value has none. The transform must
+    then not read the value.
     """
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:

@@ -1,5 +1,5 @@
-"""Plans conditions on a symbolic record. The result is an expression, or True or False if the result is already known
-during planning.
+"""Plans conditions for records of one schema, which a symbolic record describes. The result is an expression. If
+planning already knows the result for all records, it is True or False.
 """
 
 from dagster_smt.authoring.fields.edit import struct_of

@@ -40,7 +40,7 @@ class _Effect:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The ledger entries that the effect may write."""
+        """The ledger entries of the effect: the actions whose records a report counts, such as "masked ``email``"."""
         return ()
 
     @property

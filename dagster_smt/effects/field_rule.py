@@ -47,9 +47,7 @@ class FieldRule:
 
     @property
     def protection(self) -> Protection:
-        """Returns ``seals`` if the rule encrypts values with a key, ``opens`` if the rule decrypts such values, and
-        otherwise an empty string.
-        """
+        """``seals`` if the rule encrypts values with a key, ``opens`` if it decrypts such values, otherwise empty."""
         return ""
 
     @property

@@ -49,7 +49,7 @@ from dagster_smt.values.times.timestamps import RecordTime
 
 
 def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanRecord:
-    """Returns ``record`` after the effects of ``transform``.
+    """Returns ``record``, the description of all records of one schema, after the effects of ``transform``.
 
     Args:
         transform: The transform.

@@ -41,7 +41,7 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
     """
 
     action: ClassVar[str] = "changed"
-    """The ledger's word for the action of the transform at each path."""
+    """The word for the transform's action in the ledger (the part of a report that counts changed records)."""
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to change.")
 
     def check(self) -> Iterator[tuple[str, str, str]]:

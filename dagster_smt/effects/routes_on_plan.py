@@ -1,4 +1,6 @@
-"""Applies ``Route`` to a symbolic record: plans an expression for the new topic, and what the ledger counts."""
+"""Applies the effect ``Route``, which changes the topic, to a symbolic record (the description of all records of one
+schema). The result contains an expression for the new topic.
+"""
 
 from dataclasses import replace
 
@@ -24,7 +26,7 @@ CONVERTED = frozenset({*_NUMBERS, Type.BOOLEAN, Type.STRING})
 
 
 def plan_route(route: Route, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Returns ``record`` with the topic that ``route`` determines.
+    """Returns ``record``, the description of all records of one schema, with the topic that ``route`` determines.
 
     Raises:
         PlanError: No record of these schemas can pass the stage.

@@ -54,7 +54,7 @@ class TextTransform(NullDefaults, NestedPaths, Transform):
 
     null = "pass"
     action: ClassVar[str] = "masked"
-    """The ledger's word for the change."""
+    """The word for the transform's action in the ledger (the part of a report that counts changed records)."""
     opens: ClassVar[bool] = False
     """True if the transform decrypts values that were encrypted with a key."""
     form: ClassVar[str] = ""
@@ -70,7 +70,7 @@ class TextTransform(NullDefaults, NestedPaths, Transform):
 
     @abstractmethod
     def rule(self, path: FieldPath) -> Any:
-        """Returns the value rule for the field at ``path``."""
+        """Returns the rule that computes the new string of the field at ``path`` from the old string."""
 
     def effects(self) -> tuple[Effect, ...]:
         changes = []

@@ -116,19 +116,18 @@ Expr = Ref | Const | Call | Each | AnyItem
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value in a plan, which is described by an expression.
+    """A value in a plan, described by an expression.
 
     Attributes:
         schema: The Connect schema of the value.
         expr: The expression that computes the value from the stage's input.
-        sources: The fields of the chain's input that the value depends on, as strings (``value.a.b``, ``topic``).
+        sources: The fields of the chain's input on which the value depends, such as ``value.a.b`` or ``topic``.
         copied: True if the value is an unchanged copy of its only source.
         nullable: True if the value can be null although its schema requires a value.
-        marks: Words for the actions of stages on the value, such as ``masked``, or on one of its elements, such as
-            ``masked.key``. ``sealed`` in addition to ``masked`` means that a holder of the key can decrypt the value.
-            ``opened`` means that a stage has decrypted the value.
-        items: If the cell is an array or map and a stage has changed all its elements: the node that describes each
-            element.
+        marks: Words for what stages have done to the value, such as ``masked``. ``masked.key`` means that they masked
+            only the element ``key``. ``sealed`` in addition to ``masked`` means that a holder of the key can decrypt
+            the value. ``opened`` means that a stage has decrypted the value.
+        items: Only for an array or map of which a stage has changed all elements: the node that describes each element.
     """
 
     schema: Schema
@@ -144,8 +143,8 @@ class Cell:
         return self.schema.optional or self.nullable
 
     def call(self, rule: Rule, schema: Schema, *others: "Cell", nullable: bool = False) -> "Cell":
-        """Applies ``rule`` to this cell and to the cells in ``others``. Returns a cell with the schema ``schema`` and
-        the sources of all these cells.
+        """Applies ``rule`` to this value and to the values of ``others``. Returns a new cell (a description of a value)
+        with the schema ``schema``. Its sources are the sources of all these cells.
         """
         sources = self.sources.union(*(c.sources for c in others))
         expr = Call(rule, (self.expr, *(c.expr for c in others)))
@@ -213,8 +212,8 @@ def open_struct(node: Node) -> Group:
 
 
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
-    """Returns a copy of ``group`` with the fields ``fields`` instead of its own. The copy has the schema ``schema``,
-    but with the schemas of ``fields``.
+    """Returns a copy of ``group`` with the fields ``fields`` instead of its own. The schema of the copy is ``schema``,
+    with the schemas of ``fields`` as its fields.
     """
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=schemas_of(nodes)))
@@ -285,7 +284,9 @@ def restarted(node: Node, path: tuple[str, ...]) -> Node:
 
 
 def refs_in(expr: "Expr | None") -> list[Ref]:
-    """Returns all references in ``expr``, including references inside arrays and maps."""
+    """Returns all ``Ref`` expressions (references to values of the stage's input) inside ``expr``. The expressions for
+    elements of arrays and maps are included.
+    """
     if isinstance(expr, Ref):
         return [expr]
     if isinstance(expr, Each):
@@ -301,7 +302,9 @@ def refs_in(expr: "Expr | None") -> list[Ref]:
 
 
 def refs_in_node(node: Node) -> list[Ref]:
-    """Returns all references in the expressions of ``node``."""
+    """Returns all ``Ref`` expressions (references to values of the stage's input) in ``node``, the description of a
+    value, and in its fields.
+    """
     if isinstance(node, Cell):
         return refs_in(node.expr)
     refs_of_fields = []
@@ -311,7 +314,9 @@ def refs_in_node(node: Node) -> list[Ref]:
 
 
 def calls_in(node: Node | None) -> list[Call]:
-    """Returns all calls in the expressions of ``node``, including calls inside arrays and maps."""
+    """Returns all ``Call`` expressions (applications of a rule) in ``node``, the description of a value, and in its
+    fields. The expressions for elements of arrays and maps are included.
+    """
     if node is None:
         return []
     if isinstance(node, Group):

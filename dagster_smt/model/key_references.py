@@ -207,7 +207,7 @@ _BYTES: dict[str, Callable[[str], bytes]] = {"base64": _base64, "hex": _hex, "te
 
 
 def derived(data: bytes, purpose: str) -> bytes:
-    """Derives a key of 32 bytes for ``purpose`` from the key ``data``. The keys of two purposes have nothing in
-    common.
+    """Derives a key of 32 bytes for ``purpose`` from the key ``data``. Keys for different purposes are independent of
+    each other.
     """
     return hmac.new(data, b"\0dagster_smt\0" + purpose.encode(), hashlib.sha256).digest()

@@ -1,4 +1,6 @@
-"""Records as data, which evaluators use, and symbolic records, which plans use."""
+"""Records of two kinds: ``Record`` contains the data of one Kafka record, and ``PlanRecord`` describes all records of
+one schema in a plan.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -119,9 +119,9 @@ def _fields(data: Any, place: str, problems: list[Problem]) -> tuple[tuple[str, 
 
 
 def schema_to_json(schema: Schema, default: Any = None) -> dict[str, Any]:
-    """Returns ``schema`` as schema JSON, with the keys in the converter's order.
+    """Returns ``schema`` as schema JSON, in the same order of keys as Connect's ``JsonConverter``.
 
-    ``default`` is a function that returns the JSON form of a schema's default.
+    ``default`` is a function that takes a schema and returns its default value as JSON.
     """
     out: dict[str, Any] = {"type": schema.type.value}
     if schema.type is Type.STRUCT:

@@ -85,8 +85,8 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
 
 
 def seems_pattern(text: str, version: str = V1) -> bool:
-    """Returns True if ``text``, a path that is read as plain names, looks like a path of the extended syntax or like a
-    JSONPath.
+    """Returns True if ``text`` looks like a pattern or a JSONPath, such as ``**.email`` or ``$.email``, but ``version``
+    reads it as plain names.
 
     Such a path is probably a mistake. Under V2, the parts in backticks are ignored, because they are names on purpose.
     V1 has no backticks.

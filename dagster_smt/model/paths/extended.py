@@ -33,10 +33,11 @@ STEP = rf"(?:\.(?:{_QUOTED}|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
 
 
 def extended_steps(text: str) -> tuple[Step, ...]:
-    """Returns the steps of ``text``, a path of the extended syntax.
+    """Returns the steps of ``text``, a path of the extended syntax. For example, ``items[0].sku`` has the steps
+    ``items``, ``Index(0)`` and ``sku``.
 
     Raises:
-        ConfigError: SMT101 or SMT103.
+        ConfigError: SMT101 if a backtick has no closing backtick; SMT103 if the string is not a path.
     """
     steps: list[Step] = []
     at, more = 0, bool(text)

@@ -31,7 +31,7 @@ class Match:
 
     @property
     def java(self) -> str:
-        """The pattern with its flag, as Java and Spark read it."""
+        """The regular expression as Java and Spark read it. If case is ignored, it begins with the flag ``(?i)``."""
         if self.any_case:
             return f"(?i){self.pattern}"
         return self.pattern
@@ -48,7 +48,9 @@ class OfType:
 
 @dataclass(frozen=True, slots=True)
 class OfLogical:
-    """A step to every field, element or map value of a logical type, which is given by its short or full name."""
+    """A step to every field, element or map value of a logical type. ``name`` is the short or full name of the type,
+    such as ``Timestamp``.
+    """
 
     name: str
 

@@ -34,7 +34,7 @@ class Residue:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The files and records that the residue scan read.
+    """The files and records that the last step of an erasure has read, in search of values of the erased people.
 
     Attributes:
         files: The number of files.

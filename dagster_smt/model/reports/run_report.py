@@ -1,5 +1,5 @@
-"""Defines the report of a run: ledger, counts and schema differences. All metadata that a run has in Dagster comes from
-its ``RunReport``.
+"""Defines the report of a run: counts, schema differences, and the ledger (counts of the records that each mask, drop
+or other action changed). All metadata that a run has in Dagster comes from its ``RunReport``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window, range_texts
 
 MISMATCHED = "mismatched"
-"""The ledger's action for a record in which the key and the value contain different values for the same column."""
+"""The word in a report for a record in which the key and the value contain different values for the same column."""
 ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded", MISMATCHED)
 """The actions of ledger entries. For example, ``cast`` means that a stage changes the type of a field, and ``changed``
 that it changes only the value. ``masked`` means that the value can no longer be read.
@@ -22,8 +22,8 @@ that it changes only the value. ``masked`` means that the value can no longer be
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """An action that a stage may perform on records. Each entry of the ledger has a number, which is its position in
-    the plan.
+    """One action of a stage whose records a report counts, such as "the stage ``hide`` masks the path ``email``". Each
+    entry has a number, which is its position in the plan.
 
     Attributes:
         stage: Index of the stage.
@@ -31,13 +31,12 @@ class LedgerEntry:
         action: One of ``ACTIONS``.
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
-        target: For ``renamed``: the new name; for ``cast``: the new type; for ``added``: the place from which the value
-            comes.
+        target: For ``renamed``: the new name. For ``cast``: the new type. For ``added``: the origin of the value.
         matched: For a pattern path, or a V1 name with dots: the fields that ``path`` matches in the schema. Empty for
             all other paths, and if the plan does not know the schema.
         explicit: True if the user configured ``path``, so that the field should exist.
-        from_records: True if the entry is not in the plan, but was added because a foreign stage changed this field in
-            a record.
+        from_records: True if the plan does not contain the entry. It was added because a foreign stage (a Java class
+            from a jar) changed this field in a record.
     """
 
     stage: int
@@ -60,7 +59,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """A ledger entry with the number of records that it touched."""
+    """An action of a stage, such as "mask ``email``", with the number of records that it changed."""
 
     entry: LedgerEntry
     records: int
@@ -68,7 +67,7 @@ class LedgerLine:
 
 @dataclass(frozen=True, slots=True)
 class FieldChanges:
-    """The number of records in which a foreign stage changed one field.
+    """The number of records in which a foreign stage (a Java class from a jar) changed one field.
 
     Attributes:
         stage: Index of the stage.
@@ -503,8 +502,8 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
 
 
 def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[LedgerLine]:
-    """Returns each of ``entries`` with the number of records that it touched. Lines for the changes of foreign stages
-    follow at the end.
+    """Returns one line for each of ``entries``, with the number of records that it touched (changed). The fields that
+    foreign stages (Java classes from jars) changed follow in lines at the end.
     """
     touched = counts.touched or (0,) * len(entries)
     lines = [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]

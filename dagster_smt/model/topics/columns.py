@@ -17,13 +17,11 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 
 Duplicates = Literal["first", "last", "all", "error"]
-"""The choice among several headers of the same name. With ``error``, a record with several headers of this name
-fails.
-"""
+"""Which header to take if a record has several headers of the same name. With ``error``, such a record fails."""
 DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
 HeaderMatch = Duplicates | int
-"""The header that a column takes if a record has several headers of the same name. A number is a position, counted from
-1.
+"""Which header a column takes if a record has several headers of the same name. A number is a position, counted
+from 1.
 """
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 Integrity = bool | Literal["check"]
@@ -33,12 +31,13 @@ PUSH_DOWN: tuple[PushDown, ...] = ("off", "exact", "no-tombstones")
 
 @dataclass(frozen=True)
 class Metadata:
-    """A part of the record other than key and value.
+    """The metadata that a column contains: a property of the Kafka record, or of the message in its value.
 
     Attributes:
         key: The metadata key: ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestamp-type``, ``headers`` or
             ``leader-epoch``; or a key of a format's metadata, such as ``value.source.table``.
-        duplicates: For ``headers`` as a map: the header to take if several headers have the same name.
+        duplicates: Only for a column with all headers as a map: the header to take if several headers have the same
+            name.
     """
 
     key: str
@@ -77,8 +76,8 @@ DECODERS: Mapping[str, Type | None] = {
     "json": None,
     "simple": None,
 }
-"""Maps each decoder of a header's bytes to the type of the decoded value. For None, the value has the type of the
-column.
+"""Maps the name of each decoder of header bytes to the type of the decoded value. None means that the value has the
+type of the column.
 """
 _ORDERED = ("short_from_bytes", "int_from_bytes", "bigint_from_bytes", "float_from_bytes", "double_from_bytes")
 _DECODER = re.compile(r"\s*([a-z0-9_]+)\s*(?:\(\s*'?(BIG_ENDIAN|LITTLE_ENDIAN)'?\s*\))?\s*", re.IGNORECASE)

@@ -33,9 +33,10 @@ REGISTRY_OPTIONS = (
     "ssl.certificate.location",
     "ssl.key.location",
 )
-"""The options that formats with a registry need for the registry's address and for the connection to it.
+"""The options for the address of a registry and for the connection to it. All formats with a registry have these
+options.
 
-The first three have the names that Flink uses, and the certificate files those that librdkafka uses.
+The first three names are the same as in Flink. The names of the certificate options are the same as in librdkafka.
 """
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
 """Options of formats with a registry that concern writing. The first name is Flink's. The other two names come from

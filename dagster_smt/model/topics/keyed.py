@@ -1,5 +1,5 @@
-"""Defines, as plain data, the rules by which events change a table with keys. Such a table contains the current row of
-each key, or each version of the row.
+"""Defines, as plain data, the rules by which events (records with changes of rows) change a table with keys. Such a
+table contains the current row of each key, or each version of the row.
 """
 
 from dataclasses import dataclass, field

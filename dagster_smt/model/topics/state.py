@@ -70,8 +70,8 @@ class Settlement:
     """A user's confirmation that rows changed by other writers are correct.
 
     Attributes:
-        run: The orchestrator's run and step with which the user confirmed the rows; or, if an erasure has removed rows,
-            its name.
+        run: The orchestrator's run and step with which the user confirmed the rows. If an erasure has removed rows, the
+            name of the erasure instead.
         millis: The time of the confirmation, in milliseconds since the epoch.
         committed: The number of rows that the table should have had, according to the commits of this package.
         counted: The number of rows that the table really had.
@@ -167,7 +167,7 @@ class TableState:
             so that no two commits have the same number.
         attempt: Random name of the attempt that wrote the commit. A run recognises its own commit by this name.
         kind: The content of the table: ``records``, ``columns``, or the mode of a table with keys, such as ``upsert``.
-        window: The window that the commit read.
+        window: The window (ranges of offsets) that the commit read.
         held: Offsets whose records have been processed: each became a row or a dead letter, or was dropped.
         gaps: Offsets that the table skips permanently, because somebody agreed to it.
         failed: Offsets of ``held`` whose records failed when they were last read.
@@ -184,8 +184,8 @@ class TableState:
         rows: Rows per topic.
         runs: The last runs, oldest first.
         dead_letters: For each partition of the dead letter topic: the offset at which the next run begins to search for
-            existing letters. Letters before this offset belong to records in ``held``.
-        unmasked: Records in the table that masks, drops or renames did not touch.
+            existing dead letters. Earlier dead letters belong to records in ``held``.
+        unmasked: Records in the table that masks, drops or renames did not change.
         accepted: Decisions that such records are acceptable, newest last.
         former: Offsets of rows from a deleted topic, if a new topic has the same name. A run that reads these offsets
             of the new topic must not replace the old rows.

@@ -59,7 +59,7 @@ class OffsetSet:
         return bool(self.parts)
 
     def of(self, topic: str, partition: int) -> Intervals:
-        """Returns the offsets of the given topic-partition."""
+        """Returns the offsets of the topic-partition as sorted intervals, such as ``((0, 10), (20, 30))``."""
         return self.parts.get((topic, partition), ())
 
     def __or__(self, other: "OffsetSet") -> "OffsetSet":
