@@ -51,13 +51,13 @@ class TopicEnds:
     waiting: Sequence[Waiting] = ()
 
     def and_(self, other: "TopicEnds") -> "TopicEnds":
-        """Returns the ranges, epochs and waiting records of both this object and ``other``."""
+        """Merges this object with ``other``. The result has the ranges, epochs and waiting records of both objects."""
         ranges = sorted((*self.ranges, *other.ranges))
         return TopicEnds(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
 
 
 def waiting_problem(waiting: Waiting) -> Problem:
-    """Returns a warning about ``waiting``: an open transaction holds records back."""
+    """Returns a warning: an open transaction hides records from readers. ``waiting`` describes the transaction."""
     if waiting.since is None:
         since = ""
     else:

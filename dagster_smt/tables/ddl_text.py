@@ -14,7 +14,9 @@ _SIMPLE = {
     Type.BYTES: "BYTES",
 }
 _WIDTH = 100
-"""The greatest width of a type on a single line. A wider type gets a line for each of its fields."""
+"""The greatest number of characters of a type, such as ``ROW<id BIGINT>``, on one line. A longer type gets a line per
+field.
+"""
 _WORDS = frozenset(
     "CONSTRAINT PRIMARY UNIQUE CHECK WATERMARK KEY METADATA HEADER HEADERS VIRTUAL NOT NULL COMMENT AS".split()
 )

@@ -1,5 +1,6 @@
-"""Finds problems of a table's layout. A problem is an option that the table format or the table's columns do not
-permit.
+"""Checks the layout of a table: its partitioning, clustering and properties.
+
+A problem is an option that the table format or the table's columns do not permit.
 """
 
 from collections.abc import Iterator
@@ -73,8 +74,9 @@ def added_name(field: PartitionField) -> str:
 
 
 def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
-    """Returns the problems of a sink's layout. The codes are SMT559 for a missing column, and SMT569 for an option that
-    the table format or the type of a column does not permit.
+    """Returns a problem for each option of the sink's layout (partitioning, clustering) that cannot work.
+
+    SMT559 is a missing column. SMT569 is an option that the table format, or the type of a column, does not permit.
 
     Args:
         sink: The sink.

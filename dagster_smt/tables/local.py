@@ -105,8 +105,8 @@ _REMEDIES = {
 
 
 def os_problem(error: OSError, path: Path) -> Problem:
-    """Returns the problem (SMT550 to SMT553) for ``error``, which the file system raised for ``path``. The problem
-    contains the remedy.
+    """Converts ``error``, which the file system raised for ``path``, into a problem (SMT550 to SMT553) with a
+    remedy.
     """
     place = str(error.filename or path)
     other = ("SMT553", (error.strerror or type(error).__name__).lower(), "check the file and its file system")

@@ -1,4 +1,4 @@
-"""Compares the locations of tables and file topics, even if two paths spell the same folder differently."""
+"""Compares the folders of tables and file topics, even if two paths name the same folder differently."""
 
 import os
 import posixpath
@@ -31,7 +31,7 @@ class Location:
     path: str
 
     def holds(self, other: "Location") -> bool:
-        """Returns True if the location ``other`` equals this location, or is inside it."""
+        """Returns True if the folder ``other`` is this folder, or is inside this folder."""
         if self.store != other.store:
             return False
         inside = other.path == self.path or other.path.startswith(f"{self.path.rstrip('/')}/")
@@ -103,8 +103,9 @@ def _has_scheme(text: str) -> bool:
 
 
 def _path_of_uri(text: str) -> str:
-    """Returns the path in the URI ``text``. As in Hadoop, nothing is decoded, and queries and fragments are not
-    recognized.
+    """Returns the path in the URI ``text``, such as ``/lake/a%20b`` for ``file:///lake/a%20b``.
+
+    As in Hadoop, escapes are not decoded, and ``?`` and ``#`` are ordinary characters.
     """
     rest = text.partition(":")[2]
     if not rest.startswith("//"):
@@ -153,8 +154,10 @@ def _texts(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _parts(session: SparkSession, name: str) -> list[str]:
-    """Splits the table name ``name`` into its parts. If the name lacks a catalog or a database, the current ones of the
-    session are added.
+    """Splits a table name into catalog, database and table. ``orders`` becomes ``["spark_catalog", "default",
+    "orders"]``.
+
+    If ``name`` lacks a catalog or a database, the session's current catalog and database are added.
     """
     parts = _split(name)
     if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):

@@ -243,7 +243,7 @@ class TableSink(Sink):
 
     @property
     def coordinates(self) -> SourceColumns | None:
-        """The columns with the coordinates of each row's record."""
+        """The names of the columns with the topic, partition and offset of each row's record."""
         if self.kind == "records":
             return RECORD_COORDINATES
         return self.source_columns
@@ -366,9 +366,9 @@ class DeltaSink(TableSink):
 
 @dataclass(frozen=True)
 class IcebergSink(TableSink):
-    """An Iceberg table.
+    """An Iceberg table, identified by its name in a catalog or by its path.
 
-    With a path, the table is in the catalog ``smt_paths``, which this package adds to the session.
+    A table with a path is in the catalog ``smt_paths``, which this package adds to the session.
     """
 
     storage: ClassVar[str] = "iceberg"

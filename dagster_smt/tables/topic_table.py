@@ -17,7 +17,9 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 
 @dataclass(frozen=True)
 class FileTopics:
-    """File topics under a folder: ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``)."""
+    """Topics in a folder, for demos, tests and replays: ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or
+    ``.parquet``).
+    """
 
     root: Path
 
@@ -29,7 +31,7 @@ class FileTopics:
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table with Kafka's columns, such as a lake's bronze table. Runs read it by offsets, as if it were its topics.
+    """A table with Kafka's columns, such as a lake's bronze table. Runs read records from it as they would from topics.
 
     Attributes:
         name: The table's name in a catalog (``lake.bronze.events``). Set either this name or ``path``.
@@ -69,12 +71,12 @@ class TopicTable:
             offsets of a consumer group. The table records earlier offsets as a gap.
         on_data_loss: The reaction to records that were deleted before a run read them. With ``fail``, the run fails.
             With ``gap``, the run warns, records a gap and continues.
-        group: A consumer group. After each commit, its offsets are set to the table's progress, so that Kafka's own
-            tools can show the progress. Runs never read these offsets.
+        group: A consumer group. After each commit, its offsets are set to the offsets that the table has reached, so
+            that Kafka's own tools can show the progress. Runs never read these offsets.
         columns: The columns of a row: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a mapping
-            of names to types or options, or ``Column`` objects. If there are no physical columns, all fields of the
-            value stay, and the declared columns are added to them.
-        key_fields: The physical columns that come from the key.
+            of names to types or options, or ``Column`` objects. If no column comes from the key or value, all fields of
+            the value stay, and the declared columns are added to them.
+        key_fields: The columns that come from the key.
         key_fields_prefix: A prefix of the key columns' names. The fields in the key have the same names without the
             prefix.
         value_fields_include: With ``ALL``, the value also contains the key's columns, and the columns from the value
@@ -82,11 +84,11 @@ class TopicTable:
         fields_verify_integrity: Compares the columns that both key and value contain. With True, a record fails if
             these columns differ; with ``check``, the record is counted, and the asset gets the check
             ``key_matches_value``.
-        push_down: Leaves records unread if the chain's first stages drop them because of their topic, partition, offset
-            or timestamp. With ``off``, all records are read. With ``exact``, a record stays unread only if the stages
-            drop it whatever it contains. With ``no-tombstones``, you promise that no value is null. A record then also
-            stays unread if the stages would drop it with any value except null. Unread records cannot fail, and are
-            counted as dropped.
+        push_down: Leaves records unread if the chain's first stages would drop them because of their topic, partition,
+            offset or timestamp. With ``off``, all records are read. With ``exact``, a record stays unread only if the
+            stages drop it with any value, even with null. With ``no-tombstones``, you promise that no value is null. A
+            record then stays unread if the stages drop it with any value except null. Unread records cannot fail, and
+            are counted as dropped.
         primary_key: The columns of a statement's ``PRIMARY KEY (…) NOT ENFORCED``. A sink with keys uses these columns
             if it does not name its own.
         partitioned_by: The columns and transforms of a statement's ``PARTITIONED BY``. A sink that writes a table uses

@@ -23,7 +23,9 @@ from dagster_smt.tables.available import Available
 from dagster_smt.tables.window_request import WindowRequest
 
 MOST_PIECES = 2_000
-"""The largest number of offset ranges in a window. Without a limit, commits would grow with the number of ranges."""
+"""The largest number of offset ranges that a run reads. Without a limit, commits would grow with the number
+of ranges.
+"""
 
 
 def timed_ranges(

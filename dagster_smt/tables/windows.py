@@ -213,7 +213,11 @@ class _Resolving:
         return offsets
 
     def ranges(self, covered: OffsetSet) -> tuple[list[Range], dict[TopicPartition, Span]]:
-        """Returns the ranges to read. For a time window, also returns the time span of each partition."""
+        """Returns the ranges that the run reads. For a time window, also returns the time span of each partition.
+
+        Args:
+            covered: The offsets that the table holds.
+        """
         request, available = self.request, self.available
         if request.explicit is not None:
             return list(request.explicit.ranges), {}
@@ -305,7 +309,9 @@ class _Resolving:
         return OffsetSet(), gone
 
     def spans_are_new(self, spans: Mapping[TopicPartition, Span]) -> bool:
-        """Returns True if the table's state lacks some of the time spans in ``spans``."""
+        """Returns True if the table's state does not contain all time spans (from one time to another time) in
+        ``spans``.
+        """
         known = self.state.spans
         for place, span in spans.items():
             if with_span(known.get(place, ()), span) != known.get(place, ()):

@@ -96,7 +96,10 @@ def _refused_columns(plan: Plan, sink: Sink) -> list[Problem]:
 
 
 def _unusual(schema: Schema) -> bool:
-    """Returns True if ``schema`` contains a name that some table formats might not permit."""
+    """Returns True if a name in ``schema`` is unusual, so that a table format may reject it.
+
+    Such a name contains special characters, begins with ``_``, or differs from another name only in case.
+    """
     names = schema.field_names
     plain = all(name.isidentifier() and not name.startswith("_") for name in names)
     return not plain or len(set(map(caseless, names))) < len(names) or any(map(_unusual, schema.children))

@@ -1,1 +1,1 @@
-"""Converts the records of a window into changes to the rows of a table with keys."""
+"""Converts the records that a run reads into changes to the rows of a table with keys (one row or version per key)."""

@@ -1,9 +1,12 @@
-"""Computes how the events of a window change the versions of keys in a table (slowly changing dimensions, type 2).
+"""Computes how events change the versions of a key, in a table with one row per version (slowly changing dimensions,
+type 2).
 
-A version begins with an event that changes a tracked column. It ends with the next such event, or with a deletion. If a
-window reads offsets again, the run removes the versions that began in the window or later, and reopens the version
-before the window. It then creates the versions again from the events of the window and all later events that have been
-read: see ``run.keyed``.
+An event is a record that changes or deletes the row of its key. A version begins with an event that changes a tracked
+column. It ends with the next such event, or with a deletion.
+
+A window (the range of offsets that a run reads) may contain offsets that an earlier run has read. The run then removes
+the versions that began in the window or later, and reopens the version before the window. It creates the removed
+versions again, from the events of the window and all later events that have been read: see ``run.keyed``.
 """
 
 from collections.abc import Mapping
@@ -27,12 +30,13 @@ _EVENT = ("key", "row", "op", "unchanged", "topic", "partition", "offset", "time
 def version_changes(
     events: DataFrame, table: DataFrame | None, starts: Starts, keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns the changes to the versions of all keys whose events are in a window.
+    """Returns the changes to the versions of all keys with an event in a window (the range of offsets that a run
+    reads).
 
     Args:
         events: The events of the window, and the later events that earlier runs have already read.
         table: The rows of the table; None if the table begins with this window.
-        starts: The first offsets of the window.
+        starts: The first offset of the window in each topic-partition.
         keyed, schema: The table and its columns.
 
     Returns:
@@ -48,7 +52,7 @@ def version_changes(
 
 
 class _Versions:
-    """A computation of the version changes of one table."""
+    """Computes the changes of the versions in one table with one row per version of a key."""
 
     def __init__(self, keyed: Keyed, schema: StructType):
         self.keyed, self.schema = keyed, schema
@@ -164,8 +168,10 @@ class _Versions:
         return joined.where(crosses).select("key", *shown)
 
     def _new_versions(self, events: DataFrame) -> DataFrame:
-        """Returns the versions that ``events`` create when they are applied in order. The columns are ``key``, ``row``,
-        ``topic``, ``offset``, ``incomplete``, and ``until`` for the end of the version.
+        """Applies ``events`` in order, and returns the versions that they create, one row per version.
+
+        The columns are ``key``, ``row``, ``topic``, ``offset``, ``incomplete``, and ``until`` for the end of the
+        version.
         """
         in_order = Window.partitionBy("key").orderBy("offset")
         filled = self._filled(events, in_order)
@@ -285,9 +291,7 @@ class _Versions:
 
 
 def _comparable(column: Column, kind: DataType) -> Column:
-    """Returns ``column`` in a form that Spark can compare. Spark cannot compare maps, so a type that contains maps is
-    converted to JSON.
-    """
+    """Returns ``column``, or a JSON string of it if its type contains a map, because Spark cannot compare maps."""
     if _has_map(kind):
         return F.to_json(F.struct(column.alias("v")))
     return column

@@ -55,7 +55,7 @@ def key_of_rows(keyed: Keyed) -> Column:
 
 
 def no_names() -> Column:
-    """Returns a column with an empty list of names, for ``unchanged`` or ``incomplete``."""
+    """Returns a column with an empty list of strings. It serves as the column ``unchanged`` or ``incomplete``."""
     return F.array().cast("array<string>")
 
 
@@ -82,8 +82,12 @@ def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Probl
 
 
 def keyed_rows(evaluated: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the rows of the records in ``evaluated``. They have the key columns, the columns of the chain, the
-    columns that the mode of the table adds, and the coordinates of the record.
+    """Returns a row for each record in ``evaluated``. A row consists of:
+
+    - the key columns;
+    - the columns that the chain returns;
+    - the columns that the mode of the table adds, such as ``_is_deleted``;
+    - the topic, partition and offset of the record.
     """
     return evaluated.select(*_row_columns(evaluated, keyed))
 
@@ -108,8 +112,9 @@ def _row_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
-    """Returns the columns that the mode of ``keyed`` adds, with their initial values. For example, a new row is not
-    deleted.
+    """Returns the columns that the table's mode adds, such as ``_is_deleted``, with their values in a new row.
+
+    For example, ``_is_deleted`` is false in a new row.
     """
     rows = keyed.rows
     if rows.mode == "scd2":
@@ -129,10 +134,10 @@ def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
-    """Returns the events of those records that have passed through the chain.
+    """Returns an event for each record that has passed through the chain. An event changes or deletes the row of a key.
 
     Args:
-        evaluated: The evaluator's columns for these records.
+        evaluated: The records, after the chain.
         schema: The columns of the table.
         keyed: The table.
     """

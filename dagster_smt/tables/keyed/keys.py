@@ -32,10 +32,10 @@ class KeyColumns:
 
 
 def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
-    """Returns the key columns of the rows that ``plan`` produces.
+    """Returns the key columns of a table for the records that ``plan`` describes.
 
     Args:
-        plan: A typed plan; records without a schema have no key columns.
+        plan: The schemas after the chain. It must have a schema for the values.
         keyed: The mode of the table and its options.
 
     Raises:
@@ -73,11 +73,11 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
 
 
 def key_names(keyed: KeyedRows, key: Schema | None) -> tuple[str, ...]:
-    """Returns the names of the key columns of a table.
+    """Returns the names of a table's key columns: the names in the option ``keys``, or else the field names of the key.
 
     Args:
         keyed: The mode of the table and its options.
-        key: The schema of the output key.
+        key: The schema of the record's key after the chain.
     """
     return keyed.keys or _key_fields(key)
 

@@ -1,7 +1,7 @@
-"""Recognizes large columns that a change event lacks because the update did not change them.
+"""Recognizes columns that a Debezium event does not contain, because an update did not change their large values.
 
-Postgres does not log the value of such a column (TOAST), so Debezium writes the string of its option
-``unavailable.value.placeholder`` instead. The form depends on the type of the column:
+Postgres does not log such a value (TOAST). Debezium then writes a placeholder, the string of its option
+``unavailable.value.placeholder``. Its form depends on the type of the column:
 
 - a string or bytes: the placeholder, or its base64, because JSON writes bytes as base64;
 - an array of strings or bytes: the placeholder, its base64 or a UUID derived from it, as the only element;
@@ -39,13 +39,15 @@ def unchanged_columns(rows: StructType, placeholder: str) -> Column:
 
 
 def can_be_unchanged(kind: DataType) -> bool:
-    """Returns True if a column of the type ``kind`` can contain the placeholder."""
+    """Returns True if a column of the type ``kind`` can contain Debezium's placeholder for an unchanged value."""
     return _is_placeholder(F.lit(None), kind, "x") is not None
 
 
 def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column | None:
-    """Returns a condition that is true if ``column`` contains the placeholder. Returns None if a column of the type
-    ``kind`` cannot contain the placeholder.
+    """Returns a condition that is true if ``column`` contains ``placeholder``, Debezium's string for an unchanged
+    value.
+
+    Returns None if a column of the type ``kind`` cannot contain the placeholder.
     """
     data = placeholder.encode()
     if isinstance(kind, StringType):
@@ -67,7 +69,9 @@ def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column 
 
 
 def _uuid_of(data: bytes) -> str:
-    """Returns the UUID that Java's ``UUID.nameUUIDFromBytes`` derives from ``data``. In an array of UUIDs, Debezium
-    writes this UUID instead of the placeholder.
+    """Returns the UUID that Java's ``UUID.nameUUIDFromBytes`` derives from ``data``, the bytes of Debezium's
+    placeholder.
+
+    In an array of UUIDs, Debezium writes this UUID instead of the placeholder.
     """
     return str(uuid.UUID(bytes=hashlib.md5(data, usedforsecurity=False).digest(), version=3))

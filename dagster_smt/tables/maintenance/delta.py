@@ -42,14 +42,18 @@ _LOCK = threading.Lock()
 
 
 class DeltaMaintenance:
-    """The maintenance of a Delta table: see ``Maintained``."""
+    """Maintains one Delta table: it compacts files with ``OPTIMIZE``, and removes files with ``VACUUM``."""
 
     def __init__(self, session: SparkSession, table: DeltaTable, options: SmtMaintenance):
         self.session, self.table, self.options = session, table, options
         self.name, self.place = table.name, table.spec.place
 
     def sizes(self, small_below: int) -> FileSizes:
-        """Returns the number and the sizes of the table's files, as ``Maintained`` describes."""
+        """Returns the number and the sizes of the files of the table's current version.
+
+        Args:
+            small_below: A file with fewer bytes is small.
+        """
         files = live_files(self.session, str(self.table.spec.path), self.table.spec.table)
         if files is None:
             metadata = "_metadata.file_path AS path, _metadata.file_size AS size"
@@ -57,8 +61,8 @@ class DeltaMaintenance:
         return sizes_of(files, small_below)
 
     def compact(self) -> StepResult:
-        """Rewrites small files into larger ones, as ``Maintained`` describes. ``OPTIMIZE`` also clusters the table if
-        it has clustering columns.
+        """Rewrites small files into larger ones with ``OPTIMIZE``, which also clusters a table with
+        clustering columns.
         """
         # so that this commit does not get the metadata of a concurrent MERGE
         with conflicts(_CONFLICT, self.place), undisturbed(self.session):
@@ -66,17 +70,17 @@ class DeltaMaintenance:
         return StepResult(metrics.numFilesRemoved, metrics.numFilesAdded, metrics.filesRemoved.totalSize)
 
     def manifests(self) -> StepResult:
-        """Does nothing, because Delta has no manifests. See ``Maintained``."""
+        """Does nothing, because a Delta table has no manifests, unlike an Iceberg table."""
         return StepResult()
 
     def expire(self) -> StepResult:
-        """Removes nothing; see ``Maintained``. The log of a Delta table must stay, because it holds the table's history
-        and progress.
+        """Does nothing. A Delta table has no snapshots to expire: its log must stay, because it holds the table's
+        progress.
         """
         return StepResult()
 
     def clean_up(self) -> StepResult:
-        """Removes files that no version within the retention needs, as ``Maintained`` describes.
+        """Removes the files that are needed only by versions older than the option ``retention_hours``.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT809, a property of the table
@@ -86,11 +90,11 @@ class DeltaMaintenance:
         return self.remove_files(max(self.options.retention_hours, SAFE_HOURS))
 
     def remove_files(self, safe_hours: float) -> StepResult:
-        """Removes files as ``clean_up`` does, with a chosen minimum age for unreferenced files.
+        """Removes old files as ``clean_up`` does, and files that no version references if they are older than
+        ``safe_hours``.
 
         Args:
-            safe_hours: A file that no version references is removed only if it is older than this number of hours. Used
-                only with ``allow_short_retention``.
+            safe_hours: The minimum age of such a file in hours. Used only with ``allow_short_retention``.
 
         Raises:
             TableError: See ``clean_up``.
@@ -159,13 +163,14 @@ class DeltaMaintenance:
 
 
 def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) -> int | None:
-    """Removes the files of all versions except the current version, as an erasure requires.
+    """Removes the files that only old versions of a Delta table need. An erasure requires this, because old files still
+    contain erased values.
 
     Args:
         session: The Spark session.
         table: The table.
-        no_writers: True if no run is writing. Files that no version references are then also removed, whatever their
-            age.
+        no_writers: True if no run is writing. Files that no version references are then also removed at any age.
+            Otherwise, they must be older than ``SAFE_HOURS``.
 
     Returns:
         The number of removed files; None if Delta does not report it.

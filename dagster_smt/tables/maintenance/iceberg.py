@@ -32,19 +32,24 @@ _FOLDERS = ("data", "metadata")
 
 
 class IcebergMaintenance:
-    """The maintenance of an Iceberg table: see ``Maintained``."""
+    """Maintains one Iceberg table: it compacts data files and manifests, and removes old snapshots and unused files."""
 
     def __init__(self, session: SparkSession, table: IcebergTable, options: SmtMaintenance):
         self.session, self.table, self.options = session, table, options
         self.name, self.place = table.name, table.spec.place
 
     def sizes(self, small_below: int) -> FileSizes:
-        """Returns the number and the sizes of the table's files, as ``Maintained`` describes."""
+        """Returns the number and the sizes of the files of the table's current version.
+
+        Args:
+            small_below: A file with fewer bytes is small.
+        """
         files = self.session.sql(f"SELECT file_size_in_bytes AS size FROM {self.name}.files WHERE content = 0")
         return sizes_of(files, small_below)
 
     def compact(self) -> StepResult:
-        """Rewrites small files into larger ones, as ``Maintained`` describes. Tables with a sort order are sorted.
+        """Rewrites small files into larger ones with ``rewrite_data_files``. If the table has a sort order, the rows
+        are sorted.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT811, some files could not be
@@ -58,16 +63,16 @@ class IcebergMaintenance:
         return StepResult(row.rewritten_data_files_count, row.added_data_files_count, row.rewritten_bytes_count)
 
     def manifests(self) -> StepResult:
-        """Rewrites the manifests, as ``Maintained`` describes."""
+        """Replaces many small manifests with a few large ones, with ``rewrite_manifests``."""
         row = self._call("rewrite_manifests", "use_caching => false")
         return StepResult(row.rewritten_manifests_count, row.added_manifests_count)
 
     def expire(self) -> StepResult:
-        """Removes old snapshots, as ``Maintained`` describes.
+        """Removes snapshots that are older than the option ``retention_hours``, with ``expire_snapshots``.
 
         Raises:
-            TableError: SMT805, another writer changed the table at the same time; SMT812, only a snapshot contains the
-                marker of the progress, so no snapshot may expire.
+            TableError: SMT805, another writer changed the table at the same time; SMT812, the table's progress is
+                stored only in a snapshot, so no snapshot may expire.
         """
         if not self.table.anchor():
             hint = "launch the job again when fewer runs are at work"
@@ -78,9 +83,9 @@ class IcebergMaintenance:
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
-        """Removes files that belong to no snapshot, as ``Maintained`` describes.
+        """Removes files that belong to no snapshot, with ``remove_orphan_files``.
 
-        The method removes files only from Iceberg's own folders, because the folder of the table may contain another
+        It searches only the folders ``data`` and ``metadata``, because the folder of the table may contain another
         table.
         """
         older, location, removed = _before(max(self.options.retention_hours, SAFE_HOURS)), self._location(), 0
@@ -114,8 +119,8 @@ class IcebergMaintenance:
 
 
 def expire_now(session: SparkSession, table: IcebergTable) -> int:
-    """Removes all snapshots of ``table`` except the last one of each branch, as an erasure requires. Returns the number
-    of removed files.
+    """Removes all snapshots of ``table`` except the last one of each branch. An erasure does this, because old
+    snapshots still contain erased values. Returns the number of removed files.
 
     Raises:
         TableError: SMT805, another writer changed the table meanwhile.

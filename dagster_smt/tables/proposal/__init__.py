@@ -1,3 +1,1 @@
-"""Proposes topic tables. The formats and columns are guessed from the last records of topics, without a Spark
-session.
-"""
+"""Proposes a topic table: it guesses formats and columns from the last records of topics, without a Spark session."""

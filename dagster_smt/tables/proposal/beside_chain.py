@@ -54,9 +54,7 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
 
 
 def table_of(proposal: Proposal) -> TopicTable | None:
-    """Returns the topic table of ``proposal``. Returns None if the proposal has no columns, so that the columns come
-    from the records.
-    """
+    """Converts ``proposal`` into a topic table. Returns None if the proposal contains no columns."""
     if not proposal.columns:
         return None
     text = proposal.statement("proposal", {"topic": ";".join(proposal.topics)})

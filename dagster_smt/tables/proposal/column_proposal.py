@@ -24,7 +24,9 @@ _SINGLE: Mapping[str, Type] = {
     "integer": Type.INT32,
     "long": Type.INT64,
 }
-"""Maps each format of a single value to the type of the column. The column holds the whole key or the whole value."""
+"""Maps a format to the type of its only column. In such a format, the whole key or value is one value, such as a
+number.
+"""
 _PREFIX = "key_"
 
 
@@ -226,7 +228,9 @@ def _of_json_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Joins ``names`` in the syntax of the option ``key.fields``."""
+    """Joins ``names`` with semicolons for the option ``key.fields``, such as ``id;country``. Unusual names get
+    backticks.
+    """
     parts = []
     for name in names:
         plain = name == name.strip() and name and not set(name) & set(";`")

@@ -82,7 +82,9 @@ class TypeProposal:
         return self._text(observation, kinds, path)
 
     def note(self, path: str, text: str, misfits: int = 0) -> None:
-        """Adds a note about the field ``path``."""
+        """Adds a note about the field ``path``. ``misfits`` is the number of sampled values that do not fit the
+        proposed type.
+        """
         self.notes.append(Note(path, text, misfits))
 
     def _is_plain(self, path: str) -> bool:
@@ -213,8 +215,9 @@ def _one_number(observation: Observation, groups: Counter[str]) -> bool:
 
 
 def _personal(names: Iterable[str]) -> set[str]:
-    """Returns those ``names`` that look like personal data. A proposed statement must not show them, because a
-    statement must not show any data.
+    """Returns the subset of ``names`` that look like personal data, such as an e-mail address as a field name.
+
+    A proposed statement must not show such names.
     """
     return set(filter(is_personal, names))
 

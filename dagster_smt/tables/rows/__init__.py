@@ -1,3 +1,5 @@
-"""Rows of topic tables. A statement declares the columns, a first stage creates rows from records, and a last stage
-converts rows into records again.
+"""Converts records into rows of a topic table, and rows into records.
+
+A ``CREATE TABLE`` statement declares the columns. The first stage of a chain creates rows, and a last stage creates
+records again.
 """

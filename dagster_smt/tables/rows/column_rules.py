@@ -152,7 +152,7 @@ class HeaderNamed(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """The schema of the rule's result, as ``ValueRule`` describes."""
+        """The type of the rule's result: bytes, or an array of bytes if ``match`` is ``all``."""
         one = Schema(Type.BYTES, optional=True)
         if self.match == "all":
             return Schema(Type.ARRAY, optional=True, values=one)
@@ -226,7 +226,7 @@ class Decoded(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """The schema of the rule's result, as ``ValueRule`` describes."""
+        """The type of the rule's result."""
         return self.schema
 
     @property
@@ -331,9 +331,7 @@ class Mismatched(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Undecoded(ValueRule):
-    """A rule that returns True if the bytes of a header cannot be decoded, else null. The run counts the records with
-    the result True.
-    """
+    """A rule that returns True if the bytes of a header cannot be decoded, else null. The run counts these records."""
 
     many: bool
 

@@ -134,9 +134,7 @@ class RowParser(ColumnParser):
         return " ".join(self.spelling(token).upper().split())
 
     def refuse_clause(self) -> None:
-        """Checks whether the next clause of a column is supported. If it is not, notes a problem and skips the rest of
-        the column.
-        """
+        """Rejects the next clause of a column if it is not supported, such as ``DEFAULT``: it notes a problem."""
         if (clause := self.word()) in _COLUMN_CLAUSES:
             self.refuse(clause, _COLUMN_CLAUSES[clause])
 

@@ -55,7 +55,8 @@ def _without_columns(row: Row) -> list[Problem]:
 
 
 def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Format]:
-    """Returns the formats ``key`` and ``value`` with the schemas that the columns of ``row`` declare.
+    """Returns the formats ``key`` and ``value``, each with the schema that the columns of the topic table (``row``)
+    declare.
 
     Raises:
         ConfigError: SMT269, a format does not support the columns.
@@ -285,7 +286,7 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
 
 
 def described_format(form: Format) -> Format:
-    """Returns ``form`` with the schema to which its options refer; see ``tables.schema_files``."""
+    """Returns ``form`` with the schema that its options contain, or name as a file; see ``tables.schema_files``."""
     from dagster_smt.tables.schema_files import with_schema  # loads fastavro
 
     return with_schema(form)

@@ -1,9 +1,10 @@
-"""Converts the bytes of a header into a value, and a value into bytes.
+"""Converts the bytes of a header into a value, and a value into bytes. Each decoder follows a source:
 
-``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES`` and ``DOUBLE_FROM_BYTES`` follow the KLIP "Kafka headers", which requires a
-``ByteBuffer`` of exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` follow ksqlDB's ``FROM_BYTES``.
-The decoders for short, float, boolean and ``uuid`` read the bytes of Kafka's serializers. The decoder ``simple`` reads
-the bytes of ``SimpleHeaderConverter``.
+- ``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES``, ``DOUBLE_FROM_BYTES``: the KLIP "Kafka headers", which requires exactly as
+  many bytes as the type has.
+- ``utf8``, ``ascii``, ``hex``, ``base64``: ksqlDB's ``FROM_BYTES``.
+- short, float, boolean and ``uuid``: Kafka's serializers.
+- ``simple``: Connect's ``SimpleHeaderConverter``.
 """
 
 import base64
@@ -101,11 +102,11 @@ def _json(schema: Schema) -> Decode:
 
 
 def _simple(schema: Schema) -> Decode:
-    """Returns a function that parses a literal as Connect's ``SimpleHeaderConverter`` does, and converts it into a
-    value of the type ``schema``.
+    """Returns a function that parses a header's bytes as Connect's ``SimpleHeaderConverter`` does, such as ``7`` or
+    ``true``.
 
-    An integer fits into a column with a wider integer type, a float fits into a double column, and any literal fits
-    into a string column.
+    The function raises ``ValueError`` if the value does not have the type ``schema``. An integer is also accepted for a
+    wider integer type, a float for a double, and any value for a string.
     """
     bits = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 

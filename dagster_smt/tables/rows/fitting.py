@@ -31,7 +31,7 @@ class Widened(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """The schema of the rule's result, as ``ValueRule`` describes."""
+        """The type of the rule's result."""
         return self.schema
 
     def python(self, value: Any) -> Any:
@@ -56,7 +56,7 @@ class NarrowedNumber(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """The schema of the rule's result, as ``ValueRule`` describes."""
+        """The type of the rule's result."""
         return self.schema
 
     @property
@@ -94,7 +94,7 @@ class Digits(ValueRule):
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
-        """The schema of the rule's result, as ``ValueRule`` describes."""
+        """The type of the rule's result."""
         return self.schema
 
     @property
@@ -175,7 +175,9 @@ def _loses_digits(one: Schema, other: Schema) -> bool:
 
 
 def _same(one: Schema, other: Schema) -> bool:
-    """Returns True if the schemas ``one`` and ``other`` permit the same values, apart from null."""
+    """Returns True if the schemas ``one`` and ``other`` permit the same values. A difference in nullability
+    is ignored.
+    """
     if one.type is not other.type or one.logical != other.logical or one.scale != other.scale:
         return False
     if one.field_names != other.field_names:

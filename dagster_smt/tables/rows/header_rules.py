@@ -84,8 +84,9 @@ class NoHeaders(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HeadersFrom(PythonRule):
-    """A rule that writes all headers of a record from one column, if a stage has changed the column. The column is a
-    list of pairs, or a map from names to values.
+    """A rule that replaces all headers of a record with the content of one column, if a stage has changed the column.
+
+    The column is a list of pairs, or a map from names to values.
     """
 
     duplicates: Duplicates

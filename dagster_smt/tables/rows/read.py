@@ -1,4 +1,4 @@
-"""The first stage of a chain over a topic table with columns. The stage converts a record into a row."""
+"""Converts a record into a row. This is the first stage of a chain if the topic table has columns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -264,7 +264,9 @@ def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> d
 
 
 def _field(node: Node | None, name: str) -> Node | None:
-    """Returns the field ``name`` of ``node``, a key or value. If ``node`` is not a struct, returns ``node`` itself."""
+    """Returns the field ``name`` of ``node``, a key or value. A key or value that is not a struct is returned
+    itself.
+    """
     if node is None:
         return None
     if node.schema.type is not Type.STRUCT:

@@ -1,5 +1,5 @@
-"""Adds stages to a chain over a topic table with columns. The first stage converts records into rows, and the last
-stage converts rows into records again.
+"""Adds stages to a chain if the topic table has columns: a first stage converts records into rows, and a last stage
+converts rows into records again.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class RowStage(Stage):
 
     @property
     def place(self) -> str:
-        """The location of the stage in messages: the topic table, and the label of the stage."""
+        """The location of the stage in messages, such as ``topic table (read columns)``."""
         return f"topic table ({self.label})"
 
     @property

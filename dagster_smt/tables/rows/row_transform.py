@@ -20,7 +20,9 @@ class RowTransform(CodeTransform):
 
     @property
     def sides(self) -> Parts:
-        """The parts of the record that the stage reads. The key is included only if columns come from the key."""
+        """The parts of the record that the stage reads, such as ``value`` and ``headers``. The key is one of them only
+        if a column comes from the key.
+        """
         return frozenset({"value", "key"} if self.row.key_fields else {"value"})
 
     def configured(self) -> dict[str, Any]:

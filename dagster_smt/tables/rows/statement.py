@@ -127,8 +127,11 @@ class _Parser(RowParser):
         return column
 
     def enforced(self, names: list[str]) -> None:
-        """Consumes the words ``NOT ENFORCED`` after a primary key with the columns ``names``. Without these words,
-        notes a problem, because a topic cannot enforce a key.
+        """Reads the words ``NOT ENFORCED`` after a primary key. If they are missing, notes a problem: topics enforce no
+        keys.
+
+        Args:
+            names: The columns of the primary key.
         """
         following = self.tokens[self.at : self.at + 2]
         if [self.spelling(token).upper() for token in following] != ["NOT", "ENFORCED"]:

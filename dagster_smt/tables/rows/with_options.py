@@ -235,7 +235,7 @@ def _has_local_moment(schema: Schema) -> bool:
 
 
 def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
-    """Returns the option in ``options`` for the delimiter of ksqlDB's format ``DELIMITED``."""
+    """Converts ksqlDB's option for the delimiter of the format ``DELIMITED`` into an option of this package."""
     option = f"{side.upper()}_DELIMITER"
     if kind != "csv" or (delimiter := options.take(option)) is None:
         return {}

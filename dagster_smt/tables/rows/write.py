@@ -1,5 +1,5 @@
-"""The last stage of a chain over a topic table with columns, for sinks that hold records. The stage converts a row into
-a record.
+"""Converts a row back into a record. This is the last stage of a chain if the topic table has columns and the sink
+holds records.
 """
 
 from dataclasses import replace

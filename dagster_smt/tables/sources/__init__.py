@@ -1,8 +1,7 @@
-"""Opens sources of records. Each kind of source has its own module, and all of them implement the protocol ``Source``.
+"""Opens the sources of records: a cluster, a folder or a table. All of them implement the protocol ``Source``.
 
-A new source needs three things: a module with a class that has the methods of ``Source``, a class with its plain data
-in ``tables.topic_table``, and a line in ``open_source``. To run the conformance suite on the source, add one line to
-the tests.
+A new kind of source needs a module with a class that has the methods of ``Source``, a class with its options in
+``tables.topic_table``, and a line in ``open_source``. One line in the tests runs the conformance suite on it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -22,7 +22,7 @@ class BaseSource:
     lacks_offsets = False
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the earliest offset and the end of each partition of ``topics``, as ``Source`` describes."""
+        """Returns the earliest offset and the end of each partition of ``topics``. See ``Source``."""
         raise NotImplementedError
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
@@ -38,11 +38,11 @@ class BaseSource:
         return {}
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns all ``offsets``, because all of them are present. See ``Source``."""
+        """Returns all ``offsets``: this source has a record at every offset. See ``Source``."""
         return offsets
 
     def ahead(self) -> list[Problem]:
-        """Returns an empty list, because timestamps are not checked. See ``Source``."""
+        """Returns an empty list: this source does not search for records with future timestamps. See ``Source``."""
         return []
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[TopicPartition, int]:
@@ -57,13 +57,11 @@ class BaseSource:
         return [self.offsets_at(topics, millis) for millis in moments]
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """Returns the records of ``window``, as ``Source`` describes."""
+        """Returns the records of ``window``, the range of offsets that a run reads. See ``Source``."""
         raise NotImplementedError
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """Returns the records of ``window`` with the leader epoch, as ``Source`` describes. The epoch is always
-        null.
-        """
+        """Returns the records of ``window``, with a column ``leaderEpoch`` that is always null. See ``Source``."""
         from pyspark.sql import functions as F
 
         return self.read(window, beat).withColumn(LEADER_EPOCH, F.lit(None).cast("int"))

@@ -103,7 +103,10 @@ def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
 
 
 def _line_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
-    """Yields the records of ``chunk`` in batches. A line that is not the expected record yields ``None``."""
+    """Yields the records of ``chunk``, a part of a file with JSON lines, in batches.
+
+    If a batch contains a line that is not the expected record, yields ``None`` instead of the batch, and ends.
+    """
     at = chunk.start
     for lines in _blocks(chunk):
         rows = _decoded(lines, decode_rows, decode_row)
@@ -115,7 +118,9 @@ def _line_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
 
 
 def _blocks(chunk: Chunk) -> Iterator[bytes]:
-    """Yields the lines of ``chunk`` in blocks of a few hundred kilobytes. Each block contains only whole lines."""
+    """Yields the lines of ``chunk``, a part of a file, in blocks of a few hundred kilobytes. A block ends at the end of
+    a line.
+    """
     rest, left = b"", chunk.last - chunk.first
     with open(chunk.path, "rb") as file:
         file.seek(chunk.first)

@@ -100,7 +100,7 @@ class FileTopicsSource(BaseSource):
         return before == now or (first is not None and other is not None and int(first[1]) < int(other[1]))
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int]:
-        """Returns the sizes of the segments of ``topics``, as ``Source`` describes."""
+        """Returns the number of bytes in the files of each topic in ``topics``. See ``Source``."""
         with local.coded(self.root):
             results = {}
             for topic in topics:
@@ -112,7 +112,8 @@ class FileTopicsSource(BaseSource):
             return results
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns the offsets of each partition of ``topics``. Only the last segment of each partition is read.
+        """Returns the offsets of each partition of ``topics``. The function reads only the last segment file of each
+        partition.
 
         Raises:
             TableError: SMT500: the root does not exist; SMT501: the topic does not exist; SMT502: a file is not a
@@ -136,13 +137,16 @@ class FileTopicsSource(BaseSource):
             yield Range(topic, partition, segments[0].base if segments else 0, end)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns the first offsets of ``topics`` at the time ``millis``, as ``Source`` describes."""
+        """Returns the first offset of each topic-partition of ``topics`` at or after the time ``millis``. See
+        ``Source``.
+        """
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """Returns the first offsets of ``topics`` at each of ``moments``, as ``Source`` describes.
+        """Returns one mapping for each time in ``moments``, with the first offset of each topic-partition. See
+        ``Source``.
 
-        Reads the records of the topics once, on Spark. Lines that are not records are ignored.
+        Spark reads the records of the topics once. Lines that are not records are ignored.
         """
         from dagster_smt.tables.sources.chunks import FOUND_SCHEMA, FirstAt
 
@@ -162,7 +166,7 @@ class FileTopicsSource(BaseSource):
         return [offsets_by_moment[millis] for millis in moments]
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """Returns the records of ``window``, as ``Source`` describes. Opens only the segments that overlap the window.
+        """Returns the records of ``window``, the range of offsets that a run reads. See ``Source``.
 
         Raises:
             TableError: SMT503: a Parquet segment has wrong columns; SMT505: a segment ends before the next one begins;
@@ -200,12 +204,15 @@ class FileTopicsSource(BaseSource):
         raise no_groups(str(self.spec.root))
 
     def count(self, window: Window) -> dict[str, int]:
-        """Returns the number of records in ``window``, as ``Source`` describes. Each offset is a record."""
+        """Returns the number of records of each topic in ``window``, which is the number of its offsets. See
+        ``Source``.
+        """
         return window.records_by_topic
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Returns problems if ``read`` shows that records of ``window`` were not read, as ``Source`` describes. In file
-        topics, every offset of a window has a record.
+        """Returns problems if the run has read fewer or more records than ``window`` has offsets. See ``Source``.
+
+        In file topics, every offset of a window has a record.
         """
         if sum(read.values()) == window.records:
             return []
@@ -227,7 +234,9 @@ class FileTopicsSource(BaseSource):
             return list(error.problems)
 
     def check(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Reads ``window`` line by line, and returns the problems of its records; see ``explain``."""
+        """Reads the records of ``window`` one by one, and returns a problem for each invalid record; see
+        ``explain``.
+        """
         _, problems = self._chunks(window, beat)
         if problems:
             return problems
@@ -362,8 +371,13 @@ def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) ->
 
 
 def check_segment(segment: Segment, start: int, end: int, beat: Callable[[], None] = nothing) -> list[Problem]:
-    """Reads the rows of ``segment`` from the offset ``start`` up to ``end`` one by one, and returns the problems of
-    these rows.
+    """Reads the rows of a segment file one by one, and returns the problems of these rows.
+
+    Args:
+        segment: The file.
+        start: The offset of the first row to read.
+        end: The offset after the last row to read.
+        beat: Is called every few thousand rows. An error that it raises stops the reading.
 
     Returns:
         The first problems: SMT503 not a record, SMT504 a different topic or partition, SMT505 a gap or duplicate.

@@ -85,7 +85,7 @@ def check_place(topic: str, partition: int) -> None:
 
 
 def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
-    """Returns ``record`` as a line of a segment.
+    """Returns ``record`` as a JSON line of a segment file.
 
     Raises:
         ValueError: A reader would reject the record. The message contains the reason, without any value.
@@ -143,7 +143,10 @@ class TopicWriter:
             return 0
 
     def append(self, records: Iterable[NewRecord], partition: int = 0) -> Range:
-        """Appends ``records`` to the topic, as ``append_records`` does."""
+        """Appends ``records`` to a partition of the topic, as one new segment file. Returns the offsets of the records.
+
+        See ``append_records`` for the errors.
+        """
         check_place(self.topic, partition)
         start = end = self.end(partition)
         folder = self.root / self.topic / str(partition)

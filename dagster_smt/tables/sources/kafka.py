@@ -64,7 +64,9 @@ class KafkaReader(BaseSource):
         return self.client.names()
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the ids of ``topics`` (KIP-516), as ``Source`` describes."""
+        """Returns the topic id of each topic in ``topics`` (KIP-516). It changes if a topic is deleted and created
+        again.
+        """
         ids = {}
         for topic, (id_, _) in self.client.described(topics).items():
             ids[topic] = id_
@@ -112,7 +114,7 @@ class KafkaReader(BaseSource):
         return results
 
     def ahead(self) -> list[Problem]:
-        """Returns a problem for each record with a future timestamp, as ``Source`` describes."""
+        """Returns a problem for each record with a future timestamp that ``offsets_at`` has met. See ``Source``."""
         problems = []
         for place, offset in sorted(self._ahead.items()):
             problems.append(_ahead(place, offset))
@@ -136,8 +138,9 @@ class KafkaReader(BaseSource):
         self.client.commit(group, positions)
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """Returns the records of ``window``, as ``Source`` describes. Spark's ``kafka`` source reads between explicit
-        offsets, and fails if records have been lost.
+        """Returns the records of ``window``, the range of offsets that a run reads. See ``Source``.
+
+        Spark's ``kafka`` source reads them, with explicit start and end offsets. It fails if records have been lost.
         """
         assert self.session is not None
         beat()
@@ -152,8 +155,8 @@ class KafkaReader(BaseSource):
         return frame
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """Returns the records of ``window`` with the leader epoch, as ``Source`` describes. confluent-kafka's client
-        reads the records.
+        """Returns the records of ``window``, with the column ``leaderEpoch``; see ``Source``. confluent-kafka's client
+        reads them.
         """
         assert self.session is not None
         beat()

@@ -1,4 +1,4 @@
-"""Handles Parquet segments: checks column types, and converts rows into Kafka's columns."""
+"""Reads Parquet segment files: it checks column types, and converts rows into Kafka's columns."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,9 +25,7 @@ def open_parquet(path: Any) -> pq.ParquetFile:
 
 
 def schema_problem(schema: pa.Schema) -> str:
-    """Returns the problem of ``schema``, the columns of a Parquet segment. Returns an empty string if there is no
-    problem.
-    """
+    """Checks the columns of a Parquet segment file. Returns a description of the problem, or an empty string."""
     checks = {
         "key": _is_side,
         "value": _is_side,

@@ -36,7 +36,7 @@ class Lines:
     newlines: "array[int]"
 
     def position(self, line: int) -> int:
-        """Returns the number of the byte at which the line ``line`` begins. Lines are counted from 0."""
+        """Returns the position in bytes at which the line with the number ``line`` begins. Lines are counted from 0."""
         if line <= 0 or line >= self.records:
             if line > 0:
                 return self.size
@@ -85,14 +85,14 @@ def _remembered(
 
 
 def lines_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> Lines:
-    """Returns the positions of the lines in ``segment``, a JSON segment."""
+    """Returns the positions of the lines in ``segment``, a file with JSON lines."""
     lines = _remembered(segment.path, _count_lines, beat)
     assert isinstance(lines, Lines)
     return lines
 
 
 def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> RowGroups:
-    """Returns the row groups of ``segment``, a Parquet segment.
+    """Returns the row groups of ``segment``, a Parquet file with records of a topic.
 
     Raises:
         TableError: SMT541, the file cannot be read.

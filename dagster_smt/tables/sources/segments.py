@@ -57,12 +57,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode_row(row: SegmentRow) -> bytes:
-    """Returns ``row`` as a line of a segment."""
+    """Returns ``row`` as a JSON line, in bytes."""
     return _encode(row) + b"\n"
 
 
 def to_bytes(side: str | Tagged | None) -> bytes | None:
-    """Converts ``side`` into bytes. ``side`` is a key, a value or a header's value, as a line spells it."""
+    """Converts a key, a value or a header's value from a JSON line into bytes. ``"abc"`` becomes ``b"abc"``."""
     if isinstance(side, Tagged):
         return side.base64
     if side is None:
@@ -71,7 +71,9 @@ def to_bytes(side: str | Tagged | None) -> bytes | None:
 
 
 def to_text(data: bytes | None) -> str | Tagged | None:
-    """Converts ``data`` into the spelling that lines use: a string if the bytes are UTF-8, and base64 otherwise."""
+    """Converts ``data`` into the form in which a JSON line contains it: a string if the bytes are UTF-8, otherwise
+    base64.
+    """
     if data is None:
         return None
     try:
@@ -82,7 +84,9 @@ def to_text(data: bytes | None) -> str | Tagged | None:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A file with the records of one topic-partition, beginning with the offset ``base``."""
+    """A segment file: a file with records of one topic-partition, in order. The first record has the offset
+    ``base``.
+    """
 
     base: int
     path: Path
@@ -109,7 +113,7 @@ def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
 
 
 def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
-    """Returns the segments of ``topic``, by partition and in the order of their offsets.
+    """Returns the segment files of ``topic`` by partition, in the order of their offsets.
 
     Raises:
         TableError: SMT502: a file is not a segment; SMT542: two segments begin at one offset.
@@ -157,7 +161,7 @@ def _doubles(segments: list[Segment]) -> list[Problem]:
 
 
 def read_rows(segment: Segment) -> Iterator[SegmentRow]:
-    """Yields the rows of ``segment``, a JSON segment, without checks."""
+    """Yields the rows of ``segment``, a file with JSON lines, without checks."""
     with segment.path.open("rb") as file:
         yield from map(decode_row, file)
 

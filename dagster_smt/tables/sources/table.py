@@ -62,16 +62,15 @@ class TableReader(BaseSource):
         return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of the table for each topic in ``topics``. Delta and Iceberg tables have an id, but
-        Parquet tables have none.
+        """Returns the id of the Delta or Iceberg table as the identity of each topic. A Parquet table has no id, so the
+        identity is an empty string.
         """
         topics = self._existing(topics)
         identity = self._delta_id() or self._iceberg_id()
         return dict.fromkeys(topics, identity)
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns a range for each partition of ``topics``, as ``Source`` describes. The range goes from the smallest
-        to the greatest offset in the table.
+        """Returns a range for each partition of ``topics``: from its smallest to its greatest offset in the table.
 
         Raises:
             TableError: SMT501: the table does not have a topic; SMT546: the table does not exist; SMT547: the columns
@@ -174,7 +173,7 @@ class TableReader(BaseSource):
         raise no_groups(self.spec.place)
 
     def count(self, window: Window) -> dict[str, int]:
-        """Returns the number of records in ``window``, as ``Source`` describes."""
+        """Returns the number of records of each topic in ``window``, a range of offsets. See ``Source``."""
         return dict(within(self._frame(), window).groupBy("topic").count().collect())
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
@@ -275,8 +274,10 @@ class TableReader(BaseSource):
         return ""
 
     def _first(self, frame: Callable[[], DataFrame]) -> str:
-        """Returns the first value of ``frame``. Returns an empty string if the table does not exist, or has no such
-        value.
+        """Returns the first value of a data frame as a string. Returns an empty string if there is no value.
+
+        Args:
+            frame: Creates the data frame. An error, such as a missing table, also gives an empty string.
         """
         try:
             row = frame().first()

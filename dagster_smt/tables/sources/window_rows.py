@@ -1,4 +1,4 @@
-"""Selects the rows of a window from a frame."""
+"""Selects the rows of a data frame whose offsets are in a window, such as ``orders-0 [10, 20)``."""
 
 import functools
 import operator
@@ -14,7 +14,9 @@ _MANY = 50  # ranges; for so many ranges, a broadcast join is faster than a comp
 
 
 def within(frame: DataFrame, window: Window) -> DataFrame:
-    """Returns the rows of ``frame`` whose coordinates are in ``window``."""
+    """Returns the rows of ``frame`` whose topic, partition and offset are in ``window``, such as ``orders-0
+    [10, 20)``.
+    """
     topics, ranges = window.topics, window.ranges
     if not ranges:
         return frame.where(F.lit(False))
