@@ -86,8 +86,8 @@ def not_yet_erased(erased: Erased, subjects: Iterable[str]) -> set[str]:
 
 
 def check_register(place: str, noted: ErasedPersons | None, spec: SmtErasure | None, erased: Erased | None) -> None:
-    """Raises an error if a run could write rows of people again who have been erased from the table. A run needs the
-    complete register of erased people to leave out their records.
+    """Raises an error if a run could bring erased people back into a table. A run leaves out the records of erased
+    people, but for this, it needs the complete register.
 
     Args:
         place: The name of the table in messages.

@@ -42,11 +42,11 @@ class TopicOutcome:
 
     Attributes:
         records: The number of records that contain the id of a person.
-        action: The action on these records: ``emptied``, ``tombstones sent``, or ``nothing``.
+        action: The action on these records: ``emptied``, ``tombstones sent``, ``nothing`` or ``nothing to do``.
         waits: Descriptions of the records that stay until the brokers remove them.
         read: The number of records that the scan read.
         bytes: The size of the records that the scan read.
-        left: For each partition, the number of values of people that the scan still counted: ``("partition 0", 3)``.
+        left: For each partition, the number of values of people that are still there: ``("partition 0", 3)``.
         unread: The segments that could not be rewritten.
     """
 
@@ -138,8 +138,9 @@ def _sample(row: SegmentRow) -> Sample:
 
 
 def _empty(row: SegmentRow, length: int) -> bytes:
-    """Returns the line of a file topic that replaces the line of ``row``. The new line contains no key, no value, and
-    only the headers of this package. It is padded with spaces to ``length`` bytes, the length of the old line.
+    """Returns the line of a file topic that replaces the line of ``row``. The new line contains no key and no value. Of
+    the headers, only the headers of this package and of Connect's error reports stay, without the text of the error.
+    The line is padded with spaces to ``length`` bytes, the length of the old line.
     """
     row.key = row.value = None
     headers = []

@@ -533,8 +533,8 @@ class KafkaClient:
         return True
 
     def _unstable(self, group: str) -> Problem:
-        """Returns the problem that brokers respond, but do not return the committed offsets of ``group``, because a
-        transaction is still open.
+        """Returns the problem for a consumer group whose committed offsets the brokers do not return, because a
+        transaction of the group is still open.
         """
         statement = f"a transaction that commits the group's offsets is still open after {self.timeout:g} s"
         hint = "run again: the brokers end the transaction of a crashed run; or set a longer timeout of KafkaTopics"

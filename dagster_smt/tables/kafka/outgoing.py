@@ -63,9 +63,9 @@ def forms_of(
     empty. The forms are:
 
     1. The complete dead letter.
-    2. The dead letter without key and value, but with one more header, which contains their sizes.
-    3. As 2, but without the headers of the original record.
-    4. As 3, but of the error only the code is left, without classes and text.
+    2. The dead letter without key and value. One more header contains their sizes.
+    3. Form 2 without the headers of the original record.
+    4. Form 3 without the class names and the text of the error. Only the code of the error is left.
     5. Only the headers that identify the record.
 
     Args:
@@ -98,8 +98,8 @@ def forms_of(
 
 
 def _brief(name: str, content: bytes | None) -> bytes | None:
-    """Shortens ``content`` if the header ``name`` contains the text of a problem. Only the first word stays, which is
-    the problem's code.
+    """Shortens the header that contains the text of a problem: only the first word stays, the problem's code. Returns
+    the ``content`` of every other header unchanged.
     """
     if name == _MESSAGE and content is not None:
         return content.split(b" ")[0]

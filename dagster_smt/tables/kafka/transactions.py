@@ -33,7 +33,7 @@ all records of the batch may get such an error. All other errors concern the pro
 """
 _NOT_SENT = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 """Errors that the client reports for records that it did not send. After a rejected record, the client sends no further
-record, not even those of the next transaction.
+record, not even the records of the next transaction.
 
 The reason is that the client numbers its records. A rejected record leaves a gap in these numbers, and brokers accept
 no record after the gap. The gap disappears when the client gets a new epoch.
@@ -89,7 +89,8 @@ class Transactions:
             self.producer.init_transactions(self.client.timeout)
 
     def send(self, record: Outgoing, beat: Callable[[str], None] = lambda line: None) -> None:
-        """Adds ``record`` to the records of the next transaction.
+        """Adds ``record`` to the next transaction. If the transaction is full (10,000 records or 32 MB), the method
+        first sends the full transaction and calls ``beat``.
 
         Raises:
             TableError: SMT528: a later producer uses this name; SMT590: the brokers reject records because of their
@@ -102,8 +103,8 @@ class Transactions:
         self.bytes += record.size
 
     def commit(self) -> list[Range]:
-        """Sends the waiting records in a transaction. If brokers reject a record, the remaining records are sent in
-        another transaction.
+        """Sends the records that ``send`` has collected, in one transaction. If brokers reject a record, the remaining
+        records are sent in another transaction.
 
         Returns:
             Ranges of offsets that contain only records of this producer. Empty if the producer has sent more than one

@@ -54,7 +54,7 @@ def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, An
 
 def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...]:
     """Reads the unmasked records from ``texts``, the metadata that ``texts_of`` has returned. Unmasked records are
-    those that a mask, drop or rename did not touch.
+    records that a mask, drop or rename did not touch.
     """
     entries: list[Unmasked] = []
     joined: list[Any] = []
@@ -73,8 +73,8 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
 
 
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
-    """Reads the latest note that a user has accepted unmasked records. Unmasked records are those that a mask, drop or
-    rename did not touch. The result is empty if there is no such note.
+    """Reads the latest note that a user has accepted unmasked records. Unmasked records are records that a mask, drop
+    or rename did not touch. The result is empty if there is no such note.
 
     Args:
         texts: The metadata that ``texts_of`` has returned.

@@ -114,8 +114,8 @@ def _from(r: Range, since: Ends) -> Range:
 
 
 def _traces(records: DataFrame, trace: Trace) -> DataFrame:
-    """Returns a row for each record in ``records``: its coordinates, and the contents of the headers that ``trace``
-    names. These are its identity, its writer and the coordinates of its source record.
+    """Returns a row for each record in ``records``. The row contains the record's coordinates, and three facts from its
+    headers: its identity, its writer, and the coordinates of its source record.
     """
     topic, partition, offset = trace.source
     traces = records.select(
@@ -139,9 +139,14 @@ def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[st
     """Returns, for each partition in ``traces``, the offset at which later runs must start to search, such as
     ``{"orders-0": 120}``.
 
-    At this offset is the first record that ``owner`` has written without a commit of its source record: the source
-    record is not in ``taken_in``. Such a record comes from a run that died, or the table is being rebuilt. A later run
-    reads the source record again. It must then find the written record, so that it does not write a second one.
+    This is the offset of the first record from ``owner`` whose source record is not in ``taken_in``. Such a record
+    comes from a run that died before its commit, or the table is being rebuilt. A later run reads the source record
+    again. It must then find the written record, so that it does not write a second one.
+
+    Args:
+        traces: The written records, as ``_traces`` returns them.
+        owner: The name of the writer. Records of other writers are ignored.
+        taken_in: The source offsets that the table holds.
     """
     records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
     if taken_in:

@@ -5,8 +5,8 @@ has a number, which Delta stores as the ``txnVersion`` of the application ``dags
 number, Delta accepts only the first commit.
 
 In a table that this package creates, ``delta.enableExpiredLogCleanup`` is off. Delta's log therefore keeps all commits
-and their states. If somebody switches the clean-up on, each run makes a second commit after its first one, which copies
-the state into a table property.
+and their states. If somebody switches the clean-up on, each run makes two commits. The second commit copies the state
+into a table property.
 """
 
 import re
@@ -61,10 +61,10 @@ _OWN_SOURCE = {
     "spark.databricks.delta.merge.materializeSource": "none",
     "spark.databricks.delta.merge.failSourceCachedAfterMaterialization": "false",
 }
-"""Settings for a ``MERGE``. Before a ``MERGE``, Delta usually copies the rows that it will merge to disk. The first
-setting prevents this copy, because the run has already cached these rows.
+"""Settings for a ``MERGE``. Before a ``MERGE``, Delta usually makes a copy of the changes. The first setting prevents
+this copy, because the run has already cached the changes.
 
-By default, Delta 4.1 rejects rows that are cached but not copied. The second setting permits them.
+By default, Delta 4.1 rejects changes that are cached but not copied. The second setting permits them.
 """
 _MAPPING = {
     "delta.columnMapping.mode": "name",
@@ -502,8 +502,8 @@ class DeltaTable:
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends those rows of ``frame`` whose key the table does not contain yet. The columns ``key`` form the key.
-        See ``Table``.
+        """Appends those rows of ``frame`` whose key the table does not contain yet. ``key`` lists the columns of the
+        key. See ``Table``.
 
         The method uses a ``MERGE``. If another commit comes first, Delta rejects the ``MERGE``, and the method tries
         again.

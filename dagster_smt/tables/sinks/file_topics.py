@@ -157,8 +157,8 @@ class FileTopicsTable(RecordTable):
         return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
-        """Prepares the records of ``frame`` for ``append_frame``. Each record gets headers that name its source record,
-        the time in milliseconds, and its target partition.
+        """Prepares the records of ``frame`` for ``append_frame``. Each record gets headers that name its source record.
+        It also gets columns with its timestamp in milliseconds, its source partition and its target partition.
         """
         rows = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
         rows = rows.withColumn("source_partition", F.col("partition"))

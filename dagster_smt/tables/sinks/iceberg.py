@@ -148,8 +148,8 @@ class IcebergTable(IcebergStates):
         return True
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends those rows of ``frame`` whose key the table does not contain yet. The columns ``key`` form the key.
-        See ``Table``.
+        """Appends those rows of ``frame`` whose key the table does not contain yet. ``key`` lists the columns of the
+        key. See ``Table``.
 
         The method compares the rows with the current snapshot, and writes the new rows to a branch that starts there.
         It then moves ``main`` to the branch. If ``main`` has moved meanwhile, the method tries again.

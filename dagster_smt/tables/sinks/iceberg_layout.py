@@ -82,7 +82,8 @@ def transform_columns(layout: Layout) -> list[Column]:
 
 
 def layout_properties(layout: Layout) -> dict[str, str]:
-    """Returns the table properties that ``layout`` requires, such as ``write.target-file-size-bytes`` and ``comment``.
+    """Returns the table properties that ``layout`` requires, such as ``write.target-file-size-bytes`` or ``comment``.
+    The result maps their names to their values.
     """
     properties = dict(layout.properties)
     if layout.target_file_size:

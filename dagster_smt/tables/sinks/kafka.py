@@ -159,8 +159,8 @@ class KafkaTable(RecordTable):
 
         Args:
             frame: The records.
-            read: The topics that the run still writes. It may have left out topics after it called ``measure``. Records
-                of such topics are ignored.
+            read: The topics that the run still writes. The run may have left out topics after it called ``measure``.
+                Records of such topics are ignored.
         """
         if not self._measured:
             return self._measure(frame)
@@ -260,8 +260,8 @@ class KafkaTable(RecordTable):
         return [TargetRecords(**row.asDict()) for row in rows]
 
     def _longest(self, targets: Sequence[TargetRecords]) -> int:
-        """Returns the size in bytes of the longest record that will be written. A record that exceeds the limit of its
-        topic will not be written. So no result exceeds the largest limit.
+        """Returns the size in bytes of the longest record that will be written. If a record exceeds the limit of its
+        topic, the run does not write it, so the limit counts instead of its size.
         """
         limits = self.place.limits({target.topic for target in targets})
         lengths = []

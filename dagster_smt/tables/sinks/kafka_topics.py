@@ -78,8 +78,8 @@ class KafkaPlace:
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
         """Yields these topics, so that only one writer with the name ``owner`` can append to them. See ``Topics``.
-        Records are appended in Kafka transactions. When a later run begins such a transaction for ``owner``, the
-        brokers fence this run.
+        Records are appended in Kafka transactions. When a later run starts to append for ``owner``, the brokers fence
+        this run.
         """
         # uncommitted records of fenced writers may be present
         committed = replace(self.spec, isolation_level="read_committed")
@@ -95,7 +95,7 @@ class KafkaPlace:
         return self.client.ranges([t for t in topics if t in listed])
 
     def read(self, window: Window) -> DataFrame:
-        """Returns the records in ``window``; see ``Topics``."""
+        """Returns the records in the offset ranges of ``window``. See ``Topics``."""
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:

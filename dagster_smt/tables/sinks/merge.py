@@ -19,8 +19,8 @@ from dagster_smt.spark.versions import missing, settings_of
 
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 REPEATED = re.compile("DELTA_MULTIPLE_SOURCE_ROW_MATCHING|MERGE_CARDINALITY_VIOLATION")
-"""Matches the errors with which Delta and Spark reject a ``MERGE`` because two changes match the same row. There is
-only one change for each row and key, unless the table has several rows with the same key.
+"""Matches the errors with which Delta and Spark reject a ``MERGE``, because several changes match one row of the table.
+Usually, a key has only one change. It has several changes only if the table has several rows with this key.
 """
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
@@ -36,7 +36,7 @@ class Merge:
 
     Attributes:
         columns: The columns of the table after the merge.
-        matched_by: The columns that identify the row of a change, usually the key: they must be equal in both.
+        matched_by: The columns, usually the key, in which a change and its row must be equal.
         partial: Columns that an update may leave unchanged. The update lists such columns in ``unchanged``.
         actions: The actions that occur in the changes, such as ``insert``. If empty, any action may occur.
     """
@@ -214,9 +214,9 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
 
 @contextmanager
 def undisturbed(session: SparkSession) -> Iterator[None]:
-    """Protects a write in the block from the settings of another thread. On Spark Connect, ``session_with`` temporarily
-    changes the settings of ``session``, so the block waits until it has ended. On a classic session, nothing needs to
-    wait.
+    """Protects the writes in the block from settings that another thread sets temporarily. On Spark Connect,
+    ``session_with`` changes the settings of ``session`` for a while, so the block first waits until the settings are
+    restored. On a classic session, the block need not wait.
     """
     if not is_connect(session):
         yield

@@ -53,8 +53,8 @@ def _delta_hint(session: Any, path: str) -> str:
 
 
 def _iceberg_hint(session: Any, sink: IcebergSink) -> str:
-    """Returns advice on how to commit safely to the Iceberg table ``sink``. The advice is not empty if the table is in
-    S3 and a Hadoop catalog commits by renaming files.
+    """Returns advice on how to commit safely to the Iceberg table ``sink``. Only a table in S3 with a Hadoop catalog
+    needs advice, because this catalog commits by renaming files. For other tables, the result is empty.
     """
     if sink.table:
         key = f"spark.sql.catalog.{sink.table.partition('.')[0]}"

@@ -327,7 +327,8 @@ class MergingTable(Table, Protocol):
             seen: The version of the table from which the changes were computed; see ``version``.
 
         Raises:
-            TableError: SMT528, another run committed first; SMT708, another writer has changed rows since the version
-                ``seen``; SMT709, a key has several rows. Nothing was written.
+            TableError: SMT528, another run committed first; SMT709, a key has several rows; SMT708, another writer has
+                changed rows since the version ``seen``. Nothing was written, unless the other writer changed the rows
+                at the same moment as this commit.
         """
         ...

@@ -26,7 +26,8 @@ class TargetRecords:
     ``KafkaTable`` describes the records of each source partition and of each Spark task separately.
 
     Attributes:
-        topic: The target topic. source_topic, partition: The topic and the partition from which the records were read.
+        topic: The target topic.
+        source_topic, partition: The topic and the partition from which the records were read.
         task: The number of the Spark task that holds the records.
         records: The number of records.
         longest: The size of the longest record as written, in bytes.

@@ -40,7 +40,7 @@ def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
 
     Args:
         replaced: The replaced rows. Its attribute ``everything`` must be false.
-        columns: The table's source columns.
+        columns: The names of the table's columns with the topic, partition and offset of each row's record.
     """
     topic, partition, offset = map(quoted, columns.names)
     if replaced.topics:

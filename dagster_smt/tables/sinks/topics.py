@@ -106,7 +106,7 @@ class FilePlace:
         return source.ranges([t for t in topics if t in listed])
 
     def read(self, window: Window) -> DataFrame:
-        """Returns the records of ``window`` in the topics, as ``Topics`` describes."""
+        """Returns the records in the offset ranges of ``window``. See ``Topics``."""
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
