@@ -1,4 +1,6 @@
-"""Checks the options of foreign stages with the ``ConfigDef`` of each class, in a short-lived Java process."""
+"""Checks the options of foreign stages (Java classes from jars). A short-lived Java process loads each class and
+validates the options with the class's own ``ConfigDef``.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,35 +14,34 @@ from dagster_smt.foreign.segment import Classes, operation, setup_of, tested_by_
 
 
 def classes_for(settings: ForeignSettings) -> Classes:
-    """Returns the locations from which a chain with ``settings`` loads its classes. Fetches Maven coordinates that have
-    not been fetched yet.
+    """Returns the jars from which a chain with ``settings`` loads its Java classes. Downloads jars that are specified
+    by Maven coordinates, unless they have been downloaded before.
 
     Raises:
         ConfigError: SMT027 if an entry of ``smt_jars`` is wrong.
-        UnsupportedError: SMT960 if jars cannot be fetched.
+        UnsupportedError: SMT960 if jars cannot be downloaded.
     """
     return Classes(connect_jars(settings.connect_version), plugins_of(settings.jars, fetch=True))
 
 
 def check_options(chain: Chain) -> tuple[Problem, ...]:
-    """Checks the options of all foreign stages of ``chain``. Returns a warning for each option that is unknown to its
-    class.
+    """Checks the options of all foreign stages of ``chain`` (Java classes from jars). Returns a warning for each option
+    that the class does not declare.
 
     Raises:
         ConfigError: Classes are missing or cannot be created, or options are wrong. The error contains all problems.
-        UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be fetched.
-        EngineError: SMT643 if the process of the stages has ended.
+        UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be downloaded.
+        EngineError: SMT643 if the Java process that checks the options has ended.
     """
     return tuple(warning for _, _, warning in unknown_options(chain))
 
 
 def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
-    """Checks the options of ``chain`` as ``check_options`` does, and returns the options that are unknown to their
-    classes.
+    """Checks the options of all foreign stages of ``chain`` (Java classes from jars), and returns the options that the
+    classes do not declare. It raises the same errors as ``check_options``.
 
     Returns:
-        For each option of a transform or predicate that is unknown: the index of the stage, the name of the option, and
-        a warning.
+        One item for each such option: the position of the stage in the chain, the name of the option, and a warning.
     """
     stages = {}
     for index, stage in enumerate(chain.stages):
@@ -79,8 +80,8 @@ def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
 
 
 def class_problems(answers: Sequence[Sequence[Any]], stages: Mapping[int, Stage]) -> list[Problem]:
-    """Returns the problems in ``answers``, the answers of the host. Each problem gets the location of its stage in
-    ``stages``.
+    """Converts the answers of the host, the Java process of the classes, into problems. ``stages`` maps the position of
+    a stage in the chain to the stage, which gives the problem its location.
     """
     problems = []
     for answer in answers:

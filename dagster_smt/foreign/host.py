@@ -22,8 +22,8 @@ from dagster_smt.errors import EngineError, Problem, UnsupportedError
 from dagster_smt.foreign.maven import java
 
 OPTIONS, OUTPUT = "DAGSTER_SMT_HOST_OPTIONS", "DAGSTER_SMT_HOST_OUTPUT"
-"""Two environment variables. The first contains Java options for the host. If the second is ``show``, the host prints
-the output of stages to standard error.
+"""Two environment variables for the host, the Java process of foreign stages. The first contains Java options for this
+process. If the second is ``show``, the output of the stages is printed to standard error.
 """
 JAR = Path(__file__).parents[1] / "jvm" / "dagster_smt.jar"
 MAIN = "dagstersmt.foreign.Host"
@@ -35,12 +35,12 @@ _LENGTH = struct.Struct(">I")
 
 
 class HostDiedError(Exception):
-    """Raised if the host ends during a request.
+    """Raised if the host, the Java process of foreign stages, ends during a request.
 
     Attributes:
         why: ``exit`` if a stage has ended the process, ``timeout`` if a stage took too long, else ``unknown``.
         record: The position of the record in the batch. None if the position is unknown.
-        stage: The index of the stage. None if the stage is unknown.
+        stage: The position of the stage in the chain. None if the stage is unknown.
     """
 
     def __init__(self, why: str = "unknown", record: int | None = None, stage: int | None = None):
@@ -80,7 +80,8 @@ class Host:
         atexit.register(self.end)
 
     def call(self, *request: Any) -> list[Any]:
-        """Sends ``request`` to the host, and returns the answer without its first item, the name of the answer.
+        """Sends ``request`` to the host (the Java process), and waits for the answer. An answer is a list. Its first
+        item, a name, is left out.
 
         Raises:
             HostDiedError: The host has ended.
@@ -88,8 +89,11 @@ class Host:
         return self.send(_encoder.encode(request))
 
     def send(self, request: bytes, decoder: Any = _decoder) -> list[Any]:
-        """Sends ``request``, which has already been encoded, to the host. Returns the answer without its first item,
-        the name of the answer. Raises the same errors as ``call``.
+        """Sends ``request`` to the host (the Java process), and returns the answer as ``call`` does. The difference:
+        ``request`` is already encoded.
+
+        Raises:
+            HostDiedError: The host has ended.
         """
         with self.lock:
             assert self.process.stdin is not None
@@ -134,7 +138,8 @@ _hosts: dict[tuple[int, tuple[Path, ...]], Host] = {}
 
 
 def host_of(jars: Sequence[Path]) -> Host:
-    """Returns this process's host for ``jars``, the jars of Kafka Connect. Starts the host if necessary.
+    """Returns the host, the Java process of foreign stages, that loads Kafka Connect's classes from ``jars``. Starts it
+    if necessary. Later calls with the same jars return the same host.
 
     Raises:
         UnsupportedError: SMT642 if the host cannot start.

@@ -12,11 +12,13 @@ _FORMATS = ("json", "envelope", "string", "bytes")
 
 
 def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
-    """Returns True if Spark's JVM can run the stages of ``chain``, and Java can read the formats without Python.
+    """Returns True if Spark's own JVM can run all stages of ``chain``, so that no separate Java process (the host) is
+    needed.
 
-    Every stage must run from a jar. Unless the chain has ``stage.process: spark``, every class must be Kafka's own,
-    because Kafka's classes are known to return from each call. The messages of exceptions are only available from the
-    host, so a chain that asks for them does not run in Spark's JVM.
+    There are four conditions. (1) Every transform is a Java class from a jar, and Java can test every predicate. (2)
+    Java can read both formats, such as ``json``. (3) All classes are Kafka's own, which always return from a call, or
+    the chain has ``stage.process: spark``. (4) The chain does not ask for the messages of exceptions, which only the
+    host returns.
     """
     return bool(chain.stages) and not why_in_host(chain, key, value)
 

@@ -1,4 +1,6 @@
-"""Runs a segment. A segment consists of adjacent foreign stages, which the host runs together on each record."""
+"""Runs segments of a chain. A segment is a sequence of adjacent foreign stages (Java classes from jars). The host, a
+separate Java process, runs all stages of a segment on each record.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -21,8 +23,8 @@ PASSED, DROPPED, FAILED, UNTESTED = range(4)
 _KEY, _VALUE, _TOPIC, _PARTITION, _TIMESTAMP, _HEADERS = 1, 2, 4, 8, 16, 32
 _CHANGE = 0
 UNTESTED_STAGE = -9
-"""The stage number in ``Lost`` for a record that skips a stage of this package because a foreign predicate is false.
-Such a record is not really lost.
+"""A special stage number in ``Lost``. The record is not lost: it only skips a stage of this package, because the
+foreign predicate of the stage (a Java class) is false.
 """
 MOST_RESTARTS = 20
 """The largest number of times that stages may end the host process in one task. After that, the task fails."""
@@ -42,15 +44,17 @@ class Classes:
 
 
 class Lost(NamedTuple):
-    """A record that a stage has dropped or rejected. For a rejected record, the object contains the problem."""
+    """A record that the stage at position ``stage`` has dropped or rejected. ``problem`` is None if the record was
+    dropped.
+    """
 
     stage: int
     problem: Problem | None = None
 
 
 class _Changes(NamedTuple):
-    """The changes that the stages of a segment made to a record: the bits of the ledger, and a text that names the
-    changed fields.
+    """The changes that the stages of a segment made to a record. ``bits`` has one bit for each ledger entry of a stage
+    that changed it. ``text`` lists the changed fields.
     """
 
     bits: int
@@ -58,7 +62,9 @@ class _Changes(NamedTuple):
 
 
 def operation(index: int, stage: Stage, plugins: Sequence[Plugin], *, test: bool = True) -> list[Any]:
-    """Returns ``stage`` as the list that the host reads. If ``test`` is false, the list lacks the predicate."""
+    """Encodes ``stage`` for the host, the Java process: a list with its position, its transform and its predicate. If
+    ``test`` is False, the predicate is left out, because Python tests it.
+    """
     transform = stage.transform if isinstance(stage.transform, ForeignTransform) else None
     predicate = stage.predicate if test else None
     return [index, stage.negate, _part(transform, plugins), _part(predicate, plugins)]
@@ -73,8 +79,8 @@ def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None
 
 
 def tested_by_host(stage: Stage) -> bool:
-    """Returns True if the host can test the predicate of ``stage``. This is the case if the stage has no predicate, or
-    if the predicate comes from a jar or is Kafka's own.
+    """Returns True if the host, the Java process of foreign stages, can test the predicate of ``stage``. It can if the
+    predicate comes from a jar or is Kafka's own. It also can if the stage has no predicate.
     """
     predicate = stage.predicate
     return (
@@ -85,7 +91,9 @@ def tested_by_host(stage: Stage) -> bool:
 
 
 def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings) -> list[Any]:
-    """Returns the list that the host needs to open a segment with ``operations``."""
+    """Returns the list that the host (the Java process) needs before it can run stages: time limits, jars and the
+    stages. ``operations`` lists the stages, each encoded by ``operation``.
+    """
     return [
         settings.stage_timeout_ms,
         settings.retry_timeout_ms,
@@ -97,12 +105,14 @@ def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings)
 
 
 class ForeignSegment:
-    """The stages of a segment, ready to run. The segment is opened in the host when its first batch is sent.
+    """Adjacent foreign stages of a chain (Java classes from jars), ready to run in the host, a Java process. The host
+    loads their classes when the first batch is sent.
 
     Args:
-        operations: The stages, as returned by ``operation``.
-        entries: Maps the index of a stage to the number of the stage's ledger entry.
-        classes: The locations of the classes.
+        operations: The stages, each encoded by ``operation``.
+        entries: Maps the position of a stage to the number of its ledger entry, which counts the records that it
+            changed.
+        classes: The jars with the classes.
         settings: The settings of the chain.
     """
 
@@ -116,10 +126,12 @@ class ForeignSegment:
         self.sets: list[_Changes] = []
 
     def run(self, records: Sequence[Record]) -> dict[int, Lost]:
-        """Runs the stages on ``records``, which are changed in place. Returns the lost records by position.
+        """Runs the stages on ``records``, and changes the records in place. Returns the dropped and rejected records by
+        position.
 
-        If a stage ends the host or never returns, the record at that stage fails. All other records of the batch run
-        again from the first stage, because the state of the stages is lost with the host.
+        A stage may end the host (the Java process), or never return. The record at that stage then fails, and the host
+        starts again. All other records of the batch run again from the first stage, because the stages have lost their
+        state.
 
         Raises:
             EngineError: SMT643 if the host cannot run; SMT644 if too many stages have ended their process.
@@ -146,8 +158,8 @@ class ForeignSegment:
         return lost
 
     def _halves(self, records: list[Record], numbers: list[int], died: HostDiedError) -> dict[int, Lost]:
-        """Runs the two halves of ``records`` separately, to find the record that ends the host. This is necessary if
-        the host ended without a message, for example after ``Runtime.halt`` or a lack of memory.
+        """Runs the two halves of ``records`` separately, to find the record at which the Java process ends. This is
+        necessary if the process could not report the record, for example after ``Runtime.halt`` or a lack of memory.
         """
         if len(records) == 1:
             return {numbers[0]: Lost(self.operations[0][0], self._problem_of(died))}
@@ -185,7 +197,8 @@ class ForeignSegment:
         return list(answers)
 
     def call_plain(self, request: list[Any]) -> list[Any]:
-        """Sends ``request``, a whole batch as columns, to the host, and returns the answer.
+        """Sends a whole batch to the host (the Java process) in one ``request``, as columns instead of records. Returns
+        the answer.
 
         Raises:
             HostDiedError: A stage has ended the host.
@@ -225,8 +238,11 @@ class ForeignSegment:
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Stores ``fresh``, the items that the host has added to its two numbered lists. One list contains changes of
-        single fields. The other contains sets of such changes; the answer for a record names a set by its number.
+        """Stores new items of two lists that the host (the Java process) and Python both have. ``fresh`` contains the
+        items that the host has added since its last answer.
+
+        The first list contains changes of single fields, such as "stage 2 changed ``value.email``". The second list
+        contains sets of such changes. The answer for a record names one of the sets by its position.
         """
         for kind, *rest in fresh:
             if kind == _CHANGE:
@@ -240,7 +256,9 @@ class ForeignSegment:
             self.sets.append(_Changes(bits, "\n".join(map(json.dumps, of_record))))
 
     def _apply(self, record: Record, answer: list[Any]) -> Lost | None:
-        """Applies ``answer``, the host's answer, to ``record``. If the record is lost, returns the reason."""
+        """Writes the new key, value, topic and so on from ``answer``, the host's answer, into ``record``. If a stage
+        has dropped or rejected the record, returns a ``Lost``; otherwise None.
+        """
         status, *rest = answer
         if status == UNTESTED:
             return Lost(UNTESTED_STAGE)

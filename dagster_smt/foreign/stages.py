@@ -1,5 +1,5 @@
-"""Represents foreign transforms and predicates as stages of a chain. Each of them has a class name, and the options as
-the user wrote them.
+"""Foreign transforms and predicates as parts of a stage. They are Kafka Connect classes that run from their jars. An
+object has the class name, and the options as the user wrote them.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,9 @@ from dagster_smt.authoring.transform import Entry, Parts
 from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 
 ANY = "(any field)"
-"""The path of the ledger entry that counts the records in which a foreign stage changed any field."""
+"""The path in the ledger for changes by a foreign stage (a Java class). The ledger counts the records in which the
+stage changed any field, because the fields are not known before the run.
+"""
 _HIDING = ("mask", "hash", "encrypt", "cipher", "redact", "anonymi", "tokeni", "pseudonym", "obfuscat")
 """Parts of class names, in lower case. A class whose name contains one of them probably hides values."""
 _PARTS: Parts = frozenset({"key", "value", "metadata", "timestamp_type", "headers"})

@@ -1,8 +1,10 @@
-"""Converts records into MessagePack for the host, and back, without loss.
+"""Converts records into MessagePack for the host (the Java process of foreign stages), and back, without loss.
 
-A schema is sent only once, and gets a number. Python numbers its schemas from 0 upwards, and Java numbers its schemas
-from -1 downwards. A value with a schema is plain MessagePack, because the schema determines its type. A value without a
-schema is sent as JSON text, or with extensions for types that JSON lacks.
+Each schema is sent only once, and gets a number. Python gives its schemas the numbers 0, 1, 2 and so on. Java gives its
+schemas -1, -2 and so on.
+
+A value with a schema is plain MessagePack, because the schema shows its type. A value without a schema is sent as JSON
+text. If its types do not exist in JSON, it is sent with MessagePack extensions.
 """
 
 import math
@@ -30,7 +32,9 @@ _SIZES = {INT8: ">b", INT16: ">h", INT32: ">i"}
 
 
 def _plain(value: Any) -> Any:
-    """Returns ``value``, which has a schema, as a type that MessagePack supports."""
+    """Converts a value of a class that the MessagePack encoder does not know, such as ``Decimal``, into a plain
+    ``int``, ``float``, ``str``, ``dict`` or ``list``. The type is not lost, because the value has a schema.
+    """
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -43,7 +47,9 @@ def _plain(value: Any) -> Any:
 
 
 def _ext(code: int, data: memoryview) -> Any:
-    """Returns the value in ``data``, an extension of the type ``code``."""
+    """Decodes a MessagePack extension from the host (the Java process) into a Python value. ``code`` is the type of the
+    extension, such as ``DECIMAL``, and ``data`` contains its bytes.
+    """
     if code == JSON:
         return decode_whole(bytes(data))
     if code == DECIMAL:
@@ -65,7 +71,7 @@ decoder = msgspec.msgpack.Decoder(ext_hook=_ext)
 
 
 class Schemas:
-    """The schemas that Python and the host know by number."""
+    """The numbers of all schemas that Python and the host (the Java process) have exchanged."""
 
     def __init__(self) -> None:
         self.numbers: dict[int, tuple[int, Schema]] = {}
@@ -89,12 +95,14 @@ class Schemas:
         return known[0]
 
     def take_fresh(self) -> list[list[Any]]:
-        """Returns the schemas that the host does not know yet. The next call returns only newer schemas."""
+        """Returns the schemas that have not been sent to the host (the Java process) yet. They then count as sent."""
         fresh, self.fresh = self.fresh, []
         return fresh
 
     def receive(self, schemas: list[list[Any]]) -> None:
-        """Stores ``schemas``, to which the host has given numbers."""
+        """Stores schemas that come from the host (the Java process). Each item contains a number, which the host has
+        chosen, and the schema.
+        """
         for number, data in schemas:
             schema = _schema_received(data)
             self.numbers[id(schema)] = (number, schema)
@@ -249,8 +257,8 @@ def _fields(fields: Mapping[str, Convert | None]) -> Convert | None:
 
 
 def free(value: Any) -> Any:
-    """Returns ``value``, which has no schema, as data for MessagePack. The data is one JSON text if JSON supports all
-    types in the value, and tagged data otherwise.
+    """Converts a value without a schema for MessagePack. If JSON has all types in the value, the result is one JSON
+    text. Otherwise the parts that JSON lacks, such as a ``Decimal``, become MessagePack extensions.
     """
     if value is None:
         return None
@@ -334,10 +342,11 @@ def _header(header: Header, schemas: Schemas) -> list[Any]:
 
 
 def header_received(data: list[Any], schemas: Schemas) -> Header:
-    """Returns the header in ``data`` from the host. The data contains a name, and either bytes or a schema and a value.
+    """Decodes a header that the host (the Java process) has sent. ``data`` contains the name, and then either bytes, or
+    a schema number and a value.
 
-    The value of a header may be a struct whose own schema differs from the schema of the header. The host then also
-    sends the schema of the struct.
+    If the value is a struct, it has a schema itself, which may differ from the schema of the header. In that case,
+    ``data`` contains the number of this schema as well.
     """
     name, *rest = data
     if len(rest) == 1:
@@ -352,7 +361,9 @@ def header_received(data: list[Any], schemas: Schemas) -> Header:
 
 
 def datum_received(number: int | None, data: Any, schemas: Schemas) -> tuple[Schema | None, Any]:
-    """Returns the pair (schema, value) in ``data`` from the host. ``number`` is the number of the schema."""
+    """Decodes a key, value or header that the host (the Java process) has sent. Returns its schema and its value.
+    ``number`` is the number of the schema; None for a value without a schema.
+    """
     if number is None:
         return None, data
     return schemas.by_number[number], _of(schemas.converts[number][1], data)

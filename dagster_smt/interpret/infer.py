@@ -36,7 +36,8 @@ def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
 
 
 def _known(schema: Schema) -> Schema:
-    """Returns ``schema`` with strings instead of unknown types. A type is unknown if the field was null in all records.
+    """Returns ``schema`` with a string type in place of each unknown type. A type is unknown if a field was null in all
+    records.
     """
     if schema.type is Type.STRUCT:
         return schema.with_(fields=tuple((name, _known(child)) for name, child in schema.fields))

@@ -105,8 +105,8 @@ field value.
 
 
 def _router(chain: Chain) -> int:
-    """Returns the index of the last stage of ``chain`` that has a ledger entry for the topic, and can therefore change
-    it. If there is none, returns the index of the last stage, or ``VALUE_CONVERTER`` for an empty chain.
+    """Returns the position of the last stage that can change the topic. If no stage can, returns the position of the
+    last stage, or ``VALUE_CONVERTER`` for an empty chain.
     """
     routers = []
     for n, s in enumerate(chain.stages):
@@ -120,23 +120,22 @@ def _router(chain: Chain) -> int:
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:
-    """Returns True if the evaluator decodes keys for ``chain``. Keys in the formats ``string`` and ``bytes`` are
-    decoded only if a stage reads keys or values, or if the result keeps the key. All other keys are always decoded, as
-    in Connect.
+    """Returns True if the evaluator decodes keys. It decodes all keys except strings and bytes, as Connect does. It
+    decodes strings and bytes only if necessary: if a stage reads keys or values, or if the result keeps the key.
     """
     stages_read = chain.reads_key or any("value" in s.transform.reads for s in chain.stages)
     return stages_read or key.kind not in ("string", "bytes")
 
 
 class Interpreter:
-    """A chain that has been prepared to run on records.
+    """A chain that is ready to run on records in Python.
 
     Args:
         chain: The chain.
         key, value: The formats in which keys and values are read.
         written: The formats in which keys and values are written; None for the formats in which they are read.
-        classes: The locations of the foreign stages' classes; None to use the settings of the chain.
-        join: False to run each foreign stage alone, so that ``run_stepwise`` receives the records after each of these
+        classes: The jars with the Java classes of foreign stages; None for the jars in the chain's settings.
+        join: False to run each foreign stage alone. Then ``run_stepwise`` can show the records after each of these
             stages.
     """
 
@@ -178,11 +177,12 @@ class Interpreter:
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def run_stepwise(self, records: list[Record], after: AfterStage) -> None:
-        """Runs the stages on ``records``, which have already been read. Calls ``after`` after each stage.
+        """Runs the stages on ``records``, which are already decoded. Calls ``after`` after each stage.
 
         Args:
-            records: The records. The ``number`` of each is its position in this list. They are changed in place.
-            after: Receives the index of the stage, the records that are left, and the lost records by position.
+            records: The records. They are changed in place. The ``number`` of each record is its position in this list.
+            after: Is called with the position of the stage, the remaining records, and a dict from position to result
+                for all dropped or failed records.
         """
         self._run_stages(records, Batch(None, []), after)
 
@@ -200,8 +200,8 @@ class Interpreter:
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def write(self, record: Record, sides: int = KEY_DIRTY | VALUE_DIRTY) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Encodes the key, the value or both, as ``sides`` selects. Returns the result, the bytes of the key, and the
-        bytes of the value. The bytes of a side that is not selected are None.
+        """Encodes the key, the value or both, as the bits of ``sides`` select. Returns the result, the bytes of the
+        key, and the bytes of the value. If the key or value is not selected, its bytes are None.
         """
         where, key, value = KEY_CONVERTER, None, None
         try:
@@ -248,8 +248,8 @@ class Interpreter:
         return takes
 
     def _routed(self, records: list[Record], batch: Batch) -> list[Record]:
-        """Returns those ``records`` whose topic is valid. The check is needed because a router may use any field value
-        as the topic. Adds the other records to the lost records of ``batch``.
+        """Checks the topics of ``records``, because a router may use any field value as the topic. Returns the records
+        whose topic is valid. Adds each record with an invalid topic to ``batch.lost``, as failed.
         """
         takes, wrong = self.takes, []
         for record in records:
@@ -291,8 +291,8 @@ class Interpreter:
         return batch.left(records)
 
     def _mark_changed(self, records: list[Record], batch: Batch) -> None:
-        """Marks keys and values of ``records`` as changed if they may be JSON in an encoding other than UTF-8, or if
-        the reader may have replaced a null with a default. Marked keys and values are then encoded again.
+        """Marks keys and values as changed that must be encoded again, although no stage changes them. There are two
+        reasons: JSON in an encoding other than UTF-8, or a null that the reader may have replaced with a default.
         """
         if batch.keys is not None and self.key_is_json:
             for record in records:
@@ -365,13 +365,12 @@ class Interpreter:
         return records
 
     def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
-        """Applies the stage ``number`` to all ``records`` with one function call. That is faster than one call for each
-        record.
+        """Applies the stage ``number`` to all ``records`` with one call of ``apply_all``, which is faster than one call
+        for each record.
 
-        ``apply_all`` loops over an iterator of the records. If a record is dropped or fails, ``apply_all`` raises an
-        exception in the middle of its loop. The iterator has then consumed this record and all records before it.
-        ``length_hint``, which is exact for an iterator of a list, shows how many records remain, and thus which record
-        was dropped or failed. The next call continues with the remaining records.
+        ``apply_all`` loops over an iterator of the records. If it raises an exception, the last record that it took
+        from the iterator is dropped or has failed. ``length_hint`` returns the number of records that remain in the
+        iterator, which shows which record this is. The next call of ``apply_all`` continues with the remaining records.
         """
         waiting = iter(records)
         while True:

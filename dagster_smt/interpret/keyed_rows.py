@@ -1,8 +1,8 @@
-"""Computes the effects of previewed records on a table with keys. A run over these records would have the same effects,
-but a preview does not need Spark.
+"""Computes what previewed records would do to a table with keys (a table that has one row for each key). For example:
+the first record inserts a row, and the second one updates it. This needs no Spark.
 
-This code and the code of the run (``tables.keyed``) are independent. A test applies both to the same records and
-compares the results.
+A run computes the same with different code (``tables.keyed``). A test applies both to the same records and compares the
+results.
 """
 
 import base64
@@ -37,13 +37,15 @@ Order = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class RowChange:
-    """The effect of one record on a table with keys.
+    """The effect of one record on a table that has one row for each key, or in mode ``scd2`` one row for each version
+    of a key.
 
     Attributes:
-        action: The effect in one word. ``begin`` and ``close`` concern versions (mode ``scd2``), and ``no row`` is a
-            deletion of a key that has no row.
+        action: The effect in one word, such as ``insert``. In mode ``scd2``, ``begin`` closes the current version and
+            begins a new one, and ``close`` closes it. ``no row`` is a deletion of a key without a row.
         columns: The columns whose values change.
-        incomplete: The columns of the row that lack a value, because no event of the key has contained one.
+        incomplete: The columns that still lack a value, because every event of the key contained only Debezium's
+            placeholder for them.
         note: The reason, if the record changes nothing in the table.
     """
 
@@ -82,11 +84,11 @@ _TEXTS: Mapping[Action, str] = {
 
 @dataclass(frozen=True)
 class TableChanges:
-    """The effects of records on a table with keys that is empty at first.
+    """The effects of records on a table with keys (one row for each key). The table is empty at first.
 
     Attributes:
-        changes: The effect of each record if the records are applied one after the other.
-        counts: By topic, the counts of a single run over all records. A run combines all events of a key into one
+        changes: The effect of each record, if the records were applied one after the other.
+        counts: Maps a topic to the counts of one run over all records. A run combines all events of a key into one
             change.
     """
 
@@ -95,7 +97,7 @@ class TableChanges:
 
 
 def table_changes(previewed: Sequence[Previewed], keyed: KeyedRows, *, keeps_key: bool = True) -> TableChanges:
-    """Returns the effects of previewed records on a table with keys.
+    """Returns the effects of previewed records on an empty table with keys, which has one row for each key.
 
     Args:
         previewed: The records, in the order of their offsets.
@@ -129,10 +131,10 @@ class _Event:
 
     Attributes:
         sample: The record.
-        key: The key columns, as strings.
-        row: The columns of the row; None if the event deletes the row.
-        sequence: The value of ``sequence_by``.
-        unchanged: The columns that the update left unchanged.
+        key: The values of the key columns, as strings.
+        row: The columns of the new row; None if the event deletes the row.
+        sequence: The value of the column ``sequence_by``, by which events are ordered.
+        unchanged: The columns for which the event contains no value, but Debezium's placeholder for an unchanged value.
     """
 
     sample: Sample
@@ -147,8 +149,8 @@ class _Event:
 
     @property
     def order(self) -> Order:
-        """The position of the event among the events of its key. An event without a sequence precedes all events with
-        one.
+        """A tuple by which the events of one key are sorted: first by sequence, then by topic, partition and offset. An
+        event without a sequence comes first.
         """
         rank: tuple[int, Any] = (0, 0)
         if isinstance(self.sequence, str):
@@ -160,7 +162,9 @@ class _Event:
 
 @dataclass(frozen=True)
 class _EventReader:
-    """A reader that converts output records of the chain into events."""
+    """A reader that turns records, as they are after the chain, into events: changes or deletions of a row in a table
+    with keys.
+    """
 
     keyed: KeyedRows
     keeps_key: bool
@@ -193,11 +197,11 @@ class _EventReader:
         return _Event(previewed.sample, tuple(map(_key_text, columns.values())), row, sequence, unchanged)
 
     def _key_columns(self, record_key: Any, value: Row) -> Row:
-        """Returns the key columns of a record. Each column comes from ``record_key``, or from ``value`` if the key does
-        not contain the column.
+        """Returns the key columns of a record, by name. A column comes from ``record_key``. If the key lacks the
+        column, it comes from ``value``.
 
-        If the key is not a struct, it is itself the only key column. The column of the same name in the value then
-        takes precedence. A tombstone has only the key.
+        If the key is not a struct, such as ``7``, it is the only key column itself. But if the value has a column of
+        this name, this column takes precedence. A tombstone has no value, so its key columns come from the key.
         """
         fields = record_key if isinstance(record_key, dict) else {}
         columns: Row = {}
@@ -226,14 +230,15 @@ class _EventReader:
 
 @dataclass
 class _KeyState:
-    """The row of a key. It changes while the events of the key are processed in their order.
+    """The row of one key, while the events of the key are processed in their order.
 
     Attributes:
         keyed: The options of the table.
-        row: The row, or the current version; None if the key has no row.
-        missing: The columns of the row that lack a value, because no event so far has contained one.
-        is_deleted: True if the row has been deleted, but stays in the table.
-        order: The position of the last event.
+        row: The columns of the row, or of the current version; None if the key has no row.
+        missing: The columns that still lack a value, because every event of the key contained only Debezium's
+            placeholder for them.
+        is_deleted: True if the row is marked as deleted, but stays in the table.
+        order: The ``order`` of the last event.
     """
 
     keyed: KeyedRows
@@ -243,7 +248,7 @@ class _KeyState:
     order: Order | None = None
 
     def after(self, event: _Event) -> RowChange:
-        """Processes ``event``, the next event, and returns its effect."""
+        """Applies ``event`` to the row of its key, and returns its effect, such as an insert or an update."""
         if self.keyed.sequence_by:
             if self.order is not None and event.order < self.order:
                 return RowChange("superseded")
@@ -292,7 +297,9 @@ class _Total:
 
 
 def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
-    """Returns the counts of one run over ``events``, by topic, as ``tables.keyed.row_actions`` computes them."""
+    """Returns what one run over all ``events`` would count, by topic. ``tables.keyed.row_actions`` computes the same
+    counts for a real run.
+    """
     totals: dict[str, _Total] = {}
     by_key: dict[Key, list[_Event]] = {}
     for event in events:
@@ -309,8 +316,9 @@ def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
 
 
 def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _Total]) -> None:
-    """Adds the effects of ``events``, all events of one key, to ``totals``. Together, they count as one inserted row,
-    or as one deletion without a row. In the mode ``scd2``, each version counts as an inserted row.
+    """Adds the effects of ``events``, all events of one key, to ``totals``. A run combines these events, so together
+    they count as one inserted row. If no row remains, they count as one deletion without a row. In mode ``scd2``, each
+    version counts as an inserted row.
     """
     state, change, versions = _KeyState(keyed), RowChange("no row"), 0
     counts = totals[events[-1].sample.topic].counts
@@ -329,8 +337,8 @@ def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _T
 
 
 def _set_sequences(events: Iterable[_Event]) -> None:
-    """Gives each tombstone in ``events`` the sequence of the previous event with the same key in the same
-    topic-partition. A tombstone has no sequence of its own, because it has no value.
+    """Copies to each tombstone in ``events`` the sequence of the previous event with the same key and topic-partition.
+    A tombstone has no value, and therefore no sequence of its own. Events are later ordered by their sequences.
     """
     last: dict[tuple[Key, tuple[str, int]], Any] = {}
     for event in sorted(events, key=lambda event: (event.partition, event.sample.offset)):
@@ -372,8 +380,8 @@ def _exact(text: str) -> Decimal | str:
 
 
 def _key_text(value: Any) -> str:
-    """Returns ``value``, the value of a key column, as a string. As strings, ``"7"`` in a key and ``7`` in a value are
-    the same key.
+    """Returns the value of a key column as a string. So ``"7"`` in the key of a record and ``7`` in the value of
+    another one are the same key.
     """
     if isinstance(value, str):
         return value

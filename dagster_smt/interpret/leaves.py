@@ -18,10 +18,11 @@ class Number(str):
 
 
 def leaves(record: RecordSnapshot) -> dict[str, Any]:
-    """Maps the paths in ``record`` to their values. A value is a string, a ``Number``, a boolean or None.
+    """Returns a dict from path to value, such as ``{"topic": "orders", "value.items[3].id": "7"}``. It contains all
+    fields of key and value, the headers and the topic.
 
-    An object or array is itself a value if it is empty, or nested more than ``MAX_LEVELS`` levels deep. Examples of
-    paths are ``topic``, ``header[0] name``, ``key`` and ``value.items[3].id``.
+    A value is a string, a ``Number``, a boolean or None. An empty object or array is also a value, and so is an object
+    or array below ``MAX_LEVELS`` levels.
     """
     values: dict[str, Any] = {"topic": record.topic}
     for number, (name, value) in enumerate(record.headers):

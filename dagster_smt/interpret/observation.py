@@ -1,4 +1,6 @@
-"""Counts the kinds of values in the fields of JSON values. No value is stored."""
+"""Counts which kinds of values occur in each field of a sample of JSON values. For example: in ``amount``, 90 values
+are whole numbers and 10 are null. The values themselves are not stored.
+"""
 
 import json
 import re
@@ -25,8 +27,8 @@ GROUPS: Mapping[str, str] = {
     "object": "objects",
     "array": "arrays",
 }
-"""Maps each kind of values to its group. A column can read the values of one group only. The one exception: a column of
-numbers can also read numbers that are written as strings.
+"""Maps each kind of value, such as ``integer``, to its group, such as ``numbers``. A table column can read the values
+of one group only. As an exception, a column of numbers can also read numbers that are written as strings.
 """
 _MOST_DIGITS = 38
 _LONG = 2**63
@@ -36,16 +38,16 @@ _MICROS = re.compile(r"([.,]\d{3})\d+")
 
 @dataclass
 class Observation:
-    """The counts of the values at one path, for a sample of values.
+    """The counts of the values in one field, for a sample of JSON values.
 
     Attributes:
-        kinds: The number of values of each kind, including ``null``.
-        fields: For objects: the counts of each field.
-        items: For arrays: the counts of all items.
-        digits: For fractions, and for strings with decimals: maps each number of decimal places to the number of values
-            that have it.
-        millis: The number of whole numbers that are recent timestamps in milliseconds.
-        zoned: The number of timestamps with a zone.
+        kinds: The number of values of each kind, such as ``integer`` or ``null``.
+        fields: For objects: the counts for each of their fields.
+        items: For arrays: the counts for all their elements together.
+            digits: Maps ``fraction`` and ``decimal`` (a string such as ``"1.50"``) to counts: the number of values with
+            1 decimal place, with 2, and so on.
+        millis: The number of whole numbers that look like a timestamp of our time in milliseconds.
+        zoned: The number of timestamps with a time zone.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -138,11 +140,11 @@ def _kind_of_text(text: str) -> str:
 
 @dataclass
 class Values:
-    """The counts of the sampled values of a topic.
+    """The counts of the values in a sample of records from one topic.
 
     Attributes:
-        whole: The counts of all JSON values.
-        absent: The number of missing values.
+        whole: The counts of all values that are JSON.
+        absent: The number of nulls (tombstones).
         broken: The number of values that are not JSON.
     """
 
@@ -157,7 +159,7 @@ class Values:
 
 
 def observed(values: Iterable[bytes | None]) -> Values:
-    """Returns the counts of ``values``."""
+    """Returns the counts of ``values``: for each field, the number of values of each kind."""
     counts = Values()
     for value in values:
         if value is None:

@@ -48,13 +48,14 @@ class RecordSnapshot:
 
 @dataclass(frozen=True)
 class StageResult:
-    """A record after one stage, or the reason why the record is not shown.
+    """The record after one stage of a preview, or the reason why the preview shows no record.
 
     Attributes:
         stage: The stage's alias; ``input`` before the first stage.
         record: The record after the stage; None if the stage skipped, dropped or rejected the record.
-        note: The reason why ``record`` is None: the predicate, a drop, or a problem.
-        failed: True if the note is a problem.
+        note: The reason why ``record`` is None: the predicate is false, the record is dropped, or the text of a
+            problem.
+        failed: True if ``note`` is the text of a problem.
     """
 
     stage: str
@@ -124,10 +125,10 @@ class _Preview:
     """The settings of one preview.
 
     Attributes:
-        interpreter: The chain.
+        interpreter: The prepared chain.
         reads_keys: True if the chain decodes keys.
-        as_read: The sides (key or value) whose format is the same before and after the chain. They keep their bytes
-            unless a stage changes them.
+        as_read: Two bits, for key and value. A bit is set if the preview shows the key (or value) in the format in
+            which it was read. If no stage changes it, the original bytes are then shown.
     """
 
     interpreter: Interpreter
@@ -178,8 +179,8 @@ def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Stage
 
 
 def _as_read(shown: StageResult, sample: Sample, sides: int) -> StageResult:
-    """Returns the state ``shown`` with the original bytes of ``sample`` for each unchanged key or value. A run also
-    writes the original bytes if no stage has changed them.
+    """Replaces unchanged keys and values in ``shown`` by the original bytes of ``sample``, as a run does. ``sides`` has
+    a bit for the key and a bit for the value; the bit is set if it is unchanged.
     """
     if shown.record is None:
         return shown
@@ -217,8 +218,8 @@ def _stages(preview_: _Preview, record: Record) -> Iterator[StageResult]:
 
 
 def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> StageResult:
-    """Returns ``record`` as the result of the stage ``stage``. A record that cannot be encoded is shown as failed only
-    if this is the ``last`` stage.
+    """Returns ``record`` as it is after the stage with the alias ``stage``. If the record cannot be encoded, the result
+    has a note instead of the record. It is marked as failed only if this is the ``last`` stage.
     """
     sides = {}
     for side in (KEY_DIRTY, VALUE_DIRTY):

@@ -1,9 +1,8 @@
-"""Finds original values of masked fields that are still elsewhere in the output. The result contains names of fields,
-but never values.
+"""Searches output records for original values of masked fields. For example, the chain masks ``email``, but the field
+``note`` still contains the address. The result contains field names, but never values.
 
-Each original value is searched for as a whole word. The search covers all other fields of the same output record, and
-the record's key, headers and topic. Short strings and small numbers are not searched for, because they occur
-everywhere.
+The search covers all other fields of the same output record, its key, its headers and its topic. A value must occur as
+a whole word. Short strings and small numbers are not searched for, because they occur everywhere.
 """
 
 from collections import Counter
@@ -27,22 +26,22 @@ def _no_data(name: str) -> bool:
 
 
 Survivors = Counter[tuple[str, str]]
-"""Counts records in which the value of a masked field is also in another field. A key of the counter is a pair of the
-masked field and the other field, both without array indexes.
+"""Counts records by a pair of fields: the masked field, and another field that still contains its original value. For
+example, ``("value.email", "value.note")`` has the count 12. Array indexes are replaced by ``[]``.
 """
 
 
 def residue(
     chain: Chain, samples: Iterable[Sample], key: Format, value: Format, is_data: Callable[[str], bool] = _no_data
 ) -> Survivors:
-    """Counts the sampled records in which another field still contains the original value of a masked field.
+    """Counts the records in which another field still contains the original value of a masked field.
 
     Args:
         chain: The chain.
         samples: The records.
         key, value: The formats of keys and values.
-        is_data: Returns True if a name in a path is data, such as an e-mail address that is the key of an object. The
-            result contains ``[*]`` in place of such a name.
+        is_data: Returns True if the name of a field is itself data, such as an e-mail address as the key of an object.
+            The result contains ``[*]`` instead of this name.
     """
     survivors: Survivors = Counter()
     masks = set()
@@ -64,7 +63,7 @@ def residue(
 
 
 def _last(steps: list[StageResult]) -> RecordSnapshot | None:
-    """Returns the record after the chain, which is the record in the last of ``steps``. Returns None if the record was
+    """Returns the record after the chain. ``steps`` are the results of all stages. Returns None if the record was
     dropped or failed.
     """
     ended = steps[-1].failed or steps[-1].note == "dropped"
@@ -78,8 +77,8 @@ def _last(steps: list[StageResult]) -> RecordSnapshot | None:
 
 
 def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
-    """Returns the values that the stages in ``masks`` have removed, as words to search for. The keys are the paths that
-    the values had before the stage.
+    """Returns the original values that the stages in ``masks`` have replaced or removed, as words to search for. The
+    result maps the path of a value to the word. Values that are too short to search for are left out.
     """
     removed: dict[str, str] = {}
     before: dict[str, Any] = {}
@@ -128,7 +127,9 @@ def _holds(text: str, word: str) -> bool:
 
 
 def _plain(path: str, is_data: Callable[[str], bool]) -> str:
-    """Returns ``path`` without positions in arrays, and without names that are data."""
+    """Returns ``path`` with ``[]`` instead of positions in arrays, and ``[*]`` instead of names that are data. For
+    example, ``value.items[3].id`` becomes ``value.items[].id``.
+    """
     if path.startswith("header["):
         return "header[*]" if is_data(path.removeprefix("header[").removesuffix("]")) else path
     parts = []

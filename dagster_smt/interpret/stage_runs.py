@@ -1,5 +1,5 @@
-"""Runs one stage on Python records. A record with a schema goes through the stage's plan, and a record without a schema
-through the stage's function.
+"""Runs one stage on Python records. If a record has a schema, the stage's plan for this schema runs. If it has none, a
+function of the transform runs.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -24,19 +24,20 @@ from dagster_smt.model.schema import Schema
 
 Apply = Callable[[Record], object]
 ApplyAll = Callable[[Iterator[Record]], None]
-"""A function that applies a stage to records one after the other. It raises an exception at a record that is dropped or
-fails; the next call continues with the remaining records.
+"""A function that applies a stage to all records in an iterator. It raises an exception when a record is dropped or
+fails. A second call with the same iterator continues after this record.
 """
 
 
 @dataclass(frozen=True)
 class Runner:
-    """A stage that has been prepared to run.
+    """A stage that is ready to run on records.
 
     Attributes:
-        test: A function that returns True if the stage acts on a record. None, if the stage acts on every record.
-        apply: Changes a record, or returns ``DROPPED``.
-        apply_all: Does the same as ``apply`` for many records; None if the transform has no function for this.
+        stage: The stage.
+        test: A function that returns True if the stage acts on a record; None if the stage acts on every record.
+        apply: A function that changes a record, or returns ``DROPPED``.
+        apply_all: Does the same as ``apply``, but for many records; None if the transform has no such function.
     """
 
     stage: Stage
@@ -46,8 +47,8 @@ class Runner:
 
 
 def runners(chain: Chain) -> tuple[Runner, ...]:
-    """Prepares the stages of ``chain``. With these runners, a foreign stage processes each record separately;
-    ``foreign_runs`` processes batches.
+    """Returns one runner for each stage of ``chain``. The runner of a foreign stage (a Java class) sends each record to
+    Java separately. ``foreign_runs`` sends whole batches.
     """
     results = []
     firsts = first_entries(chain)
@@ -63,8 +64,10 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
 
 
 def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
-    """Returns two functions for the stage ``index`` of ``chain``. The first tests the predicate; it is None if Python
-    has nothing to test. The second applies the transform, and must not be called for a foreign transform.
+    """Returns two functions for the stage at position ``index`` of ``chain``.
+
+    The first one tests the predicate. It is None if the stage has no predicate, or if Java tests it. The second one
+    applies the transform. If the transform is a Java class, it must not be called.
     """
     stage = chain.stages[index]
     test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
@@ -89,8 +92,8 @@ def _test(stage: Stage) -> Callable[[Record], bool] | None:
 def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
     """Returns a function that tests ``predicate`` on a record.
 
-    If the predicate reads the key or value, it is planned for each schema. It is false for a record in which this key
-    or value is null.
+    If the predicate reads the key or value, the function prepares the test once for each schema. It returns False for a
+    record in which this key or value is null.
     """
     if not predicate.reads & {"key", "value"}:
         return _answer(plan_test(predicate, input_record(None, None)))
@@ -129,11 +132,12 @@ def _answer(answer: Expr | bool) -> Callable[[Record], bool]:
 
 
 class _StageFunction:
-    """The function of one stage. It caches one compiled plan for each form of records.
+    """The function that applies one stage to a record. It needs a plan for the record's schemas, and caches the
+    compiled plans.
 
-    A form is everything on which a plan depends: the schemas of key and value, whether the key or value is schemaless,
-    and the transform's variant. The cache key contains the ``id`` of the schemas, because hashing a schema walks
-    through all its fields. Each entry of the cache keeps its schemas alive, so that no other schema gets their ids.
+    The cache key contains everything that a plan depends on, such as the schemas of key and value, whether a key or
+    value has no schema, and the transform's variant. It contains the ``id()`` of a schema, because hashing a schema
+    takes long. Each entry also holds the schemas, so that no other schema gets the same id.
     """
 
     def __init__(self, stage: Stage, index: int, first: int):
@@ -167,8 +171,8 @@ class _StageFunction:
         return self._on_value(self.schemaless)
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
-        """Returns a function that applies the stage to many records; None if the transform has no such function. It
-        processes objects without a schema together, and calls ``apply`` for every other record.
+        """Returns a function that applies the stage to many records. It loops over JSON objects without a schema
+        itself, and calls ``apply`` for each other record. Returns None if the transform has no such function.
         """
         change = self.schemaless
         if self.stage.side != "value" or change is None:
@@ -185,9 +189,10 @@ class _StageFunction:
         return apply_all
 
     def _on_metadata(self) -> Apply:
-        """Returns the function of a transform that reads neither key nor value. One plan serves records of all schemas.
+        """Returns the function for a transform that reads neither key nor value, such as ``RegexRouter``. It needs only
+        one plan for all schemas.
 
-        The plan is built now instead of with the first record, so that a wrong class fails early.
+        The plan is built before the first record, so that a mistake in the transform's class is reported early.
         """
         known: dict[str, Apply] = {"sink": self._without_sides("sink")}
 
@@ -234,8 +239,8 @@ class _StageFunction:
         return apply
 
     def _on_record(self, change: SideFunction) -> Apply:
-        """Returns the function of a stage that acts on whole records, and whose transform reads the key or value. The
-        function calls ``change`` for schemaless keys or values, and runs the stage's plan for the others.
+        """Returns the function for a stage that acts on whole records, and reads the key or value. If the key or value
+        has no schema, the function calls ``change``. Otherwise it runs the stage's plan for the schema.
         """
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
         transform = self.stage.transform
@@ -253,8 +258,8 @@ class _StageFunction:
         return apply
 
     def _null(self) -> Callable[[], object] | None:
-        """Returns the function for records in which the key or value on which the stage acts is null. Returns None if
-        such records need no special treatment.
+        """Returns the function that handles a null, if the stage acts on a key or value that is null. It passes,
+        rejects or drops the record. Returns None if the stage treats null like any other value.
         """
         return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
             self.stage.transform.on_null()
@@ -279,8 +284,10 @@ class _StageFunction:
         return self._function(record, free, variant)(record)
 
     def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
-        """Returns the function for ``record``. All records of the same form have the same function, and each form is
-        planned only once.
+        """Returns the function that applies the stage to ``record``. It is compiled once for each combination of key
+        schema, value schema and variant, and then cached.
+
+        ``free`` lists ``key`` or ``value`` if it has no schema.
         """
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         plan_of_form = self.plans.get(known)
@@ -295,9 +302,11 @@ class _StageFunction:
         return plan_of_form[0]
 
     def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
-        """Returns a function for records whose plan for the variant ``known`` has failed. If the transform has a
-        narrower variant for a record, which needs fewer fields, the function plans and runs this variant. Otherwise,
-        the function calls ``refuse``, which rejects the record.
+        """Returns a function for records for which the plan has failed in the variant ``known``, for example because
+        the schema lacks a field.
+
+        Some transforms have a narrower variant, which needs fewer fields. If a record has one, the function runs it.
+        Otherwise the function calls ``refuse``, which rejects the record.
         """
         narrower = self.narrower
         if narrower is None:
@@ -313,8 +322,8 @@ class _StageFunction:
 
 
 def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
-    """Returns the method ``name`` of ``transform`` if the transform's class overrides the method. Otherwise, and for a
-    transform that is not implemented in code, returns None.
+    """Returns the method ``name`` of ``transform``, if its class overrides the method. Returns None if it does not, or
+    if the transform is not implemented in code.
     """
     if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
         return None
@@ -332,7 +341,9 @@ def null_error(stage: Stage) -> DataError:
 
 
 def compile_plan(plan: StagePlan) -> Apply:
-    """Returns the function that applies the stage plan ``plan`` to a record."""
+    """Returns a function that applies a stage to a record. ``plan`` describes what the stage does with records of
+    certain schemas.
+    """
     after = plan.after
     if after is None:
         problem = plan.failure or Problem("SMT999", plan.stage.place, "no record can pass")
@@ -383,8 +394,8 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
 
 
 def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
-    """Returns a function that calls ``apply``, and then sets the schema of a key or value that is null. The plan
-    ``after`` gives a null key or value a schema of its own.
+    """Returns a function that calls ``apply``, and then corrects the schema of a null. ``after.null_key`` is the schema
+    of a null key, and ``after.null_value`` the schema of a null value; False leaves the schema unchanged.
     """
     key_schema, value_schema = after.null_key, after.null_value
 
@@ -399,8 +410,8 @@ def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
 
 
 def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:
-    """Returns the function of a plan that changes only the topic. ``route`` computes the new topic. There is a separate
-    function because such plans are frequent.
+    """Returns a fast function for a stage that changes only the topic, as most routers do. ``route`` computes the new
+    topic. ``fixed`` and ``touches`` are the ledger bits that the stage sets.
     """
     bit, touched = touches[0] if touches else (0, route)
 
@@ -414,8 +425,8 @@ def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -
 
 
 def _remembered(route: Apply) -> Apply:
-    """Returns a function with the same effect as ``route``, the function of a router that reads only the topic. It
-    caches the result for each topic.
+    """Returns a function that does the same as ``route``, but calls it only once per topic and caches the result.
+    ``route`` changes the topic of a record and reads nothing but the topic.
     """
     known: Cache[str | None, tuple[str | None, int]] = Cache()
 
@@ -445,8 +456,9 @@ def _raise(problem: Problem) -> object:
 
 
 def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | None, Function]]:
-    """Returns a triple for each attribute of a record that differs between ``before`` and ``after``. A triple contains
-    the attribute's name, its new schema or None, and the function that computes the new value.
+    """Returns an item for each part of a record that a stage changes, such as ``("value", schema, function)``: the
+    attribute, its new schema (None for metadata such as the topic), and the function that computes the new value from
+    the old record.
     """
     changes: list[tuple[str, Schema | None, Function]] = []
     for side in ("key", "value"):

@@ -24,19 +24,19 @@ SETTING = f"spark.sql.catalog.{CATALOG}"
 CLASS = "dagstersmt.Functions"
 CACHE_SETTING = "spark.sql.cache.serializer"
 CACHE_CLASS = "dagstersmt.cache.RowCache"
-"""The class with which Spark caches whole rows instead of columns. A run caches the rows of its window. With Spark's
-own class, caching these rows would take longer than evaluating them in the lane.
+"""The Java class that makes Spark cache whole rows. A run caches the rows that it has computed. Spark's own class
+caches columns, and would take longer than the JVM lane (this package's Java code) needs to compute the rows.
 """
 _log = logging.getLogger(__name__)
 _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
 
 def lane_settings(jar: str = "") -> Mapping[str, str]:
-    """Returns the Spark settings that add the lane to a session.
+    """Returns the Spark settings that add the JVM lane (this package's Java code) to a session.
 
     Args:
-        jar: The address of a copy of the jar, for a session on another machine. By default the jar of this environment.
-            If that jar is missing or older than its sources, the result is empty.
+        jar: The address of a copy of the jar, for a session on another machine. By default, the jar of this
+            environment. The result is empty if that jar is missing, or was not built from the current Java sources.
     """
     if not jar:
         if not _jar_is_current():
@@ -51,8 +51,8 @@ def _jar_is_current() -> bool:
 
 
 def has_lane(session: Any) -> bool:
-    """Returns True if ``session`` can call the lane's functions, and if the version of these functions matches this
-    code.
+    """Returns True if ``session`` can call the functions of the JVM lane (this package's Java code), and if the jar has
+    the same version as this code.
     """
     if os.environ.get(VARIABLE) == "off":
         return False

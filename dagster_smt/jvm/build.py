@@ -13,9 +13,10 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent / "java"
 CONNECT_API = Path(__file__).parent / "connect_api"
-"""The folder with the signatures of Kafka Connect's API, which only the compiler needs."""
+"""The folder with stubs of Kafka Connect's API. Only the compiler needs them; at run time, the real classes are used.
+"""
 DELTA_API = Path(__file__).parent / "delta_api"
-"""The folder with the signatures of Delta's log store, which only the compiler needs."""
+"""The folder with stubs of Delta's log store. Only the compiler needs them; at run time, the real classes are used."""
 JAR = Path(__file__).parent / "dagster_smt.jar"
 _RELEASE = "11"
 """The version of Java for which the jar is built: the oldest version that Spark 3.5 supports."""

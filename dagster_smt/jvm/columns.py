@@ -29,10 +29,10 @@ _MOMENTS = ("Date", "Time", "Timestamp")
 
 @dataclass(frozen=True)
 class ColumnCall:
-    """A call of a rule on one field of the row.
+    """A call of a rule (a function of one value) that Java applies to one field while it reads a text.
 
     Attributes:
-        field: The position of the field.
+        field: The position of the field in the struct.
         rule: The rule.
         source: The schema of the field.
     """
@@ -49,16 +49,15 @@ def columns_program(
     calls: Iterable[ColumnCall] = (),
     envelope: bytes | None = None,
 ) -> str | None:
-    """Returns the program with which the lane reads texts of the struct ``schema``. If the lane cannot read these
-    texts, returns None.
+    """Returns a JSON program for the JVM lane, the Java code inside Spark. With the program, Java reads JSON texts of
+    the struct ``schema``. Returns None if Java cannot read these texts.
 
     Args:
         schema: The fields to read.
         form: The format of the texts. The lane reads ``json_schema`` and ``envelope``.
-        masks: Maps the location of each masked value to its replacement, in the Python form of the value's schema.
-        calls: Rules whose results are further columns.
-        envelope: The text of the schema that the envelopes contain. Python reads envelopes that contain a different
-            schema.
+        masks: Maps the path of each masked value to its replacement, a Python value.
+        calls: Rules that Java applies to fields. Each result becomes one more column.
+        envelope: The text of the schema in the envelopes. Python reads envelopes that contain a different schema.
     """
     is_read = form.kind == "json_schema" or (form.kind == "envelope" and envelope is not None)
     if not is_read or schema.logical is not None or schema.type is not Type.STRUCT:
@@ -75,7 +74,9 @@ def columns_program(
 
 @dataclass(frozen=True)
 class _Types:
-    """A translator of schemas into programs, for one format."""
+    """A translator of schemas into programs, with which Java reads JSON texts of one format. ``masks`` maps the paths
+    of values to their replacements.
+    """
 
     form: Format
     masks: Mapping[Place, Any]
@@ -85,7 +86,9 @@ class _Types:
         return {"type": "struct", "null": self._takes_null(schema), "fields": fields}
 
     def type(self, schema: Schema, place: Place) -> dict[str, Any]:
-        """Returns the program for ``schema``, which is at the path ``place`` in the row."""
+        """Returns the part of a JSON program that reads values of ``schema``, such as ``{"type": "int64", "null":
+        True}``. ``place`` is the path of these values in the text.
+        """
         if schema.logical is None and schema.type in _CONTAINERS:
             return self._container(schema, place)
         program: dict[str, Any] = {"null": self._takes_null(schema), **self._scalar(schema)}
@@ -128,7 +131,9 @@ class _Types:
 
 
 def _constant(schema: Schema, value: Any) -> str | bool:
-    """Returns ``value`` in the form that the lane's readers produce for ``schema``."""
+    """Encodes ``value``, a mask or a default, for a JSON program of the JVM lane. Java reads it as a value of
+    ``schema``: a Date, for example, is a string with the number of days.
+    """
     if isinstance(value, bool):
         return value
     if isinstance(value, bytes):
@@ -167,8 +172,8 @@ def _rule(call: ColumnCall) -> dict[str, Any]:
 
 
 def is_slow_in_spark(rule: Rule, source: Schema) -> bool:
-    """Returns True if the lane runs ``rule`` faster than Spark's expressions do. This is the case for casts from
-    strings to numbers, and from floating-point numbers to strings.
+    """Returns True if the JVM lane (the Java code inside Spark) runs ``rule`` faster than Spark's own expressions. This
+    is the case for casts from strings to numbers, and from floating-point numbers to strings.
     """
     if type(rule) is not CastTo or source.logical is not None:
         return False

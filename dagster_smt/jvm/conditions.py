@@ -1,4 +1,6 @@
-"""Translates conditions into programs of the JVM lane (``Test.java``, ``FieldTest.java``)."""
+"""Translates conditions on records into JSON programs for the JVM lane, this package's Java code inside Spark. The Java
+classes are ``Test`` and ``FieldTest``.
+"""
 
 from typing import Any
 
@@ -23,8 +25,9 @@ from dagster_smt.values.text_rules import Finds, IsText, TextPasses
 
 
 def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
-    """Returns the program for the test of ``predicate``. If the predicate tests fields, it is false for a null value,
-    and ``negate`` also reverses this result.
+    """Returns the JSON program with which the JVM lane (the Java code inside Spark) tests ``predicate``.
+
+    If the predicate tests fields, it is false for a record whose value is null. With ``negate``, it is then true.
 
     Raises:
         NoJavaError: The lane does not support the condition.
@@ -38,8 +41,12 @@ def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
 
 
 def test_of(condition: Condition, side: str, negate: bool = False) -> dict[str, Any]:
-    """Returns the program for the test of ``condition``. If the condition tests fields, they are fields of the key or
-    value ``side``.
+    """Returns the JSON program with which the JVM lane (the Java code inside Spark) tests ``condition``.
+
+    Args:
+        condition: The condition.
+        side: ``key`` or ``value``: the part of the record whose fields the condition tests.
+        negate: True to reverse the result.
 
     Raises:
         NoJavaError: The lane does not support the condition.
@@ -91,9 +98,11 @@ def _check(condition: FieldPasses) -> dict[str, Any]:
 
 
 def _literal(text: str) -> dict[str, Any]:
-    """Returns the kind of the literal ``text``, and its value as a string.
+    """Returns the type and the value of a literal, as strings: ``{"kind": "int64", "text": "7"}`` for the literal
+    ``7``. The kind is ``null`` for a literal that equals no JSON value.
 
-    In the lane, whole numbers in JSON values have at most 64 bits, so a larger literal equals no value.
+    Raises:
+        NoJavaError: The literal is a large number, which the JVM lane does not support.
     """
     kind, value = expected(text) or ("null", None)
     if kind == "double":

@@ -1,5 +1,5 @@
-"""Translates paths of effects and conditions into the form of the JVM lane's programs (``Path.java``,
-``Step.java``).
+"""Translates field paths into JSON for programs of the JVM lane, this package's Java code inside Spark. The Java
+classes are ``Path`` and ``Step``.
 """
 
 from typing import Any
@@ -16,15 +16,21 @@ KINDS = {
     "map": "map",
     "array": "array",
 }
-"""Maps kinds of values without a schema (``model.runtime.kind_of``) to the names of these kinds in the lane."""
+"""Maps the types of values without a schema (``model.runtime.kind_of``) to their names in the JVM lane, the Java code
+inside Spark.
+"""
 
 
 class NoJavaError(Exception):
-    """Raised if the JVM lane does not support a part of a chain. The message names the part."""
+    """Raised if the JVM lane, the Java code inside Spark, does not support a part of a chain. The message names the
+    part.
+    """
 
 
 def path_of(path: FieldPath) -> list[Any]:
-    """Returns the steps of ``path`` as plain data."""
+    """Returns ``path`` as a list of steps for JSON: a field name is a string, an array index is a dict, as in
+    ``["items", {"index": 0}, "id"]``.
+    """
     return list(map(_step, path.steps))
 
 

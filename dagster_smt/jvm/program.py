@@ -54,18 +54,18 @@ from dagster_smt.values.json.lazy import encoder
 from dagster_smt.values.privacy.text_rule import TextRule
 
 _DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
-"""The letters of date patterns that the lane supports. Letters for zone names are not supported, because Java's
-formatter keeps the zone of the last text that it has parsed.
+"""The letters of date patterns that the JVM lane (the Java code inside Spark) supports. Letters for time zones are not
+supported: after Java has parsed a text with a zone, it would keep this zone for later texts.
 """
 
 
 @dataclass(frozen=True)
 class KeptOut:
-    """The reason why the lane cannot run a chain.
+    """The reason why the JVM lane (the Java code inside Spark) cannot run a chain.
 
     Attributes:
-        stage: The stage; None if the reason does not concern a single stage.
-        what: The part that the lane does not support.
+        stage: The stage that the lane does not support; None if the reason does not concern a single stage.
+        what: The part of the stage or chain that the lane does not support, in words.
     """
 
     stage: Stage | None
@@ -78,7 +78,7 @@ class KeptOut:
 
 
 def in_python(out: KeptOut) -> str:
-    """Returns the message that a chain does not run in the lane. ``out`` contains the reason."""
+    """Returns a message for users: the chain runs in Python, which is slower, because of the reason in ``out``."""
     return f"records run in Python, which takes several times as long: {out}"
 
 
@@ -89,7 +89,8 @@ class _KeptOutError(Exception):
 
 
 def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | None:
-    """Returns the program of ``chain`` as JSON. If the lane cannot run the chain, returns None.
+    """Returns ``chain`` as a JSON program for the JVM lane, the Java code inside Spark. Returns None if the lane cannot
+    run the chain.
 
     Args:
         chain: The chain.
@@ -104,8 +105,8 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
 
 def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | None:
-    """Returns the reason why the lane cannot run ``chain``. Returns None if the lane can run the chain. For the
-    arguments, see ``program_of``.
+    """Returns the reason why the JVM lane (the Java code inside Spark) cannot run ``chain``. Returns None if it can.
+    The arguments are the same as for ``program_of``.
     """
     try:
         _program(chain, key_format, place)
@@ -163,8 +164,9 @@ def _is_in_java(transform: CodeTransform) -> bool:
 
 
 def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[str, Any]]:
-    """Returns the programs of ``effects`` in their order. If several effects of the same kind act together, they become
-    one program.
+    """Returns the effects of a stage as parts of a JSON program, such as ``{"do": "drop headers", …}``. Several changes
+    of fields become one part, which applies them together. The same is true of insertions, and of dropped, retained and
+    renamed fields.
     """
     if only(effects, NeedsSchema):
         raise NoJavaError("an effect that needs a schema")
@@ -193,7 +195,9 @@ def _is_alone(effect: Effect) -> bool:
 
 
 def _entries(effects: Iterable[Effect], first: int) -> dict[int, int]:
-    """Maps ``id(effect)`` of each effect in ``effects`` to the number of its first ledger entry."""
+    """Returns the number of each effect's first ledger entry, by the ``id()`` of the effect. ``first`` is the number
+    for the first effect.
+    """
     entries = {}
     for effect in effects:
         entries[id(effect)] = first
@@ -308,8 +312,8 @@ def _rule(rule: FieldRule) -> dict[str, Any]:
 
 
 def text_rule(rule: TextRule) -> dict[str, Any]:
-    """Returns the program for ``rule``, a rule for strings. The program contains references instead of keys, because
-    Java looks up the keys itself.
+    """Returns the JSON program for ``rule``, which changes strings. If the rule needs a secret key, the program
+    contains only a reference to the key. Java then looks up the key itself.
     """
     program = rule.program()
     if program is None:
@@ -318,8 +322,8 @@ def text_rule(rule: TextRule) -> dict[str, Any]:
 
 
 def _constant(rule: FieldRule, kind: str) -> str | None:
-    """Returns the constant with which ``rule`` replaces values of the kind ``kind``, as JSON text. Returns None if the
-    rule rejects such values, or does not replace them with a constant that the lane can write.
+    """Returns the constant with which ``rule`` masks values of the type ``kind``, as JSON text. Returns None if the
+    rule rejects values of this type, or if the lane cannot write the constant.
     """
     try:
         constant = rule.of_kind(kind)

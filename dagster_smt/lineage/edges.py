@@ -1,5 +1,5 @@
-"""Finds the edges of column lineage. An edge states how a column depends on a field, and which stages changed the
-value.
+"""Computes column lineage as a list of edges. An edge connects a column of the table with a field of the topic from
+which the column's values come. It also lists the stages that changed the values.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,23 +14,23 @@ from dagster_smt.model.reports.run_report import RunReport
 
 EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "opened", "unknown"]
 WHOLE_VALUE = "value"
-"""The field of an edge if the column may come from any part of the record's value."""
+"""The field of an edge if a column may come from any part of the value, so that no single field can be named."""
 Place = tuple[str, str]
 """The location of a field: its side (key or value), and its path within the side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A dependency of one column on one field of a topic.
+    """A connection between one column and one field of a topic from which the column's values come.
 
     Attributes:
         column: The path of the column in the result.
-        field: The path of the field in the topic, with its part: ``value.customer.email``.
-        kind: ``identity``: the value is the same; ``transformation``: the value depends on the field; ``masking``: a
-            stage hides the value; ``partly masked``: a stage hides the value in some records, or a part of it;
-            ``opened``: a stage decrypts the value, or turns a token back into the value, and no later stage hides it;
-            ``unknown``: the schema came with the records, or a stage from a jar may have created the column. After a
-            stage from a jar, ``field`` is ``value``, the whole value.
+        field: The path of the field in the topic, such as ``value.customer.email``.
+        kind: ``identity``: the value is the same. ``transformation``: the value is computed from the field.
+            ``masking``: a stage hides the value. ``partly masked``: a stage hides the value in some records, or a part
+            of it. ``opened``: a stage decrypts the value, or turns a token back into the value, and no later stage
+            hides it. ``unknown``: the schema came with the records, or a stage from a jar may have created the column.
+            After a stage from a jar, ``field`` is ``value``, the whole value.
         stages: The aliases of the stages that changed the value, in order.
     """
 
@@ -45,9 +45,10 @@ class Edge:
 
 
 def edges_of(plan: Plan) -> tuple[Edge, ...]:
-    """Returns the lineage edges of all columns of the value. The records of ``plan`` must have a schema.
+    """Returns the lineage edges of all columns. An edge connects a column with a field from which its values come. The
+    records of ``plan`` must have a schema.
 
-    If the variants of the plan differ, each variant contributes its own edges.
+    If a predicate splits the records into different schemas (variants), the result contains the edges of all of them.
 
     Args:
         plan: The plan.
@@ -66,9 +67,10 @@ def edges_of(plan: Plan) -> tuple[Edge, ...]:
 
 
 def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
-    """Yields an edge for each column of ``plan``. The chain of ``plan`` must contain a class from a jar.
+    """Yields one edge for each column of ``plan``, if its chain contains a Java class from a jar. The edge says that
+    the origin of the column is unknown.
 
-    This class may have filled any column from any field, even if the column has the same name as a field.
+    The class may have filled any column from any field, even if the column has the same name as a field.
     """
     stages = tuple(stage.alias for stage in plan.chain.stages if stage.foreign)
     for path in plan.lineage:
@@ -76,10 +78,11 @@ def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
 
 
 def edges_of_report(report: RunReport, chain: Chain) -> tuple[Edge, ...]:
-    """Returns the lineage of a run whose records carried their own schemas. Its edges name no stages.
+    """Returns the lineage edges of a run whose records contained or named their schemas. An edge connects a column with
+    a field from which its values come. These edges name no stages.
 
-    The report does not show which stage masked a column. So an edge is ``masking`` only if no mask of the chain has a
-    predicate; otherwise the edge is ``partly masked``, because some records may have skipped the mask.
+    The report does not show which stage masked a column. If no mask in the chain has a predicate, the edge of a masked
+    column is ``masking``. Otherwise it is ``partly masked``, because some records may have skipped the mask.
 
     Args:
         report: The report of the run.
@@ -124,7 +127,7 @@ def _masks(stage: Stage) -> bool:
 
 
 def _always_masking(plan: Plan) -> frozenset[str]:
-    """Returns the aliases of the stages of ``plan`` that mask values in every record: no condition can skip them."""
+    """Returns the aliases of the stages that mask values in every record, because they have no condition."""
     conditional = set()
     for step in plan.steps:
         if step.plan.condition is not True:
@@ -140,8 +143,9 @@ Stages = Mapping[Place, tuple[str, ...]]
 
 
 def _ways(plan: Plan) -> dict[int, Stages]:
-    """Returns, for each variant of ``plan``, a mapping from each field after the chain to the stages that have changed
-    it.
+    """Returns, for each field after the chain, the aliases of the stages that have changed it. If records end up with
+    different schemas (variants), each variant has its own dict from field to aliases. The keys of the result are the
+    numbers of the variants.
     """
     ways: dict[int, dict[Place, tuple[str, ...]]] = {0: {}}
     for index, _ in enumerate(plan.chain.stages):
@@ -154,8 +158,12 @@ def _ways(plan: Plan) -> dict[int, Stages]:
 
 
 def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[str, ...]]]) -> None:
-    """Adds the fields after ``step`` to ``following``. For each variant, ``following`` has a mapping of fields to the
-    stages that have changed them. ``before`` is such a mapping for the fields before the step.
+    """Adds the fields after a stage to ``following``.
+
+    Args:
+        step: The stage, for records of one schema (a variant).
+        before: Maps each field before the stage to the aliases of the stages that have changed it.
+        following: The same for the fields after the stage, for each variant. The key is the number of the variant.
     """
     if step.skipped is not None:
         _merge(following.setdefault(step.skipped, {}), before)
@@ -165,11 +173,11 @@ def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[s
 
 
 def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) -> Stages:
-    """Maps each field after the stage ``alias`` to the stages that have changed it so far. ``stages`` is such a mapping
-    for the fields before the stage.
+    """Returns a dict from each field after the stage ``alias`` to the aliases of all stages that have changed it so
+    far.
 
-    A field inherits the stages of the fields from which it comes. If the stage ``alias`` changed the field, the stage
-    is added.
+    ``stages`` is the dict for the fields before this stage. A field inherits the aliases of the fields from which it
+    comes. If this stage changed the field, its alias is added.
     """
     cells = list(_cells(before))
     results: dict[Place, tuple[str, ...]] = {}

@@ -71,14 +71,14 @@ class Assertion:
 
 @dataclass(frozen=True)
 class LineageRun:
-    """One run of a table, as its events describe it.
+    """One run that writes a table, as its events describe it.
 
     Attributes:
         id: The id of the run, a UUID.
         job: The name of the job: the asset or op.
-        parent: The id and the job of the orchestrator's run.
+        parent: The id and the job of the Dagster run.
         inputs: The topics.
-        output: The table; None if routers determine the table.
+        output: The table; None if a transform chooses the table for each record.
     """
 
     id: str
@@ -93,10 +93,10 @@ class RunOutput:
     """The output of a run, as its last event describes it.
 
     Attributes:
-        rows, bytes, files: Rows, bytes and files of the commit.
-        read: The number of records that were read from each topic.
-        schema: The types of the columns, by path.
-        edges: The edges of the column lineage.
+        rows, bytes, files: The numbers of rows, bytes and files in the commit.
+        read: Maps a topic to the number of its records that were read.
+        schema: Maps the path of a column to its type.
+        edges: The column lineage: the fields from which each column comes.
         assertions: The results of checks.
     """
 
@@ -123,8 +123,8 @@ class Emitter:
         self._send("START", [self._input(name) for name in self.run.inputs], self._outputs())
 
     def complete(self, written: RunOutput) -> None:
-        """Sends COMPLETE with the statistics and the column lineage in ``written``. The results of checks are sent in
-        the event of a separate job.
+        """Sends COMPLETE with the statistics and the column lineage in ``written``. If there are results of checks, a
+        second event reports them, for a job called ``<job>.checks``.
         """
         inputs = []
         for name in self.run.inputs:

@@ -1,4 +1,6 @@
-"""Finds the columns that contain the values of tagged fields, and the stages that hide these values."""
+"""Computes which columns contain the values of tagged fields (such as fields with the tag ``PII.email``), and which
+stages hide these values.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -17,14 +19,14 @@ State = Literal["unmasked", "masked", "partly masked", "transformed", "unknown",
 
 @dataclass(frozen=True, slots=True)
 class TaggedColumn:
-    """A column that contains the value of a tagged field, or a tagged field without a column.
+    """A column that contains the value of a tagged field, such as a field with the tag ``PII.email``. It may also be a
+    tagged field without a column.
 
     Attributes:
-        column: The path of the column. In a table of records, it consists of the part of the record (``value``,
-            ``key`` or ``headers``) and the path of the field. Empty if no column contains the field, or if the column
-            is unknown.
-        field: The path of the field in the topic. The path of a field of the key begins with ``key``, and the name of
-            a header with ``headers.``.
+        column: The path of the column. In a table of records, the path begins with ``value``, ``key`` or ``headers``.
+            Empty if no column contains the field, or if the column is unknown.
+        field: The path of the field in the topic. The path of a field of the key begins with ``key``, and the name of a
+            header with ``headers.``.
         tags: The tags of the field.
         state: ``unmasked``: the column has the value of the topic, or a value that a stage has decrypted. ``masked``:
             the value is masked. ``partly masked``: only some records, or only a part of the value, are masked.
@@ -48,13 +50,13 @@ class TaggedColumn:
 def tagged_columns(
     policy: AppliedPolicy, edges: Sequence[Edge], *, has_columns: bool, chain: Chain
 ) -> tuple[TaggedColumn, ...]:
-    """Returns a ``TaggedColumn`` for each column that contains the value of a tagged field, and for each tagged field
-    without a column.
+    """Returns one item for each column that contains the value of a tagged field (such as a field with the tag
+    ``PII.email``), and one for each tagged field without a column.
 
     Args:
-        policy: The policy, with the decisions of a run.
-        edges: The edges of the column lineage; empty if records have no schema.
-        has_columns: True if the table has columns, False if it contains records.
+        policy: The policy, with its decisions (such as mask or drop) about the fields of a run.
+        edges: The column lineage: the fields from which each column comes. Empty if records have no schema.
+        has_columns: True if the table has one column per field, False if it contains records.
         chain: The chain of the run. In a table of records, a field that the policy encrypts has the state ``unknown``
             if a stage of this chain decrypts values.
     """
@@ -123,7 +125,7 @@ def _of_decision(
 
 
 def _seals(stage: Stage) -> bool:
-    """Returns True if a holder of the key can decrypt the values that ``stage`` has written."""
+    """Returns True if ``stage`` encrypts values, or hides them in another way that a holder of the key can reverse."""
     for e in stage.transform.effects():
         if isinstance(e, Change) and e.rule.protection == "seals":
             return True
@@ -137,8 +139,8 @@ def _is_after_foreign(edge: Edge) -> bool:
 
 
 def _in_record(decision: Decision) -> str:
-    """Returns the path of the field that ``decision`` concerns. The path begins with the part of the record, as in
-    ``key.id``.
+    """Returns the path of a field in a record, for a decision of a policy about this field. The path begins with
+    ``key``, ``value`` or ``headers``, as in ``key.id``.
     """
     if not decision.path:  # the whole key
         return decision.part

@@ -141,7 +141,7 @@ class _ColumnsRunner(BatchRunner):
         return self.writers[schema](value)
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """Returns the columns of the table's rows, by name: the column ``__out``, and if necessary those for key,
+        """Returns the columns of the table's rows, by name: the column ``__out``, and if necessary the columns for key,
         timestamp and topic.
         """
         columns = {"__out": pa.array(done.values, self.type)}

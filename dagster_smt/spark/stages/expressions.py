@@ -178,7 +178,8 @@ class Scope:
         return results
 
     def whole(self, expr: Expr) -> Column:
-        """Returns one column with the whole value of ``expr``, also for a struct whose fields are in separate columns.
+        """Returns one column with the whole value of ``expr``, even if it is a struct whose fields are in separate
+        columns.
         """
         if isinstance(expr, Call) and self.is_struct(expr):
             return expr.rule.column(F, *map(self.whole, expr.args))
