@@ -160,8 +160,8 @@ class _KindBuilder:
 
     Attributes:
         demanding: True if a message has required fields. The Protobuf runtime does not check them when it reads.
-        first: Maps each message type to the number of the first field with this type, which Connect stores in the
-            schema of the type. The number is None if that field is a list.
+        first: Maps each message type to the number of the first field with this type, or to None if that field is a
+            list. Connect stores the number in the schema of the message type.
     """
 
     place: str

@@ -128,7 +128,9 @@ class _LiteralParser:
         return False
 
     def parse(self, *, embedded: bool) -> Parsed:
-        """Returns the next value, which is the whole string or, with ``embedded``, an element of an array or map."""
+        """Returns the schema and the value of the whole string. With ``embedded``, returns the schema and the value of
+        the next element of an array or map.
+        """
         if not self._more:
             return NULL
         if embedded and self._take('"'):
@@ -162,8 +164,9 @@ class _LiteralParser:
         return parsed or (STRING, self.text)
 
     def _split_temporal(self, token: str) -> Parsed | None:
-        """Returns a time or a timestamp; None if the next tokens are neither. The tokenizer splits both into five
-        tokens: two colons and the parts around them.
+        """Returns the schema and the value of the time or timestamp that begins with ``token``. ``12:30:00.000Z``
+        consists of five tokens: the two colons, and the parts around them. Returns None if the next tokens are neither
+        a time nor a timestamp.
         """
         start = self.at
         for _ in range(4):

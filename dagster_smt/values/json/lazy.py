@@ -188,11 +188,11 @@ def decode_whole(text: bytes) -> Any:
 
 
 def in_any_encoding(text: bytes, decode: Callable[[bytes], Value]) -> Value:
-    """Returns the result of ``decode`` for the JSON ``text``. If ``decode`` rejects text that is not in UTF-8, calls
-    ``decode`` again with the text in UTF-8.
+    """Returns the result of ``decode`` for the JSON ``text``. If ``decode`` fails and ``text`` is in UTF-16, for
+    example, converts ``text`` to UTF-8 and calls ``decode`` again.
 
     Raises:
-        DataError: The error of ``decode``; SMT411, see ``converted_to_utf8``.
+        DataError: The error of ``decode``. SMT411 if ``text`` is invalid in its own encoding.
     """
     try:
         return decode(text)

@@ -114,8 +114,8 @@ def passes(test: Test, item: Any) -> bool:
 
 
 def not_comparable(names: Names) -> DataError:
-    """Returns the error for a test of the field at ``names``, if the field contains bytes or a date and so cannot be
-    compared.
+    """Returns the error for a test of a field that contains bytes or a date, which cannot be compared. ``names`` is the
+    path of the field: ``("customer", "birth")``.
     """
     statement = f"{'.'.join(('@', *names))} holds bytes or a date, which a condition cannot compare"
     hint = "convert the field in an earlier stage, with TimestampConverter or Cast"

@@ -55,8 +55,11 @@ class PartMask(TextRule):
         return text[:shown] + self._masked(text[shown:])
 
     def _shown(self, text: str) -> int:
-        """Returns the number of characters at the beginning of ``text`` that stay. They contain ``count`` counted
-        characters. If the whole text does not have more counted characters, nothing stays, and the result is 0.
+        """Returns how many characters at the beginning of ``text`` stay visible. If ``count`` is 2 and punctuation is
+        not counted, the result for ``a-bc`` is 3.
+
+        Returns 0 if ``text`` has at most ``count`` counted characters, because otherwise the whole text would stay
+        visible.
         """
         if sum(map(self._counts, text)) <= self.count or not self.count:
             return 0
