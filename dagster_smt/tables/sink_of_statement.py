@@ -1,4 +1,4 @@
-"""Adds options to a sink: the key columns and the partitioning from the statement of its topic table."""
+"""Adds the key columns and the partitioning from a ``CREATE TABLE`` statement to a sink."""
 
 from dataclasses import replace
 

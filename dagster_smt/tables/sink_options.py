@@ -81,12 +81,12 @@ class Sink:
 
     @property
     def keyed(self) -> KeyedRows | None:
-        """The mode of a table with keys; None for any other sink."""
+        """The options of the modes ``upsert`` and ``scd2``, which change existing rows. None for any other sink."""
         return None
 
     @property
     def holds(self) -> str:
-        """A word for the content of the sink: ``records``, ``columns``, or the mode of a table with keys."""
+        """A word for the content of the sink: ``records``, ``columns``, ``upsert`` or ``scd2``."""
         if self.keyed is not None:
             return self.keyed.mode
         return self.kind
@@ -250,7 +250,9 @@ class TableSink(Sink):
 
     @property
     def keyed(self) -> KeyedRows | None:
-        """The mode of a table with keys; None if runs only append rows."""
+        """The options of the modes ``upsert`` and ``scd2``, which change existing rows. None if runs only
+        append rows.
+        """
         if self.mode == "append":
             return None
         return KeyedRows(
@@ -297,7 +299,9 @@ def per_topic_problems(sink: TableSink) -> list[Problem]:
 
 
 def keyed_problems(sink: TableSink) -> list[Problem]:
-    """Returns the problems in the options of ``sink`` that concern tables with keys."""
+    """Returns the problems in the options for tables with keys (modes ``upsert`` and ``scd2``), such as
+    ``sequence_by``.
+    """
     problems = []
     for option, known in (("mode", MODES), ("deletes", DELETES)):
         value = getattr(sink, option)
@@ -338,8 +342,8 @@ def keyed_problems(sink: TableSink) -> list[Problem]:
 
 
 def _append_only_problems(sink: TableSink) -> list[Problem]:
-    """Returns a problem if the mode of ``sink`` changes existing rows, although a property of the table forbids such
-    changes.
+    """Returns a problem if the mode of ``sink`` changes existing rows, but the property ``delta.appendOnly`` forbids
+    this.
     """
     problems: list[Problem] = []
     if sink.storage != "delta":
@@ -358,7 +362,7 @@ APPEND_ONLY = "delta.appendOnly"
 
 @dataclass(frozen=True)
 class DeltaSink(TableSink):
-    """A Delta table."""
+    """A Delta table as the output of runs. See ``TableSink`` for its options."""
 
     storage: ClassVar[str] = "delta"
     own_properties: ClassVar[Mapping[str, str]] = {"delta.targetfilesize": "use the option target_file_size"}

@@ -230,10 +230,11 @@ class _Resolving:
         return self.new_ranges(covered), {}
 
     def new_ranges(self, covered: OffsetSet) -> list[Range]:
-        """Returns the ranges that the table lacks. In each partition, this is only the first unread range.
+        """Returns the ranges to read: in each partition, only the first range that the table lacks.
 
-        Waiting offsets are added: a run has read their records, but could not write one of its tables. If the source
-        may get records later at missing offsets, all unread ranges of a partition are returned, not only the first one.
+        Waiting offsets are added. A run has read their records, but could not write one of its several tables.
+
+        If the source may get records later at missing offsets, all ranges that a partition lacks are returned.
         """
         missing = self.there(offsets_of(self.available.ranges) - covered)
         waiting = missing & self.state.waiting
@@ -309,8 +310,8 @@ class _Resolving:
         return OffsetSet(), gone
 
     def spans_are_new(self, spans: Mapping[TopicPartition, Span]) -> bool:
-        """Returns True if the table's state does not contain all time spans (from one time to another time) in
-        ``spans``.
+        """Returns True if the table's state lacks some of the time spans in ``spans``. A time span is the time that a
+        run has read.
         """
         known = self.state.spans
         for place, span in spans.items():

@@ -10,7 +10,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.keyed import KeyedRows
 
 WHOLE_KEY = "value"
-"""The field of ``__key`` that contains the whole key, if the key is not a struct."""
+"""The name of the field in the struct ``__key`` that contains the whole key, if a record's key is not a struct."""
 _ORDERED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.STRING)
 
 
@@ -104,7 +104,10 @@ def _no_column(option: str, name: str, value: Schema) -> Problem:
 
 
 def _clashes(value: Schema, keyed: KeyedRows) -> list[Problem]:
-    """Returns a problem for each column of ``value`` that has the same name as a column that the mode adds."""
+    """Returns a problem for each column of ``value`` that has the name of a column that the table's mode adds.
+
+    For example, the mode ``scd2`` adds a column for the start of a version.
+    """
     own = set(map(caseless, keyed.added_columns))
     problems = []
     for name in value.by_name:

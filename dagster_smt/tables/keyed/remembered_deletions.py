@@ -60,13 +60,13 @@ def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> Data
     - ``deletion``: the sequence, topic, partition and offset of the key's last deletion;
     - ``deleted_in``: all partitions that contain a deletion of the key.
 
-    A window may read a deleting record again, and a changed chain may no longer make it a deletion. The function then
-    ignores the remembered deletion.
+    Suppose that the run reads a deleting record again, and the chain has changed, so that the record no longer deletes
+    a row. The remembered deletion is then ignored.
 
     Args:
         table: The table of deletions.
         events_again: The events of the window.
-        window: The offsets of the window (the offsets that the run reads).
+        window: The offsets that the run reads.
     """
     if table.schema() is None:
         return None

@@ -80,7 +80,8 @@ class DeltaMaintenance:
         return StepResult()
 
     def clean_up(self) -> StepResult:
-        """Removes the files that are needed only by versions older than the option ``retention_hours``.
+        """Removes two kinds of files: files that only versions older than ``retention_hours`` need, and old files that
+        no version references.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT809, a property of the table

@@ -22,7 +22,7 @@ class TopicSamples:
 
     Attributes:
         samples: The last records of the topics, oldest first in each topic.
-        problem: The reason why there are no samples. Empty if there are samples.
+        problem: The reason why there are no samples. An empty string if there are samples.
     """
 
     samples: Sequence[Sample] = ()

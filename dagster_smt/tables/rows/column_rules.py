@@ -205,7 +205,11 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """Returns the error for a record with several headers of the same name. ``what`` names the header."""
+    """Returns the error for a record that has several headers of the same name, although the column permits only one.
+
+    Args:
+        what: The header in the message, such as ``a header``.
+    """
     return data_error("SMT433", f"{what} appears several times", "match first, last or all of them")
 
 

@@ -235,8 +235,14 @@ def _finished(
 
 
 def _from_options(name: str, declaration: Any, place: str, keys: list[str], problems: list[Problem]) -> Column | None:
-    """Creates the column ``name`` from ``declaration``, the entry of the column in a mapping. Adds the problems of the
-    entry to ``problems``.
+    """Creates the column ``name`` from its entry in a mapping: a string such as ``BIGINT NOT NULL``, or options.
+
+    Args:
+        name: The name of the column.
+        declaration: The entry.
+        place: The name of the entry in messages.
+        keys: The function adds the name if the entry marks the column with ``KEY``.
+        problems: The list to which the function adds problems.
     """
     if isinstance(declaration, str):
         options = {"type": declaration}

@@ -54,7 +54,7 @@ _CASTS: dict[tuple[str, Any], Rule] = {
 
 
 class ReadRow(RowTransform):
-    """Replaces the value with a row of the topic table. The columns of the row come from the record's value, key,
+    """Replaces the record's value with a row of the topic table. The columns of the row come from the value, key,
     metadata and headers.
     """
 
@@ -92,7 +92,9 @@ class ReadRow(RowTransform):
 
     @property
     def _lenient(self) -> tuple[Column, ...]:
-        """The header columns that become null if the bytes of their header cannot be decoded."""
+        """The header columns that are not strict. If the bytes of the header cannot be decoded, such a column becomes
+        null.
+        """
         sources = ((c, c.source) for c in self.row.others)
         columns = []
         for c, s in sources:
@@ -264,9 +266,7 @@ def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> d
 
 
 def _field(node: Node | None, name: str) -> Node | None:
-    """Returns the field ``name`` of ``node``, a key or value. A key or value that is not a struct is returned
-    itself.
-    """
+    """Returns the field ``name`` of ``node``, a key or value. If ``node`` is not a struct, it is returned unchanged."""
     if node is None:
         return None
     if node.schema.type is not Type.STRUCT:

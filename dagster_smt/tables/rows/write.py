@@ -25,7 +25,8 @@ _RULES: dict[str, dict[str, Rule]] = {
     "timestamp": {"Timestamp": RecordTime("Timestamp", "Timestamp"), "int64": RecordTime("unix", "Timestamp")},
     "partition": {"int32": ChosenPartition()},
 }
-"""Maps the origin and the type of a column to the rule that writes it, such as ``timestamp`` and ``int64``.
+"""Maps ``timestamp`` or ``partition``, and the type of a column, to the rule that writes the column into this part of
+the record.
 
 Headers have rules of their own.
 """
@@ -171,7 +172,12 @@ def _is_partition(column: Column) -> bool:
 
 
 def _metadata(column: Column, cell: Cell) -> Expr:
-    """Returns an expression that converts ``cell``, the value of ``column``, into a record's timestamp or partition."""
+    """Returns an expression that converts ``column`` into a record's timestamp or partition.
+
+    Args:
+        column: The column.
+        cell: The column's value after the chain.
+    """
     rule = _RULES[column.origin].get(cell.schema.logical or cell.schema.type.value)
     if rule is None:
         raise refuse(*_other(column.origin, column.name, cell.schema.label))

@@ -102,8 +102,9 @@ class Source(Protocol):
         """
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """Returns the result of ``offsets_at`` for each time in ``moments``. A source that has to read its records
-        reads them only once.
+        """Returns the result of ``offsets_at`` for each time in ``moments``.
+
+        A source that must search its records for the times reads the records only once.
         """
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
@@ -112,10 +113,10 @@ class Source(Protocol):
         """
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """Returns the offsets that the consumer group ``group`` has committed, by topic-partition.
+        """Returns the offsets that the consumer group ``group`` has committed, such as ``{("orders", 0): 120}``.
 
         Raises:
-            UnsupportedError: SMT585, the source has no such groups.
+            UnsupportedError: SMT585, the source has no consumer groups.
         """
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:

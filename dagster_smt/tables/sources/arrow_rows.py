@@ -49,5 +49,5 @@ def headers(lengths: Any, keys: Any, values: Any) -> Any:
 
 
 def batch(columns: Sequence[Any]) -> pa.RecordBatch:
-    """Returns a record batch of ``columns``, which are Kafka's columns in their order."""
+    """Returns a record batch of ``columns``. They must be Kafka's columns, in the order of ``KAFKA_SCHEMA``."""
     return pa.RecordBatch.from_arrays(list(columns), schema=SCHEMA)

@@ -316,7 +316,7 @@ def _overlapping(segments: list[Segment], range_: Range) -> Iterator[_Part]:
 
 
 def _split(part: _Part, beat: Callable[[], None]) -> Iterator[Chunk]:
-    """Splits ``part``, the part of a segment file that a run reads, into chunks of a few megabytes. Each task reads
+    """Splits ``part``, the part of a segment file that a run reads, into chunks of a few megabytes. Tasks then read the
     chunks.
 
     Raises:

@@ -44,7 +44,7 @@ def nothing() -> None:
 
 
 class KafkaReader(BaseSource):
-    """Topics of a cluster, opened as a source.
+    """Topics of a cluster, from which a run reads records. The records come from Spark's Kafka source.
 
     Args:
         spec: The topics.
@@ -60,7 +60,7 @@ class KafkaReader(BaseSource):
         self._ahead: dict[TopicPartition, int] = {}
 
     def topics(self) -> list[str]:
-        """Returns the names of all topics except Kafka's internal topics, as ``Source`` describes."""
+        """Returns the names of all topics, except Kafka's internal topics. See ``Source``."""
         return self.client.names()
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
@@ -87,11 +87,11 @@ class KafkaReader(BaseSource):
         return self.client.measure(topics)
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Finds partitions that have lost records after a run read them. Returns the first lost offset of each; see
-        ``Source``.
+        """Finds partitions that have lost records after a run read them. Returns the first lost offset of each such
+        partition.
 
-        The client sends the offset and the leader epoch of each position. The brokers compare them with their log
-        (KIP-320).
+        For each partition, the client sends the offset that runs have reached, and the leader epoch at that time. The
+        brokers compare both with their log (KIP-320).
         """
         return self.client.cut_back(positions)
 
@@ -124,14 +124,14 @@ class KafkaReader(BaseSource):
         """Returns None, because this source does not ask the brokers for the sizes of ``topics``. See ``Source``."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """Returns the committed offsets of ``group``, as ``Source`` describes."""
+        """Returns the offsets that the consumer group ``group`` has committed, by topic-partition. See ``Source``."""
         offsets = {}
         for place, committed in self.client.committed(group).items():
             offsets[place] = committed.offset
         return offsets
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
-        """Commits ``ends`` as the offsets of ``group``, as ``Source`` describes."""
+        """Commits the offsets ``ends`` for the consumer group ``group``, by topic-partition. See ``Source``."""
         positions = {}
         for place, end in ends.items():
             positions[place] = Committed(end, "")
