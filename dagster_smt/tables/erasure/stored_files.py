@@ -47,10 +47,10 @@ class Files(Protocol):
 
 
 class LocalFiles:
-    """The file system of this machine: see ``Files``."""
+    """The file system of this machine. The class implements the protocol ``Files``."""
 
     def below(self, folder: str) -> Iterator[StoredFile]:
-        """Yields the files under ``folder``, as ``Files`` describes."""
+        """Yields all files under ``folder``, including hidden files."""
         root = Path(location_of(folder).path)
         for path in sorted(root.rglob("*")):
             with suppress(FileNotFoundError):  # a running job has removed the file meanwhile
@@ -58,19 +58,19 @@ class LocalFiles:
                     yield StoredFile(str(path), str(path.relative_to(root)), path.stat().st_size)
 
     def read(self, file: StoredFile) -> bytes:
-        """Returns the content of ``file``, as ``Files`` describes."""
+        """Returns the content of ``file``."""
         return Path(file.path).read_bytes()
 
     def remove(self, file: StoredFile) -> None:
-        """Removes ``file``, as ``Files`` describes, and the checksum file that Hadoop keeps next to the file."""
+        """Removes ``file``, and the checksum file that Hadoop keeps next to ``file``."""
         path = Path(file.path)
         path.unlink(missing_ok=True)
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
 class HadoopFiles:
-    """A file system that Hadoop can reach: see ``Files``. The class needs a classic Spark session, because it calls the
-    session's JVM.
+    """A file system that Hadoop can reach. The class implements the protocol ``Files``. It needs a classic Spark
+    session, because it calls the session's JVM.
     """
 
     def __init__(self, session: SparkSession):
@@ -81,7 +81,7 @@ class HadoopFiles:
         return self.jvm.org.apache.hadoop.fs.Path(text)
 
     def below(self, folder: str) -> Iterator[StoredFile]:
-        """Yields the files under ``folder``, as ``Files`` describes."""
+        """Yields all files under ``folder``, including hidden files."""
         root = self._path(folder)
         files = root.getFileSystem(self.configuration)
         top = str(files.makeQualified(root).toString()).rstrip("/")
@@ -92,7 +92,7 @@ class HadoopFiles:
             yield StoredFile(path, path.removeprefix(top).lstrip("/"), int(status.getLen()))
 
     def read(self, file: StoredFile) -> bytes:
-        """Returns the content of ``file``, as ``Files`` describes."""
+        """Returns the content of ``file``."""
         path = self._path(file.path)
         stream = path.getFileSystem(self.configuration).open(path)
         try:
@@ -101,7 +101,7 @@ class HadoopFiles:
             stream.close()
 
     def remove(self, file: StoredFile) -> None:
-        """Removes ``file``, as ``Files`` describes."""
+        """Removes ``file``."""
         path = self._path(file.path)
         path.getFileSystem(self.configuration).delete(path, False)
 

@@ -30,8 +30,8 @@ _KEY = "dagster_smt"
 
 
 def to_commits(state: TableState) -> dict[Place, Committed]:
-    """Returns the commits that store ``state``. The commit of a partition contains the offset at which the next run
-    starts to read, and a metadata string with the remaining parts of the state.
+    """Returns the commits that store ``state``. The commit of a partition contains two things: the offset at which the
+    next run starts to read, and a metadata string with the other parts of the state.
 
     Raises:
         ValueError: A metadata string would be longer than brokers accept. The message names the topic-partition.

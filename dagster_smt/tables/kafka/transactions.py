@@ -343,7 +343,7 @@ def transactions(
         client: The brokers.
         name: The transactional id.
         owner: The sender, for messages.
-        limits: See ``Transactions``.
+        limits: Maps a topic to the largest size of a batch in bytes, if the size is known; see ``Transactions``.
 
     Raises:
         EngineError: The brokers do not accept the producer.

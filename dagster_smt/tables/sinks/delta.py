@@ -109,7 +109,7 @@ def refused(schema: StructType) -> list[Problem]:
 
 
 class DeltaTable:
-    """A Delta table: see ``Table``."""
+    """A Delta table, opened as the sink of a run. The class implements the protocol ``Table``."""
 
     def __init__(self, session: SparkSession, spec: DeltaSink):
         if spec.folder is not None:  # Delta accepts a relative path for writing, but not for reading
@@ -124,13 +124,11 @@ class DeltaTable:
     # --- reading ---
 
     def read(self) -> DataFrame:
-        """Returns all rows that have been committed, as ``Table`` describes."""
+        """Returns all rows of the table that have been committed."""
         return self.session.read.table(self.name)
 
     def schema(self) -> StructType | None:
-        """Returns the table's columns, as ``Table`` describes, but without generated columns. Returns None if the table
-        does not exist.
-        """
+        """Returns the table's columns without the generated columns. Returns None if the table does not exist."""
         if is_absent(self.session, str(self.spec.path), self.spec.table):
             return None
         try:
@@ -143,7 +141,7 @@ class DeltaTable:
             raise
 
     def holds_rows(self) -> bool:
-        """Returns True if the table has a row, as ``Table`` describes."""
+        """Returns True if the table has at least one row."""
         return bool(self.read().limit(1).count())
 
     def state(self, *, settle: bool = False) -> TableState | None:
@@ -230,8 +228,8 @@ class DeltaTable:
     def next_number(self, before: TableState | None) -> int:
         """Returns the number of the next commit: 8 if the state ``before`` has the number 7. See ``Table``.
 
-        The number must be new, because Delta silently skips a commit whose number it has seen before, even if a restore
-        has removed that earlier commit.
+        The number must be new, because Delta silently skips a commit with a number that it has seen before. This is so
+        even if a restore has removed the earlier commit.
         """
         last = self._history(1)
         if not last:
@@ -368,8 +366,14 @@ class DeltaTable:
         return UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """Writes the rows of ``frame`` and the state of the run in one commit. The same commit removes the rows that
-        ``replaced`` describes. ``expected`` is the state that the run began with. For errors, see ``Table``.
+        """Writes the rows of ``frame`` and the state of the run in one commit. See ``Table``.
+
+        Args:
+            frame: The rows.
+            state: The state to store with the rows: offsets, counts and failed records.
+            replaced: The rows that the same commit removes.
+            expected: The state that the run began with. If the table now has a different state, the method raises an
+                error.
         """
         settles = expected is not None and state.settled != expected.settled
         write = partial(self._write, frame, state, replaced)
@@ -430,8 +434,16 @@ class DeltaTable:
     def merge(
         self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
     ) -> NewCommit:
-        """Applies ``changes`` to the rows of a table with keys, and stores ``state`` in the same commit. Each change
-        inserts, updates or deletes the row of its key. For the arguments, see ``MergingTable``.
+        """Applies ``changes`` to the rows of a table with keys, and stores ``state`` in the same commit. See
+        ``MergingTable``.
+
+        Args:
+            changes: A row for each change. A change inserts, updates or deletes the row of its key.
+            merge: States how the changes are applied.
+            state: The state to store: offsets, counts and failed records.
+            expected: The state that the run began with. If the table now has a different state, the method raises an
+                error.
+            seen: The version of the table from which the changes were computed.
         """
 
         def write() -> None:

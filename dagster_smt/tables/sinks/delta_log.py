@@ -49,13 +49,16 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
 
 
 def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
-    """Returns True if there is certainly no table in the folder ``path``.
+    """Returns True if there is certainly no table in the folder ``path``. Returns False if this is uncertain: for a
+    table with a name, in a session without Delta, or with a version of Delta that lacks the necessary classes.
 
     A run into a new table asks about ten times whether the table exists. Spark would answer with an exception each
     time, and PySpark needs some forty milliseconds to translate it.
 
-    The result is False for a table with a name, and in a session without Delta or with different classes of Delta. For
-    the arguments, see ``last_commit``.
+    Args:
+        session: A classic session with Delta.
+        path: The folder of the table. The path is ignored if the table has a name.
+        table: The name of the table in the session's catalog, as SQL. None for a table without a name.
     """
     extensions = str(session.conf.get("spark.sql.extensions", "") or "")
     if table or SETTINGS["delta"]["spark.sql.extensions"] not in extensions:
@@ -69,9 +72,15 @@ def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
 
 
 def checkpoint(session: SparkSession, path: str, table: str | None) -> int | None:
-    """Writes a checkpoint of the current version of ``table``, and returns the version.
+    """Writes a checkpoint of the current version of a Delta table, and returns the version.
 
-    For the arguments, and for the meaning of None, see ``last_commit``.
+    The result is None if there is no table, if it is in another catalog, or if the installed version of Delta lacks the
+    necessary classes.
+
+    Args:
+        session: A classic session with Delta.
+        path: The folder of the table. The path is ignored if the table has a name.
+        table: The name of the table in the session's catalog, as SQL. None for a table without a name.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
@@ -85,11 +94,16 @@ def checkpoint(session: SparkSession, path: str, table: str | None) -> int | Non
 
 
 def note_vacuum(session: SparkSession, path: str, table: str | None, version: int) -> None:
-    """Records in Delta's log that ``VACUUM`` has removed the files of all versions up to ``version``.
+    """Records in Delta's log that ``VACUUM`` has removed the files of all versions up to ``version``. If the session
+    cannot write this record, the function does nothing.
 
-    Without this record, ``VACUUM … LITE`` rejects a table whose log has lost its first versions. ``version`` must be at
-    least the first version that the log still has. If the session cannot write the record, the function does nothing.
-    For the other arguments, see ``last_commit``.
+    Without the record, ``VACUUM … LITE`` rejects a table whose log has lost its first versions.
+
+    Args:
+        session: A classic session with Delta.
+        path: The folder of the table. The path is ignored if the table has a name.
+        table: The name of the table in the session's catalog, as SQL. None for a table without a name.
+        version: The first version that the log still has, or a later version.
     """
     try:
         jvm = session._jvm
@@ -103,9 +117,16 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
 
 
 def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame | None:
-    """Returns the files of the current version of ``table``. The column ``size`` contains the size of each file.
+    """Returns the files of the current version of a Delta table. The columns are ``path`` and ``size``, the size in
+    bytes.
 
-    For the arguments, and for the meaning of None, see ``last_commit``.
+    The result is None if there is no table, if it is in another catalog, or if the installed version of Delta lacks the
+    necessary classes.
+
+    Args:
+        session: A classic session with Delta.
+        path: The folder of the table. The path is ignored if the table has a name.
+        table: The name of the table in the session's catalog, as SQL. None for a table without a name.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]

@@ -52,7 +52,7 @@ class _Progress(msgspec.Struct):
 
 @dataclass(frozen=True)
 class FileTopicsTable(RecordTable):
-    """File topics, opened as a sink: see ``Table``.
+    """File topics (topics in a folder), opened as the sink of a run. The class implements the protocol ``Table``.
 
     Attributes:
         session: The Spark session.
@@ -112,9 +112,7 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._other_run_committed()) from None
 
     def keep(self, state: TableState) -> None:
-        """Renews ``state`` in the progress file, as ``Table`` describes. The file is written only if the state has
-        changed.
-        """
+        """Writes ``state`` to the progress file again, unless the file already contains exactly this state."""
         if state == self.state():
             return
         try:
@@ -173,7 +171,7 @@ class FileTopicsTable(RecordTable):
         append_frame(self.topics, self._with_source(frame), _ORDER)
 
     def read(self) -> DataFrame:
-        """Returns every record of every topic, as ``Table`` describes."""
+        """Returns every record of every topic in the folder, as rows with Kafka's columns."""
         source = open_source(self.topics, self.session)
         ranges = []
         for r in source.ranges(source.topics()):

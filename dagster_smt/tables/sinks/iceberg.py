@@ -84,8 +84,9 @@ logger = logging.getLogger(__name__)
 
 
 class IcebergTable(IcebergStates):
-    """An Iceberg table: see ``Table``. A table that is identified by its path uses Iceberg's Hadoop catalog, so its
-    file system must have atomic renames.
+    """An Iceberg table, opened as the sink of a run. The class implements the protocol ``Table``.
+
+    A table that is identified by its path uses Iceberg's Hadoop catalog, so its file system must have atomic renames.
 
     Raises:
         UnsupportedError: SMT560, the session has no Iceberg; SMT664, Spark 3.5 cannot commit to a table of this name;
@@ -171,8 +172,14 @@ class IcebergTable(IcebergStates):
         raise always_changed(self.spec.place, _TRIES)
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """Writes the rows of ``frame`` and the state of the run in one commit. The same commit removes the rows that
-        ``replaced`` describes. ``expected`` is the state that the run began with. For errors, see ``Table``.
+        """Writes the rows of ``frame`` and the state of the run in one commit. See ``Table``.
+
+        Args:
+            frame: The rows.
+            state: The state to store with the rows: offsets, counts and failed records.
+            replaced: The rows that the same commit removes.
+            expected: The state that the run began with. If the table now has a different state, the method raises an
+                error.
         """
         settles = expected is not None and state.settled != expected.settled
         for _ in range(_TRIES):
@@ -203,8 +210,16 @@ class IcebergTable(IcebergStates):
     def merge(
         self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None, seen: str
     ) -> NewCommit:
-        """Applies ``changes`` to the rows of a table with keys, and stores ``state`` in the same commit. Each change
-        inserts, updates or deletes the row of its key. For the arguments, see ``MergingTable``.
+        """Applies ``changes`` to the rows of a table with keys, and stores ``state`` in the same commit. See
+        ``MergingTable``.
+
+        Args:
+            changes: A row for each change. A change inserts, updates or deletes the row of its key.
+            merge: States how the changes are applied.
+            state: The state to store: offsets, counts and failed records.
+            expected: The state that the run began with. If the table now has a different state, the method raises an
+                error.
+            seen: The version of the table from which the changes were computed.
         """
         for _ in range(_TRIES):
             properties = self._properties()

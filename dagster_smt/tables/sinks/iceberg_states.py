@@ -55,19 +55,19 @@ class IcebergStates:
         procedure_argument(session, self.name)  # rejects an unsuitable name before anything is written
 
     def read(self) -> DataFrame:
-        """Returns all rows that have been committed, as ``Table`` describes."""
+        """Returns all rows of the table that have been committed."""
         self._properties()
         return self.session.table(self.name)
 
     def schema(self) -> StructType | None:
-        """Returns the table's columns, as ``Table`` describes."""
+        """Returns the table's columns with their metadata. Returns None if the table does not exist."""
         properties = self._properties()
         if properties is None:
             return None
         return self._schema(properties)
 
     def holds_rows(self) -> bool:
-        """Returns True if the table has a row, as ``Table`` describes."""
+        """Returns True if the table has at least one row."""
         return self._properties() is not None and bool(self.session.table(self.name).limit(1).count())
 
     def state(self, *, settle: bool = False) -> TableState | None:
@@ -96,7 +96,9 @@ class IcebergStates:
         return max(map(number_of, states), default=0) + 1
 
     def foreign(self) -> list[ForeignCommit]:
-        """Returns the latest commits of other writers, as ``Table`` describes. Expired snapshots are not included."""
+        """Returns the latest commits of other writers that may have changed rows, the newest commit first. Expired
+        snapshots are not included.
+        """
         properties = self._properties()
         if properties is None:
             return []
@@ -191,9 +193,9 @@ class IcebergStates:
         and the marker are empty if there is no such snapshot, for example because another writer has rolled the table
         back.
 
-        The search may reach a snapshot that has expired, so that its parent is unknown. Then the method uses the
-        property ``NEWEST``, if it names this snapshot or the table's first commit, or reads the parent from older
-        metadata files.
+        The search may reach a snapshot that has expired, so that its parent is unknown. Then the method reads the
+        parent from older metadata files. The property ``NEWEST`` also helps, if it names this snapshot or the table's
+        first commit.
 
         Args:
             properties: The table's properties.

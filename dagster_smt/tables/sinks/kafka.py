@@ -48,7 +48,7 @@ _TRANSACTION = 10_000
 
 @dataclass(frozen=True)
 class KafkaTable(RecordTable):
-    """Topics of a Kafka cluster, opened as a sink: see ``Table``.
+    """Topics of a Kafka cluster, opened as the sink of a run. The class implements the protocol ``Table``.
 
     Attributes:
         session: The Spark session.
@@ -110,8 +110,8 @@ class KafkaTable(RecordTable):
         return NewCommit(rows, topics, 0)
 
     def keep(self, state: TableState) -> None:
-        """Commits ``state`` again, as ``Table`` describes. Brokers delete the committed offsets of a group unless they
-        are committed again within ``offsets.retention.minutes``.
+        """Commits the offsets of ``state`` again, although there are no new records. Brokers delete the committed
+        offsets of a group unless they are committed again within ``offsets.retention.minutes``.
         """
         commits = self._commits(state)
         with self._committing() as commit:
@@ -169,7 +169,7 @@ class KafkaTable(RecordTable):
         return targets
 
     def beside_source(self) -> bool:
-        """Returns True if source and target are on the same cluster, as ``RecordTable`` describes. The ids of the
+        """Returns True if the source topics and the target topics are on the same Kafka cluster. The ids of the
         clusters are compared, because one cluster may have several addresses.
         """
         if not isinstance(self.source, KafkaTopics):
@@ -276,7 +276,7 @@ class KafkaTable(RecordTable):
         self.place.append(with_source(frame, self.spec.group), _ORDER, lambda line: None)
 
     def read(self) -> DataFrame:
-        """Returns every record of every topic of the cluster, as ``Table`` describes."""
+        """Returns every record of every topic of the cluster, as rows with Kafka's columns."""
         ranges = self.place.there(self.place.client.names())
         return self.place.read(Window(tuple(not_empty(ranges))))
 

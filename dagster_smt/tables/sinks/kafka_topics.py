@@ -1,4 +1,4 @@
-"""Topics of a Kafka cluster as targets; see ``Topics``."""
+"""Topics of a Kafka cluster to which runs append records. The module implements the protocol ``Topics``."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,8 +36,8 @@ _TUNED = {
 
 @dataclass(frozen=True)
 class KafkaPlace:
-    """Topics of a Kafka cluster; see ``Topics``. Brokers set the timestamps of new records, because Spark's writer
-    cannot.
+    """The topics of a Kafka cluster, to which runs append records. The class implements the protocol ``Topics``.
+    Brokers set the timestamps of new records, because Spark's writer cannot.
     """
 
     session: SparkSession
@@ -99,7 +99,7 @@ class KafkaPlace:
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """Appends the records of ``frame``, each at least once; see ``Topics``."""
+        """Appends the records of ``frame`` to their topics, each at least once. See ``Topics``."""
         counts = {}
         for row in frame.groupBy("topic").count().collect():
             counts[row["topic"]] = row["count"]
@@ -177,7 +177,7 @@ class _OnePlace(KafkaPlace):
     identity: Sequence[str]
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """Appends the records of ``frame`` in transactions; see ``Topics``.
+        """Appends the records of ``frame`` to their topics, in Kafka transactions. See ``Topics``.
 
         The driver collects the rows part by part, because a transaction belongs to one producer.
         """

@@ -24,8 +24,8 @@ Usually, a key has only one change. It has several changes only if the table has
 """
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
-"""While a thread changes the settings of a session for one ``MERGE``, it holds this lock, so that no other thread
-writes with these settings.
+"""A thread holds this lock while it changes the settings of a session for one ``MERGE``. So no other thread writes with
+these settings.
 """
 
 
@@ -230,9 +230,8 @@ def standard_assignment(session: SparkSession) -> Iterator[None]:
     """Sets ``spark.sql.storeAssignmentPolicy`` of ``session`` from ``LEGACY`` to ``ANSI`` while the block runs. With
     ``LEGACY``, Spark rejects a merge into an Iceberg table. With a different value, nothing changes.
 
-    The changes of a merge have the types of the table, so both policies store the same values. The function does not
-    use a separate session, because that session would have its own catalog, and the catalog of the run would not see
-    the commit.
+    The changes of a merge have the types of the table, so both policies store the same values. A separate session is
+    not an option: it would have its own catalog, and the catalog of the run would not see the commit.
     """
     if str(session.conf.get(_ASSIGNMENT, None)).upper() != "LEGACY":
         yield

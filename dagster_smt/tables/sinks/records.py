@@ -46,7 +46,7 @@ class TargetRecords:
 
 
 class RecordTable:
-    """The base class of sinks that write to topics; see ``Table``."""
+    """The base class of sinks that write records to topics. The class implements parts of the protocol ``Table``."""
 
     def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
         """Returns one description for each target topic of the records in ``frame``. It contains only the topic's name.

@@ -37,7 +37,7 @@ class Appended:
 
 
 class Topics(Protocol):
-    """Topics that have been opened with a session."""
+    """Topics of a folder or a Kafka cluster, opened with a Spark session. Runs append records to them."""
 
     def alone(
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
@@ -79,7 +79,7 @@ class Topics(Protocol):
 
 @dataclass(frozen=True)
 class FilePlace:
-    """File topics; see ``Topics``."""
+    """The topics in a folder, to which runs append records. The class implements the protocol ``Topics``."""
 
     session: SparkSession
     spec: FileTopics
@@ -110,7 +110,7 @@ class FilePlace:
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """Appends ``frame`` to the topics, as ``Topics`` describes. The records of a topic-partition appear all at
+        """Appends the records of ``frame`` to their topics. Readers see the new records of a topic-partition all at
         once.
         """
         ranges = append_frame(self.spec, frame, order, say)
