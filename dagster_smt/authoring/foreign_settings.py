@@ -9,7 +9,7 @@ from dagster_smt.errors import CONFIG_EXCEPTION, Problem
 from dagster_smt.model.java_text import trim
 
 CONNECT_VERSION = "4.3.1"
-"""The version of Kafka Connect whose classes run foreign stages, unless a chain names a different version."""
+"""The version of Kafka Connect for stages whose classes run from jars, unless a chain names a different version."""
 Engine = Literal["dagster_smt", "connect"]
 _NUMBERS = {
     "stage.timeout.ms": "stage_timeout_ms",
@@ -53,8 +53,8 @@ class ForeignSettings:
 
 
 def settings_of(source: Any) -> tuple[ForeignSettings, list[Problem]]:
-    """Reads the foreign settings from ``source``, the source of a chain. Returns the settings, and their problems
-    (SMT026).
+    """Reads the settings for classes from jars in ``source``, the source of a chain. Returns the settings, and their
+    problems (SMT026).
 
     Properties may contain ``smt.jars``, ``connect.version``, ``engine``, ``stage.process``, ``stage.timeout.ms`` and
     Connect's ``errors.retry.*``. YAML has the same keys next to ``stages``; ``smt_jars`` may be a list.

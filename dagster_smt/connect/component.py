@@ -313,8 +313,8 @@ def _schema(
 
 
 def _table(parts: _Parts, schema: SchemaProposal | None) -> dict[str, Any]:
-    """Returns the component's input without the formats: the source, the topics or the ``CREATE TABLE`` statement, and
-    the offset at which the first run starts.
+    """Returns the component's input without the formats: the source, and the topics or the file of the ``CREATE TABLE``
+    statement. If the connector begins at the latest offsets, the first run does the same.
     """
     table: dict[str, Any] = {"source": client_source(parts.connector, parts.source, parts.worker)}
     wired = schema is not None and schema.wired

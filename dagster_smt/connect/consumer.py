@@ -161,8 +161,8 @@ def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
 
 
 def of_references(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields a verdict on each option of ``connector`` whose value is a name, such as a topic name, and contains a
-    reference, such as ``${file:/names:topic}``. The component would use the text of the reference itself as the name.
+    """Yields a verdict on each option of ``connector`` that contains a reference in place of a name, such as
+    ``topics=${file:/names:topic}``. The component would use the text of the reference itself as the name.
     """
     for option in _NAMES:
         if is_looked_up(connector.config.get(option, "")):

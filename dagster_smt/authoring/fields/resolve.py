@@ -1,5 +1,5 @@
-"""Resolves configured paths in a schema, during planning. Each path becomes routes. A route leads to one field that the
-path matches: ``*.id`` has the routes ``("customer", "id")`` and ``("order", "id")``.
+"""Resolves configured paths in a schema, before any record is read. Each path becomes routes. A route leads to one
+field that the path matches: ``*.id`` has the routes ``("customer", "id")`` and ``("order", "id")``.
 
 A step of a route is a field's name (``str``), ``Key`` (a map's key), ``Every`` (all elements), ``Index``, or ``Match``
 (keys of a map).

@@ -1,5 +1,5 @@
-"""Finds the matches of an extended path in lazily decoded JSON (``values.json.lazy``): inner values stay bytes until a
-stage reads them. The search decodes as little as possible.
+"""Finds the matches of a path, such as ``**.email``, in lazily decoded JSON (``values.json.lazy``): inner values stay
+bytes until a stage reads them. The search decodes as little as possible.
 
 A deep scan for a name skips JSON that does not contain the quoted name. Skipped JSON stays undecoded, and therefore
 keeps all its bytes.
@@ -16,7 +16,9 @@ from dagster_smt.values.java.regex import compile_java
 from dagster_smt.values.json.lazy import decode, is_raw, kind_at, look
 
 Act = Callable[[Any, Any, Record], None]
-"""Changes the value at a key or index of a container (dict or list)."""
+"""A function that changes one value. It gets the container of the value (a dict or list), the key or index in the
+container, and the record.
+"""
 Trail = tuple[Any, ...]
 Location = tuple[Any, Any, Trail, int]
 """The location of a match: (container, key, parent, depth).

@@ -33,8 +33,8 @@ class _NeedsDecoding(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextReplacement:
-    """The JSON text that an act writes in place of every string, such as ``"***"``, and the bit that the act sets in
-    ``record.touched``, so that the change of the record is counted.
+    """A constant replacement for strings: the JSON text that an act writes, such as ``"***"``, and a bit. The act sets
+    the bit in ``record.touched``, so that the change of the record is counted.
     """
 
     new: bytes

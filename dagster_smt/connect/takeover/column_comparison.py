@@ -31,8 +31,8 @@ def scratch_sink(sink: TableSink, folder: str) -> TableSink:
 
 
 def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
-    """Returns a copy of the run ``spec`` that reads the records in ``window`` and writes the scratch table ``sink``.
-    Records that fail are left out.
+    """Returns a copy of the run ``spec`` that reads only the offsets in ``window`` and writes the scratch table
+    ``sink``. Records that fail are left out.
     """
     request = WindowRequest(explicit=window)
     return replace(spec, sink=sink, window=request, errors_tolerance="all", dead_letter_topic="", key="")
@@ -67,7 +67,7 @@ def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, wind
         session: The Spark session.
         spec: The run of the component.
         sink: A scratch table, which this function creates.
-        window: The records.
+        window: The offsets of the records, for each topic-partition.
     """
     if not window.ranges:
         return None

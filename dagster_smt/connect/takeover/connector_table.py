@@ -1,4 +1,6 @@
-"""The table of a takeover: its versions, its rows, and the note about the takeover in its state."""
+"""The table of a takeover, in which runs of this package continue the table of a connector: its versions, its rows, and
+the note about the takeover in its state.
+"""
 
 import json
 import secrets
@@ -70,7 +72,9 @@ class TakeOverTable:
             self.files = ParquetFolder(session, str(sink.path), plan.naming)
 
     def state(self) -> TableState | None:
-        """Returns the state of the table. Returns None if no run of this package has written the table."""
+        """Returns the state of the table: the part of its last commit that describes its offsets, failed records and
+        runs. Returns None if no run of this package has written the table.
+        """
         return self.table.state()
 
     def columns(self) -> StructType | None:

@@ -73,7 +73,8 @@ class InFlight:
 
 
 def in_flight(client: KafkaClient, topic: str, group: str, table: str, committed: Mapping[int, int]) -> InFlight:
-    """Returns the data in flight for the table ``table``.
+    """Returns the data in flight for the table ``table``: the files that tasks have written, but that no snapshot
+    contains yet.
 
     Args:
         client: The brokers of the control topic.

@@ -1,8 +1,8 @@
 """The first commit of a Delta table that is created from Parquet files. It lists the files without changing them.
 
-``CONVERT TO DELTA`` would write the same commit, but in Delta 4.0 it fails on PySpark 4.0.2 and later, where the
-Parquet reader has a different constructor. This module therefore writes the commit itself. Delta's log store creates
-the commit file. The file thus appears as a whole or not at all, and only if no other process has created it.
+``CONVERT TO DELTA`` would write the same commit. In Delta 4.0, however, it fails on PySpark 4.0.2 and later, because
+the Parquet reader has a different constructor. This module therefore writes the commit itself. Delta's log store
+creates the commit file. The file thus appears as a whole or not at all, and only if no other process has created it.
 
 Source of the format: Delta's protocol, https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 """

@@ -108,8 +108,8 @@ class ParquetFolder:
         """Returns the files at ``paths`` with the information in their names.
 
         Raises:
-            TableError: SMT797, the name of a file is not one that the connector writes, or a file belongs to a topic
-                that is not in ``topics``.
+            TableError: SMT797, a file has a name that the connector does not write, or belongs to a topic that is not
+                in ``topics``.
         """
         known, files, problems = {*topics}, [], []
         for path, rows in sorted(paths.items()):

@@ -39,7 +39,7 @@ _NAMES = ("connector", "class", "SHA-256 of the configuration without secrets", 
 
 @dataclass(frozen=True)
 class ShadowOptions:
-    """The options of a shadow run.
+    """The options of a shadow run, which compares the rows of a chain with the rows that a connector has written.
 
     Attributes:
         scratch: The folder or URI for the scratch table.
@@ -60,8 +60,9 @@ class ShadowOptions:
 
 @dataclass
 class ShadowReport:
-    """The report of a shadow run. It is a certificate if there is no difference; otherwise it shows the first
-    differences. The report contains no value of an option or a field.
+    """The report of a shadow run, which compares the rows of a chain with the rows that a connector has written.
+    Without a difference, the report is a certificate; otherwise it shows the first differences. The report contains no
+    value of an option or a field.
 
     Attributes:
         connector: The name of the connector.

@@ -1,5 +1,5 @@
-"""The steps of a takeover, and of the return to the connector. Each step can be repeated, so a command that was killed
-can run again.
+"""The steps of a takeover (runs of this package continue the table of a connector), and of the return to the connector.
+Each step can be repeated, so a command that was killed can run again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,7 +57,8 @@ class TakeOverOptions:
 
 
 class TakeOver:
-    """A takeover of a connector's tables, or the return of these tables. Most connectors have one table.
+    """A takeover (runs of this package continue the tables of a connector), or the return of these tables to the
+    connector. Most connectors have one table.
 
     Args:
         session: The Spark session.
@@ -399,7 +400,8 @@ class TakeOver:
         self, records: list[TakeOverRecord], result: Result, steps: Callable[[], None], undo: Callable[[], None]
     ) -> list[TakeOverRecord]:
         """Calls ``steps``, and then writes the audit records ``records`` with the result ``result``. If ``steps``
-        raises an error, calls ``undo``, and writes the problems into the audit records instead.
+        raises an error, calls ``undo``, writes the problems into the audit records, and raises the error again. A dry
+        run writes nothing.
         """
         try:
             with coded_failures(self.plan.name):

@@ -34,23 +34,25 @@ class EventRouter(CodeTransform):
     unless `table.op.invalid.behavior` is `fatal`. Other values pass through unchanged, such as heartbeats and values
     without a schema.
 
-    The topic comes from the column `route.by.field` and `route.topic.regex`, as in RegexRouter. If the expression does
-    not match the whole column, the column is the topic. Columns keep their schemas, and their nulls become defaults. A
-    null topic, an event without a row, and a timestamp that Spark cannot hold (after the year 294247) are rejected.
+    The topic comes from the column `route.by.field`. If `route.topic.regex` matches the whole value of the column, the
+    match is replaced as in RegexRouter: by default, `Order` becomes `outbox.event.Order`. If the expression does not
+    match, the value itself is the topic. Columns keep their schemas, and their nulls become defaults. A null topic, an
+    event without a row, and a timestamp that Spark cannot hold (after the year 294247) are rejected.
 
     `table.fields.additional.placement` lists items `column:header` and `column:envelope`, each with an optional
-    `:name`. An item `column:partition` names an int32 column with the partition of the message. If there is no such
-    item, or if the column is null, the producer chooses the partition by the key, and later stages see no partition.
-    Without an envelope, the value is the payload. With an envelope, the value is a struct of `payload` and the listed
-    columns. The version of its schema comes from the column `table.field.event.schema.version`. The name of its schema
-    combines the name of the row's schema and the value of the topic column, for example `shop.Order.Value` for
-    `shop.Value`. In a table of columns, the schema has neither name nor version.
+    `:name`. An item `column:partition` names an int32 column with the partition of the message. Without such an item,
+    or if the column is null, the producer chooses the partition by the key. Later stages then see no partition. Without
+    an envelope, the value is the payload. With an envelope, the value is a struct of `payload` and the listed columns.
+    The version of its schema comes from the column `table.field.event.schema.version`. The name of its schema combines
+    the name of the row's schema and the value of the topic column, for example `shop.Order.Value` for `shop.Value`. In
+    a table of columns, the schema has neither name nor version.
 
     `table.expand.json.payload` parses a string that begins with `{` into a struct. The schema is inferred from the
     values: all fields are optional, numbers are int32, int64 or double, and structs are named after their paths. Nulls
     are skipped or become optional bytes; empty arrays are skipped. The elements of an array must have one type; objects
-    may differ in their fields. Any other string stays a string, even if it contains an array. Because the schema of
-    each record then depends on its payload, the option works in sinks of records and is rejected for tables of columns.
+    may differ in their fields. Any other string stays a string, even if it contains an array. The schema of each record
+    then depends on its payload. The option therefore works in sinks of records, and is rejected for tables of columns
+    (one column for each field of the value).
 
     Debezium wrote the transform for source connectors. In a sink connector, Debezium's class fails for each record
     without a column for the partition. Here such records become messages.

@@ -56,10 +56,11 @@ class ExtractNewRecordState(CodeTransform):
     not even have the struct of a listed field, the event is rejected. Added fields are always optional. A whole struct
     can become a header, but not a field. Tombstones only get the header `op`, with the value `d`.
 
-    In a table of columns, one plan serves inserted, updated and deleted rows. The rewriting modes therefore reject an
-    event if its rows before and after the change have different schemas. A missing field is an error, even for rows
-    that are dropped. With `drop.fields.header.name`, the schema of a record depends on its header. The option therefore
-    works in sinks of records and is rejected for tables of columns.
+    In a table of columns (one column for each field of the value), the output schema must be the same for inserted,
+    updated and deleted rows. The rewriting modes therefore reject an event if its rows before and after the change have
+    different schemas. A missing field is an error, even for rows that are dropped. With `drop.fields.header.name`, the
+    schema of a record depends on its header. The option therefore works in sinks of records and is rejected for tables
+    of columns.
 
     Debezium caches the added fields by a row's schema and `op`. If a later event has more or fewer fields, Debezium
     fails or leaves a field null. Here, each event is transformed independently of earlier events (decision 13).

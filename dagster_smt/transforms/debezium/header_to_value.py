@@ -72,12 +72,12 @@ class HeaderToValue(CodeTransform):
     defaults; nothing is added to a null struct. Nulls of other fields become defaults.
 
     The schema of a record depends on its headers. The transform therefore works in sinks of records and is rejected for
-    tables of columns.
+    tables of columns (one column for each field of the value).
 
-    Debezium caches the new schema with only the old schema as the cache key, and fails if a later record has different
-    headers (decision 13). Debezium also confuses structs whose names have a common part, and loses values that need
-    more than one new struct. Here names are compared step by step, and a path that needs more than one new struct is
-    rejected.
+    Debezium caches the new schema, with only the old schema as the cache key. If a later record has different headers,
+    Debezium therefore fails (decision 13). Debezium also confuses structs whose names have a common part, and loses
+    values that need more than one new struct. Here names are compared step by step, and a path that needs more than one
+    new struct is rejected.
     """
 
     connect_class = "io.debezium.transforms.HeaderToValue"

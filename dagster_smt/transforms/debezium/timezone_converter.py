@@ -56,13 +56,12 @@ class TimezoneConverter(CodeTransform):
     | `org.apache.kafka.connect.data.Timestamp` | the number minus the offset |
     | `ts_ms`, `ts_us`, `ts_ns` in `source`, if a rule names a field there | the number plus the offset |
 
-    In other words: the transform reads a number in a row as local time in the zone, and converts a number in `source`
-    to local time in the zone.
+    In other words, a number in a row is read as local time in the zone. A number in `source` is converted to local time
+    in the zone.
 
-    To find the zone's offset for a ZonedTimestamp, the transform reads the date and time in the string as local time in
-    the zone, even if the string has a different offset. Within hours of a change of the clock, the result can therefore
-    have the wrong one of the zone's two offsets. Fields of other types stay as they are, and a null becomes its
-    default.
+    A zone can have two offsets, for summer and winter. For a ZonedTimestamp, the date and time in the string determine
+    which of the two applies, even if the string has a different offset. Within hours of a change of the clock, the
+    result can therefore have the wrong offset. Fields of other types stay as they are, and a null becomes its default.
 
     Without a list, all rows are converted. `include.list` contains rules for the fields to convert, and `exclude.list`
     contains rules for the fields to leave as they are. `topic:name` and `source:table` apply to all fields of a topic
@@ -81,9 +80,8 @@ class TimezoneConverter(CodeTransform):
     - Debezium fails if `source` is null. Here such an event has no table.
     - Debezium rejects names with characters other than letters, digits, `_`, `.` and spaces. After the first rule,
       Debezium also rejects rules of three parts, such as `source:customers:created_at`. Here both are accepted.
-    - For offsets beyond 18 hours, for short names such as `PST`, and for rules with too many parts, such as
-      `name:field:more`, Debezium fails only when it converts a value. Here all of them are rejected when the chain is
-      parsed.
+    - Three mistakes make Debezium fail only when it converts a value: offsets beyond 18 hours, short names such as
+      `PST`, and rules with too many parts, such as `name:field:more`. Here they are rejected when the chain is parsed.
 
     The time zone data is that of the machine.
     """

@@ -24,7 +24,7 @@ class Pseudonymize(Keys, TextTransform):
     """Replace strings and whole numbers with pseudonyms: HMAC-SHA-256 with a key, in a chosen alphabet and length.
 
     Equal values have equal pseudonyms, so tables can still be joined. Without the key, nobody can compute a pseudonym
-    from a value. Only fields with the same `domain` can be joined. A string is encoded as UTF-8, and a whole number is
+    from a value. Only fields with the same `domain` can be joined. A string is encoded as UTF-8. A whole number is
     treated as the string of its decimal digits, so 42 and "42" have the same pseudonym. With an empty `domain` and
     `alphabet=hex`, the pseudonym is the beginning of the HMAC of the value, as other tools print it. The result is a
     string without a default. A null stays null, and a value of a different type is rejected. The shorter a pseudonym

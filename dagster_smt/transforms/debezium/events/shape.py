@@ -1,5 +1,5 @@
-"""Reads the parts of Debezium's change events during planning. An event contains the row before the change, the row
-after the change, and other fields.
+"""Reads the parts of Debezium's change events during planning, when only the schemas of records are known. An event
+contains the row before the change, the row after the change, and other fields.
 """
 
 from collections.abc import Iterable

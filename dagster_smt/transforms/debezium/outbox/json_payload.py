@@ -147,8 +147,8 @@ def _unfit() -> NoReturn:
 def _joined(left: Schema, right: Schema) -> Schema:
     """Returns one schema for a field that has different schemas in two elements of an array.
 
-    The schema of a null (bytes) gives way to the other schema. Two structs become one struct with the fields of both.
-    In all other cases, the result is ``left``.
+    The schema of a null (bytes) gives way to the other schema. Two structs become one struct with the fields of both,
+    and the elements of two arrays are treated in the same way. In all other cases, the result is ``left``.
 
     In Debezium, the order of a Java hash set determines which of the two schemas comes first. If the second schema is
     an inner struct with additional fields, Debezium loses these fields.
