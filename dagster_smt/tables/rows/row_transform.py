@@ -20,9 +20,7 @@ class RowTransform(CodeTransform):
 
     @property
     def sides(self) -> Parts:
-        """The parts of the record that the stage reads, such as ``value`` and ``headers``. The key is one of them only
-        if a column comes from the key.
-        """
+        """The parts of the record that the stage reads: the value, and also the key if a column comes from the key."""
         return frozenset({"value", "key"} if self.row.key_fields else {"value"})
 
     def configured(self) -> dict[str, Any]:

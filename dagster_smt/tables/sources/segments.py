@@ -57,7 +57,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode_row(row: SegmentRow) -> bytes:
-    """Returns ``row`` as a JSON line, in bytes."""
+    """Returns ``row`` as a JSON line, in bytes, with a newline at the end."""
     return _encode(row) + b"\n"
 
 
