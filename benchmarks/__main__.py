@@ -56,8 +56,8 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def chosen(only: Sequence[str], cases: Sequence[Case] = ALL) -> list[Case]:
-    """Returns the cases to measure: those whose name contains one of the strings in ``only``, and the cases that they
-    are compared with. If ``only`` is empty, returns all cases.
+    """Returns the cases whose name contains one of the strings in ``only``, and the cases that they are compared with.
+    If ``only`` is empty, returns all cases.
     """
     names = {c.name for c in cases if not only or any(text.lower() in c.name.lower() for text in only)}
     names |= {other for c in cases if c.name in names for other in (c.bare, c.connect)}

@@ -78,7 +78,7 @@ class SmtError(Exception):
 
 
 class ConfigError(SmtError):
-    """An error in a chain, an option or a table specification. Nothing has been read."""
+    """An error in a chain, an option or a table specification. It is raised before any record is read."""
 
 
 class PlanError(SmtError):
@@ -94,7 +94,9 @@ class DataError(SmtError):
 
 
 class TableError(SmtError):
-    """The error of a topic, window or sink that cannot be used as requested. Nothing has been committed."""
+    """The error of a topic, window (range of offsets) or sink that cannot be used as requested. Nothing has been
+    committed.
+    """
 
 
 class RecordsRejected(SmtError):
@@ -116,8 +118,8 @@ class UnsupportedError(SmtError):
 
 
 def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
-    """Returns the error of one record. Its problem has the code ``code`` and the statement ``statement``. Later, the
-    evaluator adds the location of the stage.
+    """Returns the error of one record, with a problem made from the arguments. The problem has no location yet; the
+    evaluator adds the stage later.
     """
     return DataError(Problem(code, "", statement, hint, connect_class))
 
@@ -146,8 +148,8 @@ def problem_of_record(error: Exception) -> Problem:
 
 
 def unprocessable(exception_class: str) -> Problem:
-    """Returns the problem of a record for which some code raised an unexpected exception. ``exception_class`` is the
-    class of the exception.
+    """Returns the problem of a record for which code raised an unexpected exception. ``exception_class`` names the
+    exception's class, such as ``KeyError``.
     """
     hint = "read the dead letter; if no transform of your own raises the exception, please report it"
     return Problem("SMT430", "", f"the record cannot be processed: {exception_class}", hint)

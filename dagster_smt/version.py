@@ -1,3 +1,3 @@
-"""Contains the version of this package. Both the build and the package read the version from this module."""
+"""The version of this package. The build reads it from this module."""
 
 __version__ = "0.1.0"

@@ -37,12 +37,12 @@ class CertifiedStage:
 
 @dataclass(frozen=True)
 class CertifiedWay:
-    """An execution path (way) on which this package ran the records of a certificate.
+    """An execution path ("way", such as the Python evaluator) on which this package ran the records of a certificate.
 
     Attributes:
         name: The name of the execution path in reports.
-        records: The number of records that were evaluated on this path.
-        why_not: The reason why no record was evaluated on this path; empty if there were such records.
+        records: The number of records that ran on this path.
+        why_not: The reason why no record ran on this path; empty if some did.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Finding:
 
     @property
     def reason(self) -> str:
-        """The reason why the difference is intended."""
+        """The reason why the difference is intended. Empty if no rule explains the difference."""
         return REASONS.get(self.decision, "")
 
     @property
@@ -140,7 +140,7 @@ class Certificate:
 
     @property
     def exit_code(self) -> int:
-        """0 for equal chains, with or without deliberate differences; 1 for different chains."""
+        """The exit code of the command: 1 if results differ without a reason, otherwise 0."""
         return int(self.verdict == "different")
 
     @property
@@ -180,7 +180,9 @@ class Certificate:
 
     @property
     def lines(self) -> Iterator[str]:
-        """Yields one line of text for each unexplained difference."""
+        """Yields a line for each group of records with an unexplained difference. A line names the number of records,
+        the first record, the stage, the execution path and the difference.
+        """
         for finding in self.findings:
             if not finding.decision:
                 stage = "reading" if finding.stage == READING else self.stages[finding.stage].alias

@@ -155,7 +155,7 @@ def _no_class(plugin: Transform | Predicate, name: str) -> str:
 def properties_of(chain: Chain, stages: int) -> dict[str, str]:
     """Returns the first ``stages`` stages of ``chain`` as properties.
 
-    Aliases are ``s1``, ``s2``, …, whatever the user's aliases are.
+    The stages get new aliases: ``s1``, ``s2`` and so on.
     """
     aliases = []
     for number in range(1, stages + 1):

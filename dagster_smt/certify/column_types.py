@@ -1,4 +1,4 @@
-"""Compares the types of Spark's columns with the schemas of results in Connect."""
+"""Compares the column types that Spark's evaluator produces with the schemas of Connect's results."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -10,8 +10,8 @@ from dagster_smt.certify.stepwise import Steps
 
 Result = dict[str, Any]
 Answers = Callable[[int], Sequence[Result | None]]
-"""A function that takes a number of stages, and returns the results of all records after that many stages. The result
-of a record is None if the record is evaluated on a different path.
+"""A function that takes a number of stages, such as 2. It returns the results of all records after this number of
+stages. The result of a record is None if the record ran on a different path.
 """
 PYTHON = "records in Python"
 

@@ -1,5 +1,5 @@
 """Gives a verdict on each record of a comparison with Kafka Connect: equal, different, or the id of an intended
-difference. The rules are those of the project's parity tests (``tools.parity.judge``).
+difference. The project's parity tests use the same rules (``tools.parity.judge``).
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from dagster_smt.tools.parity.judge import Judge
 
 EQUAL, DIFFERENT = "", "different"
 """The verdicts on a record: the result is equal, or it differs and no rule explains why. The third possible verdict is
-the id of an intended difference.
+the id of an intended difference, such as ``D5``.
 """
 _IGNORED_OPTION = "D1"
 
@@ -57,7 +57,7 @@ class ChainComparison:
 
     def case_of(self, chain: Chain, stages: int) -> dict[str, Any]:
         """Returns a parity case (chain, records and Connect's results in one dict) for the first ``stages`` stages of
-        ``chain``. Connect's results are those after the same number of stages.
+        ``chain``. Connect's results are taken after the same number of stages.
         """
         foreign = self.pair.ours.foreign
         return {
@@ -73,7 +73,7 @@ class ChainComparison:
 
     def add(self, way: ComparedWay) -> CertifiedWay:
         """Compares the results of the execution path ``way`` with Connect's results, and adds the differences to
-        ``findings``. Returns the line about ``way`` for the certificate.
+        ``findings``. Returns the path's entry in the certificate: its name, and the number of records that ran on it.
         """
         last = way.after(len(self.connect))
         records = sum(result is not None for result in last)

@@ -77,7 +77,7 @@ class Reader:
         return record, outcome.stage if outcome.status != PASSED else 0, outcome.problem
 
     def records(self, samples: Sequence[Sample]) -> list[Record]:
-        """Returns ``samples`` as records for one run of a chain. All of these samples must be readable."""
+        """Reads ``samples`` into records that one run of a chain may change. All samples must be readable."""
         records = []
         for number, sample in enumerate(samples):
             record, _, _ = self.read(sample)
@@ -86,7 +86,9 @@ class Reader:
         return records
 
     def readings(self, samples: Sequence[Sample]) -> Readings:
-        """Reads each of ``samples`` once, and returns the readable and the rejected records."""
+        """Reads each of ``samples`` once. Returns the readable and the rejected records, and the number of messages
+        without a row.
+        """
         readings = Readings()
         for sample in samples:
             record, stage, problem = self.read(sample)

@@ -19,16 +19,18 @@ WAY = "converters"
 _NO_TIME = -(2**63)
 _CREATE_TIME = 1
 _COERCED = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417", "SMT405"}
-"""The codes of problems with values that this package rejects and Connect coerces to a different type (D5)."""
+"""The codes of problems with values that this package rejects. Connect converts these values to a different type (the
+intended difference D5).
+"""
 _READS, _REFUSES = "a record", "a record that no converter reads"
 
 
 def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> list[Finding]:
-    """Returns findings about records that only Connect's converters can read, and about records that only the
-    converters of this package can read.
+    """Compares which records the converters of Connect and of this package can read. Returns a finding for records that
+    only one of the two can read.
 
-    A format without a converter in Connect's jars, such as Avro, is not compared, because our reader reads it for both
-    chains.
+    Formats for which Connect's jars have no converter, such as Avro, are not compared. Our reader reads such records
+    for both chains.
     """
     key = reader.key.kind if reader.keys else ""
     if not asks_connect(reader.value) or (key and not asks_connect(reader.key)):

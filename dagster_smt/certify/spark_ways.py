@@ -40,8 +40,8 @@ _FOREIGN = "a stage runs from a jar"
 
 @contextmanager
 def local_session() -> Iterator[SparkSession]:
-    """Yields the active Spark session. If there is none, yields a local session with two cores that ends after the
-    block.
+    """Yields the active Spark session. If there is none, starts a local session with two cores, and stops it at the end
+    of the block.
     """
     import pyspark
 

@@ -22,14 +22,15 @@ Steps = list[list[Result]]
 def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: Classes | None = None) -> Steps:
     """Runs ``chain`` on ``samples``, and returns the result of each record after each stage.
 
-    If a stage drops or rejects a record, all later stages have the same result for the record. The records go through
-    one instance of the chain, in their order.
+    If a stage drops or rejects a record, the same result is repeated for all later stages. The records run through the
+    chain in their order, and a stage may remember earlier records.
 
     Args:
         chain: The chain.
         reader: Reads the samples.
         samples: The records.
-        classes: The locations of the foreign stages' classes; None to use the settings of the chain.
+        classes: The locations of the Java classes that foreign stages (stages from jars) run; None to use the settings
+            of the chain.
 
     Raises:
         EngineError: The Java process that runs the foreign stages cannot run.

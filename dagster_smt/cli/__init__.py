@@ -1,4 +1,5 @@
-"""``dagster-smt``: commands for chains, records, topics and parity cases.
+"""Implements the program ``dagster-smt``, with commands for chains, records, topics and parity cases (recorded results
+of Kafka Connect).
 
 Only ``parity --spark``, ``takeover``, ``shadow`` and ``erase`` need Spark; ``certify`` uses Spark if it is installed.
 """

@@ -1,4 +1,4 @@
-"""``python -m dagster_smt.cli``."""
+"""Runs the command line with ``python -m dagster_smt.cli``."""
 
 import sys
 

@@ -138,7 +138,9 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _decisions(policy: AppliedPolicy) -> None:
-    """Prints the decision of ``policy`` about each field, and the treatment of fields without a decision."""
+    """Prints the decisions of ``policy``, such as "mask ``customer.email``", and its action on fields without a
+    decision.
+    """
     say(f"decisions of {policy.policy.name}")
     rows = [("topics", "field", "action", "reason")]
     for one in policy.decisions:
@@ -182,7 +184,9 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
 
 
 def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
-    """Returns the line of text that names the process in which the classes from jars run."""
+    """Returns a line that says in which process the classes from jars run: in Spark's JVM, or in a separate Java
+    process.
+    """
     why = why_in_host(plan.chain, key, value)
     if why:
         return f"a separate Java process runs the classes of jars: {why}"
@@ -219,7 +223,9 @@ def _tables(plan: Plan, place: str) -> Iterator[str]:
 
 
 def _topics_after(plan: Plan) -> set[str]:
-    """Returns the topics of the records after the chain of ``plan``; empty if the plan does not know all of them."""
+    """Returns the topics to which the records may belong after the chain of ``plan``. Empty if the plan does not know
+    all of these topics.
+    """
     topics = set()
     for record in plan.results.values():
         if not isinstance(record.topic.expr, Const):

@@ -138,8 +138,8 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
 
 
 def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
-    """Adds a number to the folder name of ``component`` if a component in ``others`` already has the name: both ``a.b``
-    and ``a-b`` become ``a_b``.
+    """Adds a number to the folder name of ``component`` if a component in ``others`` has the same folder name. For
+    example, the connectors ``a.b`` and ``a-b`` both get the name ``a_b``.
     """
     folders = {item.component.folder for item in others}
     name, number = component.folder, 2
@@ -152,8 +152,8 @@ def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
 
 
 def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Problem]:
-    """Writes and reports the components in ``imported``. Returns a problem for each component that already exists; all
-    other components are written.
+    """Writes the components in ``imported`` into files, and prints their reports. A component that already exists is
+    not written again. Returns a problem for each such component.
     """
     exists = []
     session = _session(imported, arguments)

@@ -102,8 +102,8 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _ways(plan: Plan) -> str:
-    """Draws the lineage of ``plan``: the input fields on the left, the output columns on the right, and lines between
-    them.
+    """Returns a drawing of the lineage in ``plan``: the input fields on the left, the output columns on the right, and
+    lines between them.
     """
     if not plan.typed:
         return ""

@@ -125,7 +125,9 @@ def _preview(arguments: argparse.Namespace) -> int:
 
 
 def _preview_keyed(console: Console, records: Sequence[Previewed], keyed: KeyedRows, chain: Chain) -> int:
-    """Prints ``records`` with their effects on a table with keys. Returns the exit code."""
+    """Prints ``records``, each with its effect on a table with keys (a table with one row per key), such as an update.
+    Returns the exit code.
+    """
     effects = table_changes(records, keyed, keeps_key=chain.keeps_key)
     failed = False
     for record, change in zip(records, effects.changes, strict=True):

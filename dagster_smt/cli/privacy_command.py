@@ -26,7 +26,7 @@ MOST_RUNS = 10_000
 
 @dataclass(frozen=True)
 class RunColumns:
-    """The tagged columns that one materialization reported.
+    """The tagged columns (columns with values of tagged fields) that one materialization reported.
 
     Attributes:
         run: The id of the run.

@@ -38,8 +38,8 @@ def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
 
 
 def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int | None) -> list[Sample]:
-    """Reads up to ``limit`` records of ``topic``: the last records, or, if ``start`` is given, the first records from
-    this offset on. The topic is at ``place``, a broker or a folder.
+    """Reads at most ``limit`` records of ``topic``, which is at ``place`` (a broker or a folder). If ``start`` is an
+    offset, reads the first records from this offset on. If it is None, reads the last records.
 
     Raises:
         ConfigError: SMT042, the command has no topic.

@@ -1,5 +1,5 @@
-"""Implements two commands. ``shadow`` compares the rows of a chain with the rows of a connector. ``takeover`` prepares
-runs that continue the connector's table.
+"""Implements two commands for replacing a connector. ``shadow`` compares the rows of our chain with the connector's
+rows. ``takeover`` prepares runs that continue the connector's table.
 """
 
 import argparse
@@ -177,8 +177,8 @@ def _progress(line: str) -> None:
 
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOverPlan], str]]":
-    """Yields a Spark session, the plan of each table, and a folder for scratch tables. At the end, stops the session if
-    this function started it, and removes the folder if it is temporary.
+    """Yields three items: a Spark session, the plan of each table, and a folder for scratch tables. At the end of the
+    block, stops the session if it was started here, and removes the folder if it is temporary.
     """
     with needs_extras():
         from dagster_smt.connect.takeover.definition import Definition

@@ -225,16 +225,16 @@ def _append(arguments: argparse.Namespace) -> int:
 
 
 def read_records(path: Path, *, bare: bool = False) -> "list[NewRecord]":
-    """Reads records from a file in which each line is a record in JSON. All lines are checked before the first record
-    is written.
+    """Reads records from a file in which each line is a record in JSON. If a line is wrong, the function raises an
+    error and returns no records.
 
     Args:
         path: The file.
         bare: True if each line is a value, False if it is a record.
 
     Raises:
-        TableError: SMT540, some lines are not records. For each of the first ten such lines, the error has a problem
-            with the number of the line and the reason.
+        TableError: SMT540, some lines are not records. The error names at most ten of these lines, each with its number
+            and the reason.
     """
     records, problems = [], []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):

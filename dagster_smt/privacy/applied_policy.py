@@ -18,7 +18,9 @@ from dagster_smt.privacy.schema_tags import SchemaField, avro_fields, protobuf_f
 from dagster_smt.privacy.tags import Part, TaggedField, TopicTags, read_contract, read_tags, value_field
 
 MOST_GROUPS = 100
-"""The largest number of topic groups with separate decisions. Each group adds several stages to the chain."""
+"""The largest number of groups of topics in one table. A group has its own decisions, and adds several stages to the
+chain.
+"""
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ def _none_of(patterns: Sequence[str]) -> str:
 
 def _of_names(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iterator[TopicDecisions]:
     """Yields the decisions of ``policy`` about the topics that ``subject`` names. Topics whose fields have equal tags
-    form a group, and the group gets one set of decisions.
+    get the decisions together, as one group.
     """
     alike: dict[tuple[TaggedField, ...], list[str]] = {}
     for topic in subject.topics:

@@ -41,7 +41,7 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
     For example, ``customer`` covers ``customer.email``.
 
     Args:
-        pattern: The path of the policy; it may contain patterns.
+        pattern: The path in the policy, such as ``customer`` or ``**.email``.
         path: The path of a field: names, and ``[*]`` for the elements of arrays and the values of maps.
     """
     if not pattern:

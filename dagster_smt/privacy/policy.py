@@ -114,9 +114,8 @@ class Policy:
     name: str = "policy"
 
     def decide(self, topics: str, fields: Iterable[TaggedField]) -> tuple[Decision, ...]:
-        """Returns the decision of the policy about each field in ``fields``.
-
-        A field that several sources list has the tags of all these sources.
+        """Returns the decision of the policy about each field in ``fields``, such as "mask ``email``". If several
+        sources of tags list a field, the field has all their tags.
 
         Args:
             topics: The topics of the fields, as a regular expression; empty for all topics of the table.
@@ -289,10 +288,10 @@ class _PolicyReader:
 
 
 def transform_class(action: Action, place: str) -> type[Transform]:
-    """Returns the transform class of ``action``.
+    """Returns the transform class that ``action`` names.
 
     Raises:
-        ConfigError: SMT764 if there is no such class, or if it has no such option for fields.
+        ConfigError: SMT764 if there is no such class, or if the class has no option for a list of fields.
     """
     known = {cls.__name__: cls for cls in reversed(list(plugins.transforms().values()))} | plugins.transforms()
     cls = known.get(action.type)

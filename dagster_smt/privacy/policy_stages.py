@@ -29,7 +29,7 @@ from dagster_smt.transforms.kafka.mask_field import Mask
 from dagster_smt.transforms.kafka.replace_field import ReplaceField
 
 PREFIX = "policy_"
-"""The prefix of the aliases that the stages of a policy get."""
+"""The prefix of the aliases of a policy's stages, such as ``policy_mask``."""
 HELD = f"{PREFIX}held"
 """The prefix of the aliases of stages that drop listed fields because the policy holds them back."""
 OTHER_HEADERS = "*"
@@ -59,7 +59,7 @@ class PolicyMask(NestedPaths, Transform):
 
 
 class PolicyHeaders(Transform):
-    """A transform that removes all headers except those with the decision ``keep``."""
+    """A transform that removes all headers, except the headers that the policy keeps."""
 
     connect_class = "dagster_smt.policy.Headers"
     sided = False
@@ -76,8 +76,8 @@ class PolicyStage(Stage):
     Attributes:
         action: The name of the action in the policy.
         topics: A regular expression for the topics of the stage; empty for all topics.
-        paths: The paths of the fields that the stage changes. A stage with the action ``hold back`` drops all other
-            fields, so its paths are those of the fields that stay.
+        paths: The paths of the fields that the stage changes. If the action is ``hold back``, these are the fields that
+            stay, because the stage drops all other fields.
     """
 
     action: str = ""
@@ -109,7 +109,7 @@ class PolicyStage(Stage):
         return "key" if self.side == "key" else "value"
 
     def acts_on_topic(self, topic: str) -> bool:
-        """Returns True if the stage acts on the records of ``topic``."""
+        """Returns True if the stage changes records of ``topic``. A stage may be limited to some topics."""
         return not self.topics or topic_matches(self.topics, topic)
 
 

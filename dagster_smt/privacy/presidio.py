@@ -16,7 +16,7 @@ LANGUAGE = "en"
 _MODELS = ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_sm")
 """The names of spaCy's models for English, the best model first."""
 _KINDS = {"PERSON": "person", "LOCATION": "place"}
-"""Maps Presidio's names of entities to the kinds in ``patterns.KINDS``."""
+"""Maps Presidio's types of entities, such as ``PERSON``, to our kinds of personal values, such as ``person``."""
 _LEAST_SCORE = 0.6
 """The lowest score of a match that is accepted. With lower scores, Presidio's own patterns match almost any number.
 Matches from a language model have the score 0.85.

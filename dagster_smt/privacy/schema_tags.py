@@ -65,7 +65,11 @@ def json_fields(text: str, place: str = "json") -> list[SchemaField]:
 def protobuf_fields(files: Sequence[bytes], message: str | Sequence[int], place: str) -> list[SchemaField]:
     """Returns the fields of a Protobuf message as Connect sees them. For example, a oneof is a struct.
 
-    The arguments have the same meaning as in ``protobuf_of``.
+    Args:
+        files: The descriptors of the Protobuf files.
+        message: The full name of the message, or its position in the last file, such as ``(1,)`` for the second
+            message.
+        place: The location of the schema, for errors.
 
     Raises:
         ConfigError: SMT273 if the files are not a Protobuf schema.
@@ -293,7 +297,9 @@ def _values(field: Any, steps: Steps, around: tuple[str, ...]) -> Iterator[Schem
 
 
 def _is_synthetic(oneof: Any) -> bool:
-    """Returns True if ``oneof`` is the oneof that protoc adds for an ``optional`` field of proto3."""
+    """Returns True if ``oneof`` was added by the Protobuf compiler for an ``optional`` field of proto3, and is not in
+    the schema's text.
+    """
     message = DescriptorProto()
     oneof.containing_type.CopyToProto(message)
     optional = {field.name for field in message.field if field.proto3_optional}

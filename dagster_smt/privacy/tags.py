@@ -1,4 +1,4 @@
-"""Defines tags of fields, and reads them from their sources: a file of paths, a data contract, a schema, or a
+"""Defines tags of fields, such as ``PII.email``. Reads the tags from a tags file, a data contract, a schema, or a
 registry.
 """
 
@@ -33,7 +33,7 @@ class Tag:
     source: str = ""
 
     def matches(self, pattern: str) -> bool:
-        """Returns True if ``pattern``, the pattern of a rule, matches this tag.
+        """Returns True if a rule with the pattern ``pattern`` applies to this tag.
 
         ``PII.*`` matches ``PII`` and each tag that begins with ``PII.``. The comparison ignores case, so that a tag in
         a different spelling cannot escape its rule.
@@ -64,12 +64,12 @@ class TaggedField:
 
 @dataclass(frozen=True, slots=True)
 class TopicTags:
-    """The fields of some topics, with their tags.
+    """The fields of some topics, with their tags, as one source lists them.
 
     Attributes:
-        pattern: A Java regular expression for whole topic names.
+        pattern: A Java regular expression that matches the whole names of these topics.
         fields: The fields.
-        source: The source of the list.
+        source: The name of the source, such as ``tags.yaml``.
     """
 
     pattern: str
@@ -110,7 +110,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_tags(path: Path) -> tuple[TopicTags, ...]:
-    """Returns the tags in ``path``, a file of paths.
+    """Returns the tags in the file ``path``, which lists the paths of fields with their tags.
 
     .. code-block:: yaml
 

@@ -48,7 +48,7 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
     """Fetches artifacts of Apache Kafka with their dependencies.
 
     Args:
-        artifacts: The names of the artifacts; by default those of the broker.
+        artifacts: The names of the artifacts, such as ``connect-json``. By default, the artifacts that a broker needs.
         folder: The folder for the jars.
 
     Returns:

@@ -1,5 +1,5 @@
-"""Compares the results of chains with golden files. A golden file is stored next to a user's tests, and contains the
-results for some records.
+"""Compares the results of chains with golden files. A golden file contains the expected results for some records. It is
+stored next to a user's tests.
 """
 
 import difflib
@@ -43,7 +43,7 @@ def assert_chain(
             is a tombstone; or ``Sample``s, which also have a key, headers, a timestamp and a topic.
         golden: The golden file.
         key, value: The formats of keys (strings by default) and values (JSON by default).
-        topic: The topic of those records that are given as values only.
+        topic: The topic of records that are only values.
 
     Raises:
         AssertionError: The results differ from the file, or the file does not exist.
@@ -67,8 +67,8 @@ def assert_chain(
 
 
 def samples_of(records: Records, topic: str) -> Iterator[Sample]:
-    """Yields the records of a test as samples. ``records`` is a file with one record per line, or an iterable of values
-    or samples.
+    """Yields the records of a test as samples. ``records`` is either a file with one record per line, or an iterable.
+    The items of the iterable are values or samples.
     """
     if isinstance(records, Path):
         records = [line for line in records.read_bytes().splitlines() if line.strip()]

@@ -38,7 +38,7 @@ def assert_same_as_connect(
         connector: The original chain of the connector. Connect's classes then run this chain, while this package runs
             ``chain``, so a changed option also shows as a difference. None to run ``chain`` in both.
         key, value: The formats of keys (strings by default) and values (JSON by default).
-        topic: The topic of those records that are given as values only.
+        topic: The topic of records that are only values.
         smt_jars: Jars with vendors' classes. A parsed chain ignores these, since it already has its jars.
         connect_version: The version of Kafka Connect; empty for 4.3.1. A parsed chain ignores this.
         spark: A session in which Spark's execution paths are also compared; None to compare only the Python evaluator.

@@ -1,5 +1,5 @@
-"""Lists all spellings of field paths, and the fields that they match. The reference shows this list, and the tests
-check it.
+"""Lists examples of field paths with the fields that each matches. The reference shows the list, and the tests check
+it.
 """
 
 from dataclasses import dataclass
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spelling:
-    """A spelling of a path, and the result of ``MaskField`` if the replacement is ``*``.
+    """An example of a field path, such as ``a.b``. It shows the value before and after ``MaskField`` has replaced the
+    matching fields by ``*``.
 
     Attributes:
         path: The path.
         reaches: A description of the fields that the path matches.
         before, after: The value before and after masking, as JSON.
-        version: The syntax of the path.
+        version: The syntax of the path: the option ``field.syntax.version``.
     """
 
     path: str
@@ -32,7 +33,7 @@ class Situation:
         transform: The name of the transform.
         options: The options of the transform; ``field.syntax.version`` is V2 unless it is set.
         before, after: The value before and after the transform, as JSON. An ``after`` such as
-            ``refused: no such field`` means that the transform fails with this statement.
+            ``refused: two fields would be named 'c'`` means that the transform fails with this statement.
         schema: The kind of records: ``with`` a schema, ``without`` a schema, or ``both``.
     """
 

@@ -133,7 +133,7 @@ class Use:
 
 
 def uses(root: Path = ROOT) -> list[Use]:
-    """Returns all uses of problem codes in the source files under ``root``."""
+    """Returns every occurrence of a problem code, such as ``SMT101``, in the Python files under ``root``."""
     uses_of_package = []
     for path in sorted(root.rglob("*.py")):
         module = path.relative_to(root).with_suffix("").as_posix()
@@ -143,7 +143,9 @@ def uses(root: Path = ROOT) -> list[Use]:
 
 
 def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
-    """Returns the uses of problem codes in the source files under ``root``, grouped and ordered by code."""
+    """Returns the occurrences of problem codes in the Python files under ``root``, as a dict from code to
+    occurrences.
+    """
     uses_by_code: dict[str, list[Use]] = defaultdict(list)
     for use in uses(root):
         uses_by_code[use.code].append(use)

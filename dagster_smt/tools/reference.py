@@ -81,8 +81,8 @@ def pages(classes: Sequence[type[Options]], report: ParityReport, vendors: Parit
 
 
 def file_of(cls: type[Options]) -> str:
-    """Returns the file name of the page about ``cls``. Pages about the classes of a vendor are in a folder with the
-    vendor's name. Pages about Kafka's classes are in no subfolder.
+    """Returns the file name of the page about ``cls``. The page about a vendor's class is in a folder with the vendor's
+    name. The page about a class of Kafka is in no subfolder.
     """
     if _is_own(cls) and not is_kafkas(cls.connect_class):
         inside = cls.__module__.split(".")[2:-1]

@@ -196,7 +196,7 @@ def _place() -> str:
 
 
 class _Lines(logging.Handler):
-    """A log handler that prints the log lines of runs, without Dagster's own events."""
+    """A log handler that prints a run's log lines, but no events of Dagster."""
 
     def emit(self, record: logging.LogRecord) -> None:
         meta = getattr(record, "dagster_meta", {})

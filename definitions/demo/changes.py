@@ -1,8 +1,8 @@
 """Shows a table with keys: change events of a database, and the table before and after them.
 
-The rows are those of the table ``inventory.products`` in Debezium's tutorial. The events have the form that Debezium's
-Postgres connector produces: JSON with schemas, a tombstone after each deletion, and ``__debezium_unavailable_value``
-for a large column that an update has not changed.
+The rows come from the table ``inventory.products`` in Debezium's tutorial. The events look as Debezium's Postgres
+connector writes them: JSON with schemas, a tombstone after each deletion, and ``__debezium_unavailable_value`` for a
+large column that an update has not changed.
 """
 
 import json
@@ -135,8 +135,8 @@ def build_products() -> dg.AssetsDefinition:
 
 
 def show_changes(products: dg.AssetsDefinition, session: SparkSessionResource, instance: dg.DagsterInstance) -> bool:
-    """Sends the snapshot and runs the asset, then sends the changes and runs the asset again. Prints the table after
-    each run, and returns False if a run failed.
+    """Fills the topic with the snapshot and runs the asset. Then appends the changes and runs the asset again. Prints
+    the table after each run, and returns False if a run failed.
     """
     shutil.rmtree(folder(), ignore_errors=True)
     for title, changes in (("before the changes", SNAPSHOT), ("after them", CHANGES)):

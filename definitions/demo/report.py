@@ -13,7 +13,7 @@ COUNTS = ("records_in", "records_out", "records_dropped", "records_dead_lettered
 
 @dataclass
 class AssetSummary:
-    """A summary of an asset's materializations in one run. The numbers are sums over the partitions."""
+    """A summary of an asset's materializations in one run of the demo. Each number is the sum over all partitions."""
 
     key: str
     partitions: int = 0

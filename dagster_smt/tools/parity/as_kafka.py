@@ -161,7 +161,7 @@ class KafkaConverter(Converter):
 
 
 class WrittenConverter(KafkaConverter):
-    """A converter that reads the output of Kafka's converter."""
+    """Reads keys, values and headers from JSON that Kafka's converter has written."""
 
     reader = WrittenReader
 
@@ -247,8 +247,8 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
-    """Returns True if the schema of ``datum`` (a key, value or header) has the name of a logical type, such as Date,
-    but not its type. An example is a string whose schema has the name Date.
+    """Returns True if ``datum`` (a key, value or header) has a schema with a wrong name: the name of a logical type,
+    such as Date, on a schema of another type, such as string.
     """
     converter = KafkaConverter(case.get("converter") or {})
     _coerced(converter, datum)

@@ -32,7 +32,7 @@ from dagster_smt.values.numbers import float_text, to_float32
 SPARK = "spark"
 """The key that marks a result as one of the Spark evaluator."""
 BYTES = "bytes"
-"""The key for the bytes of a header that a stage has set on Spark."""
+"""The key, in a header of a result, for the header's bytes. It is present if a stage has set the header on Spark."""
 
 Result = dict[str, Any]
 _LOGICAL = "org.apache.kafka.connect.data."
@@ -46,8 +46,8 @@ _GROUPS = (
         "SMT406",
     ),
 )
-"""The Java exceptions for a replacement such as ``$2`` that names a group which the regular expression does not have.
-Each entry has the exception's class, its message, and our problem code.
+"""The Java exceptions for a replacement such as ``$2`` if the regular expression has no such group. Each entry has the
+exception's class, its message (a regular expression), and our problem code.
 """
 CRASHES = (
     ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),
@@ -58,8 +58,8 @@ CRASHES = (
     ("TimestampRouter", "java.lang.NullPointerException", r"", "SMT407"),
     ("TimestampConverter", "java.lang.NullPointerException", r'"config\.format" is null', "SMT421"),
 )
-"""The Java exceptions with which Kafka crashes on a record. Each entry consists of the transform, the exception's
-class, its message, and the code of the problem in this package.
+"""The Java exceptions with which Kafka crashes on a record, where this package reports a problem. Each entry has the
+transform, the exception's class, its message (a regular expression), and the problem's code.
 """
 CONFIG_CRASHES = (
     ("ExtractField", "java.lang.IllegalArgumentException", r"fromIndex\(0\) > toIndex\(-1\)", "SMT014"),
@@ -181,8 +181,8 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Returns a function that compares a value of Kafka (``want``) with one of ours (``got``). The function returns
-        True if both are spellings of the same float, and the chain converts floats to strings.
+        """Returns a function that compares a value of Kafka (``want``) with one of ours (``got``). It returns True if
+        both are spellings of the same float. The chain must also cast a field to a string or to a 32-bit float.
 
         Kafka's results come from Java 17, which spells some floats differently from later versions.
         """
@@ -236,8 +236,8 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns ``["D2"]`` if Kafka returned a value that does not fit the schema next to it, and we return the same
-        value with a correct schema. Otherwise returns None.
+        """Returns ``["D2"]`` if Kafka returned a value with a schema that does not fit it, and we return the same value
+        with a correct schema. Otherwise returns None.
 
         Args:
             want: Kafka's datum.

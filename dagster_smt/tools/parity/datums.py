@@ -213,7 +213,9 @@ def write_record(data: dict[str, Any], record: Record, converter: Converter) -> 
 
 
 def parse_cases(lines: bytes) -> list[dict[str, Any]]:
-    """Reads the cases in ``lines``, the content of a file that may be compressed by gzip."""
+    """Parses the cases in ``lines``, the content of a file with one JSON object per line. The content may be compressed
+    with gzip.
+    """
     if lines.startswith(_PACKED):
         lines = gzip.decompress(lines)
     cases = []

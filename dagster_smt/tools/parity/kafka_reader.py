@@ -28,7 +28,12 @@ _MOST_DIGITS = 1000
 
 @dataclass
 class JacksonReader:
-    """A reader of one key or value. ``coerced`` is true if the reader has converted a part of it to another type."""
+    """Reads a JSON key or value as Kafka does.
+
+    Attributes:
+        coerced: True if a part of the key or value was converted to a different type.
+        by_name: True if a schema has the name of a logical type, such as Date, with another type.
+    """
 
     default_for_null: bool = True
     coerced: bool = field(default=False)
@@ -127,7 +132,9 @@ class JacksonReader:
         return wrap(wrap(int(tree), max(bits, 32)), bits)
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
-        """Returns the value of ``tree``, parsed JSON, according to ``schema``."""
+        """Returns the parsed JSON ``tree`` as a value of the type that ``schema`` states. For example, the number 5
+        becomes 5.0 if the schema states ``double``.
+        """
         if schema is None:
             return self.free(tree)
         if tree is None:
@@ -235,8 +242,8 @@ class JacksonReader:
 
 
 class WrittenReader(JacksonReader):
-    """A reader of the output of a converter. In this output, infinities are strings, and a schema may have the name of
-    a logical type but a different type.
+    """Reads JSON that Kafka's converter has written. In this JSON, infinities are strings, and a schema may have the
+    name of a logical type, such as Date, with another type.
     """
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:

@@ -111,8 +111,8 @@ class SparkAnswers:
             return 0
 
     def _typed(self, answer: "_Answers") -> int:
-        """Adds results to ``answer`` for those records of its case that the Spark evaluator supports. Returns the
-        number of these records.
+        """Runs the records of the case ``answer`` that have schemas in the Spark evaluator, and adds their results to
+        ``answer``. Returns the number of records with a result.
         """
         done = 0
         for batch in answer.batches():
@@ -190,7 +190,9 @@ class _Answers:
         return results
 
     def take(self, answer: Answer) -> None:
-        """Copies results from ``answer`` for the records that have no result yet."""
+        """Stores results in this case for the records that have none yet. ``answer`` contains the results of exactly
+        these records. An ``answer`` without results becomes the answer of the whole case.
+        """
         if "results" not in answer:
             self.broken = answer
             return
@@ -268,12 +270,13 @@ class _Batch:
     def run(
         self, session: SparkSession, answer: _Answers, lanes: tuple[bool, ...] | None = None
     ) -> Iterator[tuple[int, Answer | None]]:
-        """Runs the batch in the Spark evaluator, and yields the results by record number.
+        """Runs the batch in the Spark evaluator. Yields pairs of a record's number and its result.
 
         Args:
             session: The Spark session.
             answer: The case to which the batch belongs.
-            lanes: The parsers of the values, in the order in which they are tried; see ``SparkAnswers``.
+            lanes: Where values are parsed: True is the JVM lane (this package's Java code), False is Python. With
+                ``(True, False)``, Python parses the values that the JVM lane cannot.
 
         Raises:
             PlanError: Spark has no type for a schema.
@@ -342,7 +345,8 @@ def _micros(millis: int | None) -> int | None:
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
     """Returns ``frame`` with the columns of the result that Python can read: the status columns, and one struct column
-    for each variant of the plan (``v0``, ``v1``, …). The struct contains the key, the value and the metadata.
+    for each schema that a record may have after the chain (``v0``, ``v1``, …). The struct contains the key, the value
+    and the metadata.
     """
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
     variants = []

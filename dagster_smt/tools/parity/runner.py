@@ -92,7 +92,7 @@ def broken(error: Exception) -> dict[str, Any]:
 
 
 def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityReport:
-    """Runs all cases in the files ``paths``, and returns the report."""
+    """Runs all cases (chains with records and Kafka's results) in the files ``paths``, and returns the report."""
     cases = []
     for path in paths:
         cases.extend(parse_cases(path.read_bytes()))
@@ -163,12 +163,12 @@ def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> s
 
 
 def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:
-    """Returns True if ``case`` uses a class that Kafka has and this package does not have."""
+    """Returns True if our answer to ``case`` is that this package does not have a class which Kafka has."""
     return "configError" not in case["expect"] and answer.get("configError", {}).get("code") == "SMT010"
 
 
 def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
-    """Returns the short names of the transforms and predicates in ``case``."""
+    """Returns the short names of the transforms and predicates in ``case``, such as ``("Cast", "MaskField")``."""
     config = case["config"]
     keys = []
     for kind in ("transforms", "predicates"):

@@ -51,8 +51,8 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
 
 
 def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if the stage with the alias ``stage`` is a HoistField, and the key or value that it hoists is null
-    in the record ``number``.
+    """Returns True if the stage with the alias ``stage`` is a HoistField that gets a null key or value from the record
+    ``number``.
 
     On Spark, this null has the schema that all records of the case share. In Connect, the null may have none.
     """

@@ -59,8 +59,8 @@ def spellings(text: str) -> set[str]:
 
 
 def _parts(value: float, width: _Width) -> tuple[int, int, int]:
-    """Splits ``value`` into an odd mantissa and an exponent, so that ``value = mantissa * 2 ** exponent``. Also returns
-    the number of bits that the mantissa had before trailing zeros were removed.
+    """Splits ``value`` into three numbers: an odd mantissa, an exponent (so that ``value = mantissa * 2 ** exponent``),
+    and the number of bits that the mantissa had before trailing zeros were removed.
     """
     raw: int = struct.unpack(width.codes[1], struct.pack(width.codes[0], value))[0]
     biased, fraction = raw >> width.fraction, raw & ((1 << width.fraction) - 1)
@@ -143,7 +143,9 @@ def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
 
 
 def _round_up(digits: list[int]) -> int:
-    """Adds one to the last digit of ``digits``. Returns True if the number then has one more digit."""
+    """Adds one to the last digit of ``digits``, and removes trailing zeros: ``[1, 9]`` becomes ``[2]``. Returns 1 if
+    the decimal point moves, as ``[9, 9]`` becomes ``[1]`` (for 100). Otherwise returns 0.
+    """
     while digits and digits[-1] == 9:
         digits.pop()
     if not digits:

@@ -257,7 +257,9 @@ def _as_source(case: Case, alias: str) -> Case:
 
 
 def _texts_stay(case: Case, alias: str) -> Case:
-    """Returns ``case`` with one change: the stage ``alias`` does not expand JSON strings."""
+    """Returns ``case`` with one change: the router with the alias ``alias`` leaves JSON strings as they are, and does
+    not turn them into structs.
+    """
     return _configured(case, {f"transforms.{alias}.table.expand.json.payload": "false"})
 
 
@@ -375,7 +377,9 @@ def loses(case: Case) -> Case | None:
 
 
 def with_losses(chain: Chain) -> Chain:
-    """Returns ``chain`` with routers that lose the same values as Debezium's routers."""
+    """Returns ``chain`` with routers that have the same defect as Debezium's: they lose values when they turn JSON into
+    structs.
+    """
     return _exchanged(chain, EventRouter, lambda: _LossyRouter)
 
 
@@ -597,8 +601,8 @@ def another_fault(case: Case, want: Result, got: Result) -> bool:
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12 (the original damages a record): returns True if this package rejects a record from which the vendor's class
-    loses a value, or in which it creates an invalid value, such as a negative partition.
+    """D12 (the original damages a record): returns True if this package rejects such a record. For example, the
+    vendor's class loses a value of the record, or sets a negative partition.
     """
     if "record" not in want or "error" not in got:
         return False

@@ -33,7 +33,7 @@ def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, A
 
     - The date format reads zones.
     - An earlier string, or the string of the record itself, has a zone.
-    - The instants differ by as much as two time zones can: by quarters of an hour, and by at most 26 hours.
+    - The timestamps differ by as much as two time zones can: by quarters of an hour, and by at most 26 hours.
     """
     if "record" not in want or "record" not in got:
         return False
