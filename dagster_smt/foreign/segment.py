@@ -185,7 +185,7 @@ class ForeignSegment:
             raise EngineError(Problem("SMT644", "foreign stages", statement, hint))
 
     def _answers(self, records: Sequence[Record]) -> list[list[Any]]:
-        """Sends ``records`` to the host, and returns the answer for each record."""
+        """Sends ``records`` to the host (the Java process), and returns one answer for each record."""
         if self.schemas.full:
             self.close()
         host = self._ready()

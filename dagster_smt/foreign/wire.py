@@ -114,7 +114,9 @@ class Schemas:
 
     @property
     def full(self) -> bool:
-        """True if there are so many schemas that the next batch should open a new segment."""
+        """True if so many schemas have been exchanged that Python and the host (the Java process) should start with an
+        empty list. The stages are then closed, and opened again for the next batch.
+        """
         return len(self.by_number) > _MOST
 
 
@@ -310,7 +312,7 @@ _EXTENSIONS: dict[type, Callable[[Any], tuple[int, bytes]]] = {
 
 
 def sent_record(record: Record, schemas: Schemas) -> bytes:
-    """Returns ``record`` as the bytes that the host reads."""
+    """Encodes ``record`` for the host, the Java process of foreign stages."""
     return encoder.encode(
         [
             record.topic,

@@ -26,8 +26,9 @@ over the elements stores the current element.
 
 
 def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function that receives a record, and computes the value of ``expr`` from the record. The record must be
-    unchanged by the stage. ``items`` maps the names of array or map elements to their boxes.
+    """Returns a function that receives a record, and computes the value of ``expr`` from the record. The function must
+    be called before the stage changes the record. ``items`` maps the names of array or map elements to their boxes,
+    which hold the current element.
     """
     if isinstance(expr, Const):
         value = expr.value
@@ -179,7 +180,8 @@ def _field_of_value(name: str) -> Function:
 
 def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
     """Returns a function that receives a record, and computes the value of ``node``, a struct or another part of the
-    plan. The record must be unchanged by the stage. ``items`` maps the names of array or map elements to their boxes.
+    plan. The function must be called before the stage changes the record. ``items`` maps the names of array or map
+    elements to their boxes, which hold the current element.
     """
     if not isinstance(node, Group):
         return expr_function(node.expr, items)

@@ -46,7 +46,7 @@ class ForeignRun:
 
     @cached_property
     def segment(self) -> ForeignSegment:
-        """The stages as they run inside the host. The host process starts with the first batch."""
+        """The stages, as the host (a separate Java process) runs them. The process starts with the first batch."""
         classes = self.classes or classes_for(self.chain.foreign)
         entries, firsts, operations = {}, first_entries(self.chain), []
         for index in self.indexes:
@@ -121,7 +121,7 @@ class ForeignRun:
         return DROPPED
 
     def close(self) -> None:
-        """Closes the stages in the host."""
+        """Closes the stages in the host, the Java process that runs them."""
         for segment in self._open:
             segment.close()
 

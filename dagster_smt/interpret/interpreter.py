@@ -65,7 +65,7 @@ AfterStage = Callable[[int, list[Record], dict[int, Outcome]], None]
 records, and a dict from position to result for all dropped or failed records.
 """
 NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
-"""The result for a message that contains no row. It is the converter that drops such a message, not a stage."""
+"""The result for a message that contains no row. The converter drops such a message before the first stage."""
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 
 
@@ -343,7 +343,7 @@ class Interpreter:
         return records
 
     def close(self) -> None:
-        """Closes the foreign stages. Like Connect, the evaluator does so at the end of a task."""
+        """Closes the foreign stages (Java classes from jars). As in Connect, this happens at the end of a task."""
         for run in self.foreign.values():
             run.close()
 

@@ -44,9 +44,9 @@ class Observation:
         kinds: The number of values of each kind, such as ``integer`` or ``null``.
         fields: For objects: the counts for each of their fields.
         items: For arrays: the counts for all their elements together.
-            digits: Maps ``fraction`` and ``decimal`` (a string such as ``"1.50"``) to counts: the number of values with
-            1 decimal place, with 2, and so on.
-        millis: The number of whole numbers that look like a timestamp of our time in milliseconds.
+        digits: Maps ``fraction`` and ``decimal`` (a string such as ``"1.50"``) to counts: the number of values with 1
+            decimal place, with 2, and so on.
+        millis: The number of whole numbers that may be timestamps of our time in milliseconds.
         zoned: The number of timestamps with a time zone.
     """
 

@@ -358,7 +358,9 @@ def compile_plan(plan: StagePlan) -> Apply:
 
 
 def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
-    """Returns the function of ``plan`` for records that the stage does not drop."""
+    """Returns a function that applies the changes in ``plan`` to a record. The caller has already checked that the
+    stage does not drop the record.
+    """
     fixed, touches = 0, []
     for touch in after.touched:
         if touch.when is None:

@@ -17,8 +17,8 @@ from dagster_smt.jvm.build import JAR, is_current, version
 
 VARIABLE = "DAGSTER_SMT_JVM"
 CATALOG = "dagster_smt"
-"""The name of the catalog that contains the lane's functions. In SQL, a function is called as
-``dagster_smt.records(…)``.
+"""The name of the Spark catalog with the functions of the JVM lane (this package's Java code). In SQL, a function is
+called as ``dagster_smt.records(…)``.
 """
 SETTING = f"spark.sql.catalog.{CATALOG}"
 CLASS = "dagstersmt.Functions"

@@ -1,4 +1,5 @@
-"""Builds the jar of the JVM lane with ``javac``, against the jars of the installed PySpark.
+"""Builds the jar of the JVM lane (this package's Java code) with ``javac``. The compiler needs the jars of the
+installed PySpark.
 
 ``python -m dagster_smt.jvm.build`` is part of ``make setup``. A wheel contains the jar.
 """
@@ -33,7 +34,7 @@ _NEEDED = (
     "jackson-",
     "kryo-",
 )
-"""Prefixes of the names of the PySpark jars that the sources need."""
+"""The beginnings of the names of PySpark's jars that the compiler needs for the Java sources."""
 
 
 class NoCompilerError(Exception):

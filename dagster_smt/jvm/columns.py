@@ -21,7 +21,9 @@ from dagster_smt.values.privacy.text_rule import TextRule
 from dagster_smt.values.times.timestamps import PRECISIONS, ConvertTime
 
 Place = tuple[str | None, ...]
-"""A path of field names, beginning at the top. None represents every element of an array, or every value of a map."""
+"""A path of field names from the top of a value, such as ``("items", None, "email")``. None means every element of an
+array, or every value of a map.
+"""
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _PARSED = (*INTEGER_BITS, *FLOATS)
 _MOMENTS = ("Date", "Time", "Timestamp")

@@ -102,7 +102,8 @@ def _literal(text: str) -> dict[str, Any]:
     ``7``. The kind is ``null`` for a literal that equals no JSON value.
 
     Raises:
-        NoJavaError: The literal is a large number, which the JVM lane does not support.
+        NoJavaError: The literal is a number that only a double can hold. The JVM lane, the Java code inside Spark, does
+            not support such a literal.
     """
     kind, value = expected(text) or ("null", None)
     if kind == "double":

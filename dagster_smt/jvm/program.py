@@ -237,7 +237,9 @@ def _alone(effect: Effect, side: str) -> dict[str, Any]:
 
 
 def _header(text: str) -> str | None:
-    """Returns the bytes of a header with the literal ``text``, in Base64."""
+    """Parses ``text``, a literal such as ``7`` or ``true``, and returns it as the bytes of a header, in Base64. Returns
+    None if the header's value is null.
+    """
     value = simple_header_bytes(*parse_literal(text))
     if value is None:
         return None

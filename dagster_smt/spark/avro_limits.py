@@ -63,8 +63,8 @@ def _in_this_jvm(session: Any) -> bool:
 
 
 def _in_options(session: Any, where: str) -> bool:
-    """Returns True if the settings of ``session`` contain Avro's limits among the Java options. ``where`` names the
-    JVMs: ``driver`` or ``executor``.
+    """Returns True if the Java options in the settings of ``session`` set Avro's limits. ``where`` is ``driver`` or
+    ``executor``: the JVMs to which the options belong.
 
     If an option appears twice, the last one applies, as in Java.
     """

@@ -112,7 +112,9 @@ def _same(value: Any) -> Any:
 
 
 def unplanned(where: str) -> DataError:
-    """Returns the error for the value at ``where``, whose schema is missing from the plan of the window."""
+    """Returns the error for a value whose schema is not in the run's plan, so that no column is prepared for it.
+    ``where`` is the path of the value.
+    """
     statement = f"{_name_of(where)} has a schema that the plan of the window does not know"
     return data_error("SMT428", statement, "check the dead letter, or write records instead of columns", "")
 

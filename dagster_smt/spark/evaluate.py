@@ -80,7 +80,7 @@ def evaluate(
             the ledger of the plan are used. If it is ``columns``, and the records name their schemas, the plan is for
             the schemas that ``window_forms`` reads from the records.
         table: The topic table of the records, or the formats of key and value.
-        sink_kind: ``records`` for a table with Kafka's columns; ``columns`` for a table with one column per field.
+        sink_kind: ``records`` for a sink with Kafka's columns; ``columns`` for a table with one column per field.
         written: The formats in which records are written. If None, the formats of ``table``.
         forms: If the records name their schemas: the combinations of topic, key schema and value schema for which
             ``plan`` was created. With ``forms``, Spark may be able to read the records without Python. If Spark does,

@@ -15,7 +15,8 @@ from dagster_smt.spark.types import internal_names
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value that is in one single column. The column has Spark's type for ``schema`` between stages.
+    """A value that is in one single column. The column has the Spark type that values of ``schema`` have between two
+    stages.
 
     ``column`` is the column's name. It may also be ``side.field``: a field inside a struct column that the reader
     created. A field stays in this struct until a stage changes it.
@@ -42,7 +43,7 @@ Layout = Union[Leaf, Struct]  # noqa: UP007 - Struct names Layout before it exis
 
 
 def field_of(column: Column, schema: Schema, name: str) -> Column:
-    """Returns the field ``name`` of the struct ``column``, which is not split into columns."""
+    """Returns the field ``name`` of ``column``, which holds a whole struct of the schema ``schema``."""
     names = internal_names(schema)
     return column.getField(names[schema.field_names.index(name)])
 
@@ -82,7 +83,9 @@ class Place:
 
 
 def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
-    """Returns the location of the value at the path ``steps``, a sequence of field names, in ``layout``."""
+    """Returns the location of a value in ``layout``, the columns of a record. ``steps`` are the field names on the path
+    to the value, such as ``("address", "city")``.
+    """
     for number, step in enumerate(steps):
         if isinstance(layout, Leaf):
             return Place(layout, steps[number:])

@@ -37,7 +37,9 @@ DESTINATION = "__destination"
 IN_TIMESTAMP = "in_timestamp"
 """The name that the column ``__timestamp`` has while the Spark evaluator runs the stages."""
 BITS = 62
-"""The number of ledger entries per element of ``__touched``."""
+"""The number of bits that one element of the column ``__touched`` holds. Each bit stands for one ledger entry, which
+counts the records that a stage changed in one field.
+"""
 
 PROBLEM_FIELDS = ("code", "statement", "hint", "connect_class")
 PROBLEM_TYPE = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])

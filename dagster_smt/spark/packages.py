@@ -138,7 +138,7 @@ JVM_OPTIONS = {
     f"spark.{where}.defaultJavaOptions": "-XX:-DontCompileHugeMethods"
     for where in ("driver", "executor")
 }
-"""The settings that classic sessions get in addition to packages."""
+"""The settings of all classic sessions (sessions without Spark Connect), whatever packages they use."""
 TUNING = ("spark.databricks.delta.snapshotPartitions",)
 """The settings that only make sessions faster."""
 _LISTS = {

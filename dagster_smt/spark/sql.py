@@ -32,8 +32,9 @@ Needs = Mapping[str, tuple[Callable[..., Any], tuple["Column", ...]]]
 of the function.
 """
 _TEXTS = {"regexp_replace": (1, 2), "translate": (1, 2), "format_string": (0,), "concat_ws": (0,)}
-"""Lists, by function, the positions of arguments that PySpark takes as literal strings. Elsewhere PySpark takes a
-string as the name of a column."""
+"""Maps the name of a function to the positions of its arguments that are literal strings, as in PySpark:
+``regexp_replace(column, "a", "b")`` has literals at 1 and 2. In all other positions, a string is the name of a column.
+"""
 _numbers = count(1)
 
 
@@ -182,7 +183,7 @@ class Case(Column):
         return Case((*self.branches, *other.branches), {**self.needs, **other.needs})
 
     def otherwise(self, value: Operand) -> Column:
-        """Sets ``value`` as the result for rows without a true condition."""
+        """Sets the value for rows in which no condition is true."""
         other = lit(value)
         needs = {**self.needs, **other.needs}
         if isinstance(other, Case):
@@ -280,7 +281,7 @@ def struct(*columns: Column) -> Column:
 
 
 def alias_all(columns: Mapping[str, Column]) -> list[Column]:
-    """Returns ``columns`` as a list in which each column has its name in the mapping as an alias."""
+    """Returns the columns of a dict as a list. The key of each column becomes its alias."""
     return [column.alias(name) for name, column in columns.items()]
 
 

@@ -55,7 +55,7 @@ SINCE_4 = {
     "inheritable_thread_target of a session": "``inheriting``: in Spark 3.5 the argument is the function",
     "expressions in CALL": "the arguments of procedures are literals: ``procedure_argument`` of sinks",
 }
-"""Maps each feature of Spark 4 that this package uses to what the package does with Spark 3.5 instead."""
+"""Maps a feature of Spark 4 to the solution of this package for Spark 3.5, which lacks the feature."""
 
 
 def supported_java() -> tuple[int, ...]:

@@ -38,17 +38,23 @@ class Facts(Protocol):
 
     @property
     def names_schemas(self) -> bool:
-        """True if the records name their schemas. Envelopes do so, and also records whose schemas are in a registry."""
+        """True if the records contain or name their schemas: they are envelopes, or their schemas are in a schema
+        registry.
+        """
         ...
 
     @property
     def lane_runs_chain(self) -> bool | None:
-        """True if the JVM lane runs the whole chain on records without a schema."""
+        """True if the JVM lane, the Java evaluator inside Spark, can run the whole chain on JSON records without a
+        schema.
+        """
         ...
 
     @property
     def lane_parses(self) -> bool | None:
-        """True if the JVM lane parses the keys and values with a declared schema."""
+        """True if the JVM lane, the Java code inside Spark, can read keys and values whose schemas are known before the
+        run.
+        """
         ...
 
     @property

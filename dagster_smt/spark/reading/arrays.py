@@ -31,9 +31,11 @@ _PARTS = "smt_parts"
 
 
 def rows_of_arrays(frame: DataFrame) -> DataFrame:
-    """Returns the records of ``frame`` with one row for each element of an array, and with the column ``in_element``.
+    """Returns the records of ``frame`` with one row for each element of an array. The column ``in_element`` contains
+    the position of the element.
 
-    Spark creates these rows one at a time. Python would have to copy the key for all elements of an array at once.
+    Spark creates these rows one at a time. Python would need a copy of the key for each element of an array at the same
+    time.
     """
     added = [T.StructField(IN_ELEMENT, T.IntegerType()), T.StructField(_PARTS, T.ArrayType(T.BinaryType()))]
     split = map_in_arrow(frame, _Split(), T.StructType([*frame.schema.fields, *added]))
@@ -76,8 +78,8 @@ class _Split:
 
 
 def with_element_named(evaluated: DataFrame) -> DataFrame:
-    """Puts the number of the array element in front of the statement of each problem. ``evaluated`` is the result of an
-    evaluator.
+    """Adds the position in the array to each problem, such as ``element [3] of the array: …``. ``evaluated`` is the
+    result of an evaluator, with one row for each element.
     """
     problem, number = F.col("__problem"), F.col(ELEMENT)
     statement = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])

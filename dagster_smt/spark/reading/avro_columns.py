@@ -105,7 +105,9 @@ class AvroSide:
 
     @property
     def texts(self) -> list[str]:
-        """Returns the names of the columns in ``value`` that hold the string fields of a struct."""
+        """The names, such as ``f0``, of the string fields at the top of a struct. Spark reads these fields as bytes at
+        first.
+        """
         if not _is_record(self.schema):
             return []
         fields = zip(_top(self.schema, self.needed), self.schema.fields, strict=True)

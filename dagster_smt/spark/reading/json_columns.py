@@ -185,7 +185,9 @@ class _TextReader:
         return {name: pa.concat_arrays([column, second[name]]) for name, column in first.items()}
 
     def _nothing(self, size: int) -> dict[str, pa.Array]:
-        """Returns the columns for ``size`` unreadable texts, without the reasons."""
+        """Returns the columns for ``size`` texts that cannot be read. All values are null. The column with the problems
+        is not included.
+        """
         columns = {name: pa.nulls(size, arrow_type(kind)) for name, kind in self.side.columns().items()}
         if self.side.apart and columns:
             columns = {self.side.column: pa.StructArray.from_arrays(list(columns.values()), names=list(columns))}

@@ -45,7 +45,7 @@ def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
 
 
 def _position(field: str) -> int:
-    """Returns the position of the field whose name in ``SideColumns.fields`` is ``field``."""
+    """Returns the position of a field from the name of its column: 3 for ``f3``."""
     return int(field.removeprefix("f"))
 
 

@@ -215,8 +215,8 @@ class _Start:
         self.declared.append(self._laid_out(side, whole, columns))
 
     def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
-        """Adds the columns of the key or value ``side``. ``read`` decodes them from Avro; all records must have the
-        same Avro schema there.
+        """Adds the columns of the key or value ``side``, as ``read`` decodes it from Avro. All records must name the
+        same Avro schema on this side.
         """
         check_defaults(read.schema, side)
         data, columns = F.col(side), SideColumns(side, form, read.needed)
@@ -348,7 +348,8 @@ class _Start:
         return column, F.when(column, problem_struct(self.known[side]))
 
     def _parse(self, early: EarlyCalls) -> None:
-        """Reads keys and values with declared schemas, in the JVM lane or in Python."""
+        """Reads the keys and values whose schemas are known before the run: in Java (the JVM lane), or else in Python.
+        """
         columns_of_sides = []
         for d in self.declared:
             columns_of_sides.append(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))))

@@ -105,7 +105,7 @@ def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
     """Reads one record of ``frame``, and guesses that all records have the same topic, key schema and value schema. If
-    the guess is right, the run reads the records once less often.
+    the guess is right, the run need not read all records only to collect their schemas.
 
     Returns:
         The guess, which ``as_guessed`` must check. None if no record names a readable schema, or if the check would

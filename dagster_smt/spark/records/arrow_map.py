@@ -174,8 +174,8 @@ def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 class BatchRunner:
-    """A runner that evaluates batches of records with one interpreter. A column that no stage can change is passed on
-    unchanged.
+    """A runner that runs a chain on batches of records in Python. If no stage can change a column, the runner returns
+    the column as it is.
     """
 
     def __init__(self, job: ArrowMap):
@@ -305,8 +305,8 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
-        """Returns ``done``, the result of the host process, after marking the records with an invalid new topic as
-        failed.
+        """Checks the new topics in ``done``, the answer of the host (the Java process of foreign stages). Returns
+        ``done`` in which each record with an invalid topic is marked as failed.
         """
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
         passed = pc.equal(done.status, PASSED)
@@ -349,7 +349,9 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the columns of ``outputs`` for a ``batch`` whose records have all been dropped or have failed."""
+        """Returns the same columns as ``outputs``, but filled with nulls. They are for a ``batch`` whose records have
+        all been dropped or have failed.
+        """
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
@@ -381,7 +383,7 @@ class _Metadata:
 
 def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Runs ``batches`` with ``runner``, and yields the results. At the end of the task, even after an error, the
-    foreign stages are closed.
+    foreign stages (Java classes from jars) are closed.
     """
     try:
         yield from in_parts(batches, runner.run)

@@ -24,7 +24,8 @@ def mark_of(text: str) -> str:
 
 def of_texts(texts: Sequence[str]) -> pa.Array:
     """Returns the column ``__changes`` for the records of a batch. ``texts`` has one text per record, which describes
-    the record's changes. The column contains each text once, and for its later records only the text's marker.
+    the record's changes. If several records have the same text, only the first one gets the text. The others get its
+    marker.
     """
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     return of_numbers(np.array([numbers[text] for text in texts], np.int32), list(numbers))
@@ -32,7 +33,8 @@ def of_texts(texts: Sequence[str]) -> pa.Array:
 
 def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
     """Returns the column ``__changes`` for the records of a batch. The changes of record ``n`` are
-    ``texts[numbers[n]]``. The column contains each text once, and for its later records only the text's marker.
+    ``texts[numbers[n]]``. If several records have the same text, only the first one gets the text. The others get its
+    marker.
     """
     marks = [mark_of(text) for text in texts]
     present, first = np.unique(numbers, return_index=True)

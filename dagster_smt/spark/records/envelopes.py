@@ -104,7 +104,9 @@ class ColumnsMap:
 
 
 class _ColumnsRunner(BatchRunner):
-    """A runner of batches that builds rows, with one writer for each output schema."""
+    """A runner that runs a chain on batches and builds table rows. For each output schema, it creates one function that
+    converts a value into a row.
+    """
 
     def __init__(
         self,
@@ -156,7 +158,9 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the columns of ``outputs`` for a ``batch`` whose records have all been dropped or have failed."""
+        """Returns the same columns as ``outputs``, but filled with nulls. They are for a ``batch`` whose records have
+        all been dropped or have failed.
+        """
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
             columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))

@@ -35,7 +35,7 @@ def call_java(frame: DataFrame, function: str, arguments: Sequence[Column]) -> D
 
 
 def of_call(name: str) -> Column:
-    """Returns the field ``name`` of the result that ``call_java`` adds."""
+    """Returns the field ``name`` of the struct that the Java function in ``call_java`` has returned."""
     return F.col("__call").getField(name)
 
 

@@ -43,7 +43,7 @@ class EarlyCall:
 
     @property
     def raised(self) -> str:
-        """The name of the column with the exception class, which is next to the result."""
+        """The name of the column with the class names of unexpected exceptions that the rule has raised."""
         return f"{self.column}_raised"
 
     def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:

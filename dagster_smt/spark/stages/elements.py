@@ -128,7 +128,7 @@ def _is_long(select: Select) -> bool:
 
 
 def problems_of(each: Each) -> list[Problem]:
-    """Returns the problems with which ``each`` can reject an element, in the order of the checks."""
+    """Returns the problems that can occur while ``each`` changes an element, in the order of the checks."""
     failures: list[DataError] = [too_long()] if _takes_long(each) else []
     for call in calls_in(each.body):
         failures += [call.rule.failure()] if call.rule.may_fail else []  # type: ignore[attr-defined]

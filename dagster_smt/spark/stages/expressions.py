@@ -349,8 +349,10 @@ def eaches(expr: Expr | None) -> list[Each]:
 
 def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Call, tuple[Each, ...]]]:
     """Returns the calls that may fail while an element of an array or map is changed. ``node`` describes the changed
-    element. ``around`` lists the ``Each`` expressions around it; each call in the result comes with all ``Each``
-    expressions around the call.
+    element.
+
+    The result pairs each call with the ``Each`` expressions that contain the call. ``around`` lists the ``Each``
+    expressions that contain ``node``.
     """
     if node is None:
         return []

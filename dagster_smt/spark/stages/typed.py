@@ -36,7 +36,7 @@ Beat = Callable[[], None]
 
 
 def no_beat() -> None:
-    """Does nothing. Callers that do not stop the work pass this function."""
+    """Does nothing. A caller passes this function as ``beat`` if it never stops the work."""
 
 
 @dataclass
@@ -74,8 +74,8 @@ class TypedEvaluator:
         early: The rules that run while records are read.
 
     Attributes:
-        classes: Maps the number of a problem that reports unexpected exceptions to the names of columns. These columns
-            contain the classes of the exceptions.
+        classes: Contains the columns with the class names of unexpected exceptions. The key is the number of the
+            problem that reports these exceptions. The value lists the names of the columns.
     """
 
     def __init__(
