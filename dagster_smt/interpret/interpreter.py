@@ -291,8 +291,9 @@ class Interpreter:
         return batch.left(records)
 
     def _mark_changed(self, records: list[Record], batch: Batch) -> None:
-        """Marks keys and values as changed that must be encoded again, although no stage changes them. There are two
-        reasons: JSON in an encoding other than UTF-8, or a null that the reader may have replaced with a default.
+        """Finds keys and values that must be encoded again although no stage changes them, and marks them as changed.
+        There are two reasons: JSON in an encoding other than UTF-8, or a null that the reader may have replaced with a
+        default.
         """
         if batch.keys is not None and self.key_is_json:
             for record in records:

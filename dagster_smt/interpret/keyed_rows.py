@@ -200,8 +200,9 @@ class _EventReader:
         """Returns the key columns of a record, by name. A column comes from ``record_key``. If the key lacks the
         column, it comes from ``value``.
 
-        If the key is not a struct, such as ``7``, it is the only key column itself. But if the value has a column of
-        this name, this column takes precedence. A tombstone has no value, so its key columns come from the key.
+        If the key is not a struct, such as ``7``, there is only one key column. It comes from the value, if the value
+        has a column of this name. Otherwise the key itself is the column. A tombstone has no value, so its key columns
+        come from the key.
         """
         fields = record_key if isinstance(record_key, dict) else {}
         columns: Row = {}
@@ -290,7 +291,7 @@ class _KeyState:
 
 @dataclass
 class _Total:
-    """The counts and the events of one topic."""
+    """The counts of one topic, and the number of its events."""
 
     counts: KeyCounts = field(default_factory=KeyCounts)
     events: int = 0

@@ -1,5 +1,5 @@
-"""Flattens a record into a mapping from paths to values. It contains every field of the key and the value, every
-header, and the topic.
+"""Flattens a record into a dict from path to value, such as ``value.items[3].id`` to ``7``. The dict contains every
+field of key and value, every header, and the topic.
 """
 
 import json
@@ -34,11 +34,8 @@ def leaves(record: RecordSnapshot) -> dict[str, Any]:
 
 
 def parsed(text: str) -> Any:
-    """Returns ``text`` as parsed JSON, in which numbers stay as they are written. If ``text`` is not JSON, returns it
-    unchanged.
-
-    A text whose brackets are nested more deeply than Python can parse is also returned unchanged. Any record may
-    contain such a text.
+    """Parses ``text`` as JSON. Numbers stay as they are written, such as ``1.50``. If ``text`` is not JSON, or its
+    brackets are nested too deeply for Python, the function returns ``text`` unchanged.
     """
     try:
         return json.loads(text, parse_float=Number, parse_int=Number)

@@ -105,7 +105,9 @@ def preview(
 def previewed_records(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[Previewed]:
-    """Yields the same states as ``preview``, and in addition the key and value of each record after the chain."""
+    """Yields each of ``samples`` with its state after each stage, as ``preview`` does. Each item also has the key and
+    value after the chain.
+    """
     key, value = key or Format("string"), value or Format()
     shown = Formats(_readable(key), _readable(value))
     interpreter = Interpreter(chain, key, value, shown)

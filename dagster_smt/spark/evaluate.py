@@ -182,8 +182,8 @@ class _Work:
 
     @cached_property
     def parts(self) -> list[DataFrame]:
-        """The result for each schema that the records name. The list is empty if Spark cannot read the records of one
-        of these schemas.
+        """A list with one result frame for each schema that the records name. The list is empty if Spark cannot read
+        the records of at least one schema.
         """
         if not self.forms:
             return []

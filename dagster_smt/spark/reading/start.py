@@ -348,7 +348,8 @@ class _Start:
         return column, F.when(column, problem_struct(self.known[side]))
 
     def _parse(self, early: EarlyCalls) -> None:
-        """Reads the keys and values whose schemas are known before the run: in Java (the JVM lane), or else in Python.
+        """Reads the keys and values whose schemas are known before the run. Java (the JVM lane) reads them, or else
+        Python.
         """
         columns_of_sides = []
         for d in self.declared:

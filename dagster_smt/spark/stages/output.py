@@ -181,8 +181,8 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
 
 
 def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
-    """Returns a struct with the user's columns for the key or value ``side``. Records with different schemas (variants)
-    have different columns in ``states``, so Spark chooses the columns by the variant of the record.
+    """Returns a struct with the user's columns for the key or value ``side``. ``states`` contains the columns for each
+    variant, that is, for all records with the same schemas. Spark chooses the columns by the variant of each record.
     """
     columns = []
     for field in target.fields:

@@ -389,9 +389,10 @@ class _StepRun:
 
     @cached_property
     def _merges(self) -> bool:
-        """True if records that skip the stage can share columns with the records that it changes, because their schemas
-        are equal and the stage does not change the schema. If False, the stage's new columns are null for records that
-        skip it.
+        """True if the records that skip the stage can use the same columns as the records that it changes. This needs
+        two things: the schemas of both are equal, and the stage does not change the schema.
+
+        If False, the stage's new columns are null for the records that skip it.
         """
         return self._stays and self.plan.after is not None and same_schemas(self.plan.before, self.plan.after)
 
