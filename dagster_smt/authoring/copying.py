@@ -17,8 +17,8 @@ def copied_fields(
 
 
 def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> Node:
-    """Returns a copy of the field ``name``. With ``replace_nulls``, a null field gets its default. A null in a required
-    field without such a default makes the record fail.
+    """Returns a copy of the field ``name``. With ``replace_nulls``, a null field gets its default. If a required field
+    is still null, the record fails.
 
     If ``parent``, the struct around the field, is null, the field is null, and the record does not fail.
     """

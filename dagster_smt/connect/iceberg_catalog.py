@@ -14,7 +14,8 @@ _USUAL = "iceberg"
 """The name of the catalog in Spark if the sink names none, or a name with dots."""
 _OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
 """Settings that Spark needs for a JDBC catalog, in addition to those of the sink. The first switches the catalog's
-cache off. The second adds a column for views to the catalog's database.
+cache off, so that runs use the catalog itself instead of a copy (``spark/catalogs.py``). The second adds a column for
+views to the catalog's database.
 """
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"

@@ -44,7 +44,7 @@ def change_reader(form: Format) -> Convert:
 
 def _debezium(data: Any) -> Message:
     """Returns the payload of ``data``, a Debezium message. If the message contains a schema, the payload gets an
-    additional entry ``(schema)``: the schema as a JSON string.
+    additional entry ``(schema)``: the schema as a JSON string. A message without a schema is its own payload.
     """
     if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
         schema = data["schema"]

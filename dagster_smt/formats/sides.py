@@ -54,7 +54,7 @@ class Read(Protocol):
 
 class Write(Protocol):
     """A function that encodes a key or value, and returns the bytes. The function also gets the target topic, because
-    the subject of a schema is called after the topic, for example ``orders-value``.
+    by default the subject of a schema is called after the topic, for example ``orders-value``.
     """
 
     def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...

@@ -116,7 +116,8 @@ def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: boo
     """Rebuilds the struct ``group`` as ``edited`` does. Instead of paths, it gets ``branch``: a tree of the fields that
     the paths match.
 
-    With ``replace_nulls=None``, fields without an edit are not copied here, because a later pass copies them.
+    With ``replace_nulls=None``, the fields are not copied here: nulls neither become defaults nor make records fail. A
+    later pass copies the fields.
     """
     return _Editor(change, replace_nulls, at).struct(group, branch)
 

@@ -106,7 +106,10 @@ def _passing(test: Test) -> Condition:
 
 
 def _places(path: JsonPath) -> Iterator[Names]:
-    """Yields the fields that ``path`` reads, such as ``("a", "b")``. Fields inside arrays are left out."""
+    """Yields the fields that ``path`` and its filters read: for ``$.a[?(@.b == 1)]``, ``("a", "b")`` and ``("a",)``.
+
+    If ``a`` is an array, ``("a", "b")`` is not a field of a struct. ``_shape`` then reads ``a`` as a whole.
+    """
     above: Names = ()
     for step in path.steps:
         if isinstance(step, str):

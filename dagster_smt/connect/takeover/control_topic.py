@@ -49,8 +49,8 @@ class InFlight:
     read_to: dict[int, int] = field(default_factory=dict)
 
     def and_(self, other: "InFlight") -> "InFlight":
-        """Returns the sum of the data in flight of two tables, ``self`` and ``other``. Both tables must use the same
-        control topic.
+        """Returns the data in flight of two tables together: ``self`` and ``other``. Both tables must use the same
+        control topic, so its open transactions are not added.
         """
         return InFlight(
             self.files + other.files,

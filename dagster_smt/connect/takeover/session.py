@@ -17,8 +17,8 @@ from dagster_smt.tables.spark_packages import packages_of
 
 
 def take_over_session(conf: Mapping[str, str], spec: RunSpec) -> tuple[SparkSession, bool]:
-    """Returns a Spark session, and True if the session is new. An active session is used again. Otherwise the function
-    creates a session with the packages that the component needs.
+    """Returns a Spark session, and True if the session is new. An active session is used again, and gets the settings
+    ``conf``. Otherwise the function creates a session with the packages that the component needs.
 
     Args:
         conf: The settings of the session. References to secrets are resolved, and Spark's logs hide their values.

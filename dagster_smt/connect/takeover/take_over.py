@@ -401,7 +401,7 @@ class TakeOver:
     ) -> list[TakeOverRecord]:
         """Calls ``steps``, and then writes the audit records ``records`` with the result ``result``. If ``steps``
         raises an error, calls ``undo``, writes the problems into the audit records, and raises the error again. A dry
-        run writes nothing.
+        run writes nothing, and does not call ``undo``.
         """
         try:
             with coded_failures(self.plan.name):

@@ -164,7 +164,7 @@ def stamped(schema: Schema, version: int) -> Schema | None:
 def with_version(avro: Avro, version: int) -> Schema | None:
     """Returns the Connect schema of ``avro`` with ``version``, the version that a registry gives to the schema.
 
-    In three cases, the result has a different version:
+    Three cases are different:
 
     - If the schema contains ``connect.version``, the schema keeps that version.
     - If the schema is a union of null and one type, or of only one type, this type gets no version.
@@ -276,7 +276,7 @@ class _ConnectBuilder:
 
     def shared(self, kind: str, avro: dict[str, Any], default: Any) -> tuple[Schema, Convert]:
         """Returns the Connect schema of the Avro type ``avro``, and a function that converts its values. A record or
-        another named type is built only once.
+        another named type is built at most twice: with a default, and without.
 
         The result is not yet optional and has no default, which ``build`` adds.
         """
@@ -470,7 +470,9 @@ class _ConnectBuilder:
 
 
 def _parameters(avro: dict[str, Any]) -> dict[str, str]:
-    """Returns parameters for a Connect schema: the docs of a record type and its fields, or the symbols of an enum."""
+    """Returns parameters for a Connect schema: the docs of a record type and its fields; or the doc, the default and
+    the symbols of an enum.
+    """
     kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
     parameters: dict[str, str] = {}
     if kind in ("record", "enum") and avro.get("doc"):
@@ -609,8 +611,8 @@ def _member(member: Any) -> str:
 
 
 def _test(member: Any) -> Callable[[Any], bool]:
-    """Returns a function that returns True for values of ``member``, one type of a union. For a record or an enum,
-    fastavro returns a pair of the type's name and the value, and the function compares the name.
+    """Returns a function that returns True for values of ``member``, one type of a union. For a type with a name
+    (a record, an enum or a fixed), fastavro returns a pair of this name and the value. The function compares the name.
     """
     kinds = _TYPES.get(_kind(member))
     if kinds is not None:

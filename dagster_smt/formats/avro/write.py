@@ -60,7 +60,8 @@ def avro_out(schema: Schema) -> AvroOut:
     """Returns the Avro schema for ``schema``, with a writer.
 
     Raises:
-        ConfigError: SMT274, with a problem for each name in ``schema`` that Avro rejects.
+        ConfigError: SMT274, with a problem for each name in ``schema`` that Avro rejects; or if two types have the same
+            name.
     """
     builder = _AvroBuilder()
     avro = builder.build(schema)
@@ -343,6 +344,9 @@ def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
     scale 2, the bytes of 123.
 
     If the Avro type is fixed, ``size`` is its size in bytes.
+
+    Raises:
+        ValueError: ``value`` has a different scale.
     """
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int) or exponent != -scale:

@@ -65,7 +65,7 @@ def pool_of(files: Sequence[bytes], place: str) -> tuple[DescriptorPool, FileDes
     after the files that it imports.
 
     Raises:
-        ConfigError: SMT273 if an item is not a Protobuf file, or does not fit the other files.
+        ConfigError: SMT273 if ``files`` is empty, or if an item is not a Protobuf file or does not fit the other files.
     """
     pool, known = DescriptorPool(), set[str]()
     if not files:

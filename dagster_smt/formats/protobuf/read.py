@@ -220,8 +220,8 @@ class _KindBuilder:
         return Kind(schema, struct_reader(parts), fill=struct_writer(parts, where))
 
     def part(self, proto_field: Any, where: str, *, nullable: bool) -> FieldCodec:
-        """Returns the schema, the reader and the writer of a field that is not in a oneof. ``nullable`` is true if an
-        unset field is read as null.
+        """Returns the schema, the reader and the writer of a field that is not in a oneof. With ``nullable``, an unset
+        field is read as null. An unset message is always read as null.
         """
         if proto_field.is_repeated and proto_field.type == MESSAGE and _is_entry(proto_field.message_type):
             return self.map(proto_field, where)
@@ -336,7 +336,7 @@ class _KindBuilder:
 
 def _is_entry(descriptor: Any) -> bool:
     """Returns True if Connect reads a list of the message ``descriptor`` as a map. The name of the message then ends
-    with ``Entry``, and its only fields are ``key`` and ``value``.
+    with ``Entry``, and its only fields are ``key`` and ``value``, in this order. Neither of the two is repeated.
     """
     names = [part.name for part in descriptor.fields]
     alike = names == ["key", "value"] and not any(part.is_repeated for part in descriptor.fields)

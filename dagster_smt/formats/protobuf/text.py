@@ -85,8 +85,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
-    """Returns the Protobuf file that is serialized and in base64 in ``text``. If ``name`` is not empty, the file gets
-    this name. Returns None if ``text`` is not base64 but the source text of a file.
+    """Returns the Protobuf file in ``text``, a serialized descriptor in base64. If ``name`` is not empty, the file gets
+    this name. Returns None if ``text`` is not such a descriptor, but the source text of a file.
     """
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))

@@ -281,7 +281,7 @@ def _response(
     """Returns the result of ``ask``, which sends a request with a registry client.
 
     If the registry answers with a status in ``known``, such as 404, raises the error that ``error_of`` returns for the
-    status. If the registry does not answer, raises the error SMT636.
+    status. If the registry does not answer, or answers with a different error, raises the error SMT636.
     """
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError

@@ -265,8 +265,8 @@ def _is_allowed(address: str, prefixes: str) -> bool:
     """Returns True if the option ``kms.keys`` permits the key at ``address``. ``prefixes`` is the value of the option:
     addresses of keys, or beginnings of addresses, separated by commas.
 
-    The beginning of an address must end with a slash or colon. ``aws-kms://arn:aws:`` is permitted, but
-    ``aws-kms://arn`` permits no key.
+    The beginning of an address must end with a slash or colon. ``aws-kms://arn:aws:`` permits all keys whose address
+    begins with it, but ``aws-kms://arn`` permits no key.
     """
     for prefix in map(str.strip, prefixes.split(",")):
         if prefix and (address == prefix or (prefix[-1] in "/:" and address.startswith(prefix))):

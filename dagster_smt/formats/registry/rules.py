@@ -94,7 +94,7 @@ def _action(text: str, mode: Mode) -> str:
 
 
 def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], number: int) -> None:
-    """Raises an error if one of ``rules`` prevents that this package reads records. The records have the schema with
+    """Raises an error if this package cannot read records because of one of ``rules``. The records have the schema with
     the id ``number``.
 
     Raises:

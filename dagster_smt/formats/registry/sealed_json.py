@@ -106,8 +106,8 @@ def json_sealer(
 
 
 class JsonWalks:
-    """A builder of functions that change the strings in a JSON value to which one rule applies. A method returns None
-    instead of a function if the rule applies to no string in the value.
+    """A builder of functions for one rule. Each function changes the strings in a JSON value to which the rule applies.
+    A method returns None instead of a function if the rule applies to no string in the value.
 
     Attributes:
         names: Maps the path of each visited property, such as ``$.customer.mail``, to its tags.
@@ -162,9 +162,9 @@ class JsonWalks:
         """Returns the function that changes the encrypted fields of a union. Returns None if the rule applies to none
         of the types in ``branches``.
 
-        Only one type of a union may contain encrypted fields; otherwise, an error is raised. Confluent's clients
-        validate a value to select its type. This package does not validate values, so it might decrypt the wrong field,
-        or leave a field encrypted.
+        Only one type of a union may contain encrypted fields, and no two types may have the same JSON type, such as
+        two objects. Otherwise, the error SMT753 is raised. Confluent's clients validate a value to select its type.
+        This package does not validate values, so it might decrypt the wrong field, or leave a field encrypted.
         """
         walks = []
         for branch in branches:

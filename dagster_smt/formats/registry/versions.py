@@ -200,8 +200,8 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
 
 
 def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequence[str]) -> Avro | None:
-    """Returns the Avro schema with the id ``number``, for records of ``topics``. In the result, its version is the
-    version in the subject of the first topic.
+    """Returns the Avro schema with the id ``number``, for records of ``topics``. The result has the version that
+    the schema has in the subject of the first topic.
 
     Returns:
         The schema. None if Connect has no equivalent schema, or if fields of the records must be decrypted.

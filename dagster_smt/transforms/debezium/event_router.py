@@ -171,8 +171,8 @@ class EventRouter(CodeTransform):
         )
 
     def _name(self, option: str, names: Collection[str]) -> str:
-        """Returns the name of the row's column for ``option``, such as ``aggregateid``. If the option has its default
-        and only the upper-case name is in ``names``, returns the upper-case name: ``AGGREGATEID``.
+        """Returns the name of the row's column for ``option``, such as ``aggregateid``. If the option is not set and
+        only the upper-case name is in ``names``, returns the upper-case name: ``AGGREGATEID``.
         """
         name: str = getattr(self, option)
         upper = name not in names and option not in self.model_fields_set and name.upper() in names

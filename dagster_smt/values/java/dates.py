@@ -190,8 +190,8 @@ class DateFormat:
         """A regular expression for strings in which each field has exactly as many digits as in the pattern. It is
         faster than the lenient parser.
 
-        None if a field has an unusual number of digits, such as ``yy``, if a field occurs twice, or if the year, month
-        or day is missing.
+        None if a field has an unusual number of digits, such as ``yy``, or is not in ``_DIGITS``, such as the weekday
+        ``E``. Also None if a field occurs twice, or if the year, month or day is missing.
         """
         letters = [part.letter for part in self.parts if part.letter]
         fixed = all(_DIGITS.get(part.letter) == part.count for part in self.parts if part.letter)

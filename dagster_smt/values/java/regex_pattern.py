@@ -306,8 +306,8 @@ class _PatternReader(CharReader):
         """Raises an error for a look-behind with an escaped character beyond ``\\uFFFF``.
 
         Java stores such a character as two 16-bit units. A look-behind in Java moves back by one unit, which is half a
-        character. If the pattern also contains an unescaped character beyond ``\\uFFFF``, Java moves back by whole
-        characters, and no error is raised.
+        character. If the look-behind, or the pattern after it, also contains an unescaped character beyond
+        ``\\uFFFF``, Java moves back by whole characters, and no error is raised.
         """
         whole = all(char <= "\uffff" for char in self.chars[start:])
         if (

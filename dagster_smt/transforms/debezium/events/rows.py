@@ -124,7 +124,7 @@ def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...
 def _as_field(node: Node, row: Expr) -> Cell:
     """Returns a copy of ``node`` that can be added to ``row`` as a field. The copy is optional and has no default.
 
-    If ``node`` is a struct or map, every record in which it is not null is rejected.
+    If ``node`` is a struct or map, every record that contains both ``row`` and ``node`` is rejected.
     """
     schema = node.schema.with_(optional=True, default=None)
     if schema.type not in (Type.STRUCT, Type.MAP):

@@ -89,8 +89,8 @@ def no_message(record: Record, fatal: bool) -> str | None:
 
 
 def placement_problems(items: Iterable[str]) -> Iterator[str]:
-    """Yields an error text for each of ``items`` that does not have the form ``column:header:name``,
-    ``column:envelope:name`` or ``column:partition``.
+    """Yields an error text for each of ``items`` that does not have the form ``column:header``, ``column:envelope`` or
+    ``column:partition``. Each item may end with a name: ``column:header:name``.
     """
     for item in items:
         try:
