@@ -12,7 +12,7 @@ def visible(text: str) -> str:
     r"""Returns ``text`` with an escape in place of each character that is not printable.
 
     Line breaks, terminal escapes, direction marks and surrogate halves could forge lines or hide text. The escapes are
-    written as in JSON, such as ``\\n`` and ``\\u001b``.
+    written as in JSON, such as ``\n`` and ``\u001b``.
     """
     if text.isascii() and text.isprintable():
         return text

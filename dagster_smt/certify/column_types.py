@@ -107,7 +107,7 @@ def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | N
 
 def _differences(path: str, want: T.DataType, got: T.DataType) -> Iterator[tuple[str, str, str]]:
     """Yields each difference between two types as a triple of path, Connect's type and Spark's type, such as
-    ``("a.b", "int", "bigint")``. Nullability is ignored.
+    ``("a.b", "int", "bigint")``. Nullability and columns that only Spark has are ignored.
 
     Args:
         path: The path of the compared value; empty for the whole row.

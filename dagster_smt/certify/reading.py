@@ -130,7 +130,7 @@ class Reader:
 
 def raw_case(sample: Sample, key: Format, value: Format) -> Case:
     """Returns a rejected record as a dict, in the form that the tests of parity with Kafka use. Key and value are the
-    original bytes, written as strings.
+    original bytes, written as strings. A key or value in a format other than ``json`` and ``envelope`` becomes None.
     """
     case: Case = {"topic": sample.topic, "partition": sample.partition, "offset": sample.offset, "headers": []}
     case |= {"timestamp": sample.timestamp, "timestampType": "CreateTime", "kind": "sink"}

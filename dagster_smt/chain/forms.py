@@ -188,8 +188,8 @@ def plan_forms(
     Raises:
         PlanError: SMT212 if there is no form. If the chain rejects every form, the error contains the problems of the
             stages. There is no error if ``last`` has columns.
-        UnsupportedError: SMT901 if predicates result in more than eight variants (different output schemas) of one
-            form.
+        UnsupportedError: SMT901 if predicates result in more than eight variants of one form. A variant is a schema
+            that records can have after a stage.
     """
     plans = [_plan_of_form(chain, form) for form in forms]
     passed = [plan for plan in plans if not plan.refused]

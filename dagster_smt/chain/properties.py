@@ -28,7 +28,7 @@ def _escaped(text: str, more: str = "") -> str:
 
 def _printable(char: str) -> str:
     """Returns ``char``. If the character is not printable or cannot be encoded in UTF-8, returns its Java escape
-    instead: a backslash, ``u`` and four hex digits.
+    instead: a backslash, ``u`` and four hex digits. A character above U+FFFF is always returned unchanged.
     """
     if char.isprintable() or ord(char) > 0xFFFF:
         return char

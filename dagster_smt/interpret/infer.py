@@ -17,7 +17,7 @@ because all other inferred schemas have no version.
 
 def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
     """Returns a schema that fits all ``values``, which are JSON texts. Nulls are ignored. Returns None if a value is
-    not a JSON object.
+    not a JSON object, or if all values are null.
 
     A field is optional if it is missing or null in some records. A field with whole numbers in some records and doubles
     in others becomes a double. Any other mixture of types becomes a string.

@@ -128,7 +128,8 @@ def _holds(text: str, word: str) -> bool:
 
 def _plain(path: str, is_data: Callable[[str], bool]) -> str:
     """Returns ``path`` with ``[]`` instead of positions in arrays, and ``[*]`` instead of names that are data. For
-    example, ``value.items[3].id`` becomes ``value.items[].id``.
+    example, ``value.items[3].id`` becomes ``value.items[].id``. The path of a header becomes ``header[*]`` if the
+    header's name is data; otherwise the path stays unchanged.
     """
     if path.startswith("header["):
         return "header[*]" if is_data(path.removeprefix("header[").removesuffix("]")) else path

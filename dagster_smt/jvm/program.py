@@ -54,8 +54,8 @@ from dagster_smt.values.json.lazy import encoder
 from dagster_smt.values.privacy.text_rule import TextRule
 
 _DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
-"""The letters of date patterns that the JVM lane (the Java code inside Spark) supports. Letters for time zones are not
-supported: after Java has parsed a text with a zone, it would keep this zone for later texts.
+"""The letters of date patterns that the JVM lane (the Java code inside Spark) supports. The letter ``z``, for the name
+of a time zone, is not supported: after Java has parsed a text with a zone, it would keep this zone for later texts.
 """
 
 

@@ -277,8 +277,8 @@ class _Looking:
         """Searches a sample of records for original values of masked fields.
 
         Returns:
-            The number of searched records. And a dict from a masked field and the field that still contains its value
-            to the number of such records: ``{("value.email", "value.note"): 3}``.
+            The number of searched records, and a dict such as ``{("value.email", "value.note"): 3}``. This dict means:
+            in 3 records, the field ``note`` still contains the value of the masked field ``email``.
         """
         spec = self.spec
         if self.search:

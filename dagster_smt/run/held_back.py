@@ -87,7 +87,8 @@ def _in_schema(
 
 def _unnamed_parts(stages: tuple[PolicyStage, ...], report: RunReport | None) -> set[Part]:
     """Returns the parts of records (key, value, headers) from which ``stages`` of the policy have removed something,
-    according to the counts in ``report``. The result does not say which fields were removed.
+    according to the counts in ``report``. The result does not say which fields were removed. If a stage dropped whole
+    records of a topic, the result contains key and value.
     """
     if report is None:
         return set()

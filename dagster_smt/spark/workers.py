@@ -82,10 +82,10 @@ def problems_of_worker(text: str) -> tuple[Problem, ...]:
 
 
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Converts 64-bit Arrow types in ``batches`` into 32-bit types, such as ``large_string`` into ``string``. Yields
-    the batches. Leaves out batches without rows.
+    """Converts Arrow types with 64-bit offsets in ``batches`` into types with 32-bit offsets, such as ``large_string``
+    into ``string``. Yields the batches. Leaves out batches without rows.
 
-    Spark sends 64-bit types if ``spark.sql.execution.arrow.useLargeVarTypes`` is true. The functions of this package
+    Spark sends 64-bit offsets if ``spark.sql.execution.arrow.useLargeVarTypes`` is true. The functions of this package
     read buffers with 32-bit offsets.
     """
     for batch in batches:

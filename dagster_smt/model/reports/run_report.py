@@ -197,7 +197,7 @@ class KeyCounts:
     @property
     def keys(self) -> int:
         """The number of keys that the events changed: the sum of the inserted, updated and deleted rows, and of the
-        deletions without a row.
+        deletions without a row. All further events are superseded.
         """
         return self.inserted + self.updated + self.deleted + self.without_row
 
@@ -684,9 +684,10 @@ def schema_diff(
 
     Args:
         before, after: The schemas.
-        lineage: Maps each field of ``after`` to the fields of ``before`` from which its value comes. With ``{"mail":
-            ["email"]}``, the missing field ``email`` is reported as renamed to ``mail``, instead of removed. The change
-            then has the new name in its ``after``. If the type has changed too, the new type follows: ``mail: string``.
+        lineage: Maps each field of ``after`` to the fields of the input from which its value comes. With
+            ``{"mail": ["value.email"]}``, the missing field ``email`` is reported as renamed to ``mail``, instead of
+            removed. The change then has the new name in its ``after``. If the type has changed too, the new type
+            follows: ``mail: string``.
     """
     old, new = leaf_labels(before), leaf_labels(after)
     moved = _renames(old, new, lineage or {})

@@ -125,7 +125,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
     """Returns the format ``form`` with the columns in ``data``, the JSON of a schema. If ``data`` is None, the columns
-    are unknown. The result is then ``form``, but without its option to turn array elements into rows.
+    are unknown. The result is then ``form``; if it turns array elements into rows, it loses its options.
     """
     if data is None:
         if form.arrays_as_rows:

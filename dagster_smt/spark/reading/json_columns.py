@@ -339,7 +339,7 @@ def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
 
 def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
     """Turns rows into columns. ``rows`` are structs with ``width`` fields. The result has one sequence of values per
-    field: ``[(1, "a"), (2, "b")]`` becomes ``[(1, 2), ("a", "b")]``.
+    field: ``[(1, "a"), (2, "b")]`` becomes ``[(1, 2), ("a", "b")]``. A row that is None gives None in each sequence.
     """
     if not rows:
         return [[]] * width

@@ -72,11 +72,12 @@ class WindowForms:
 
 def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
     """Returns the combinations of topic, key schema and value schema that occur in ``frame``. Such a combination is
-    called a form. The forms are in the order of their first records. Keys and values are not decoded.
+    called a form. The forms are in the order of their first records: by topic, partition and offset. Keys and
+    values are not decoded.
 
-    The function ignores records without a readable schema. If there are too many schemas (``MAX_SCHEMAS``), the result
-    lacks the least frequent ones. A record with a missing schema becomes a dead letter, unless it fits the columns of
-    the other schemas. A schema counts once for each partition in which it occurs.
+    The function ignores records without a readable schema. If there are too many schemas (``MAX_SCHEMAS``), the least
+    frequent schemas are left out. A record with such a schema becomes a dead letter, unless the record fits the columns
+    of the other schemas. A schema counts once for each partition in which it occurs.
 
     Args:
         frame: Kafka's columns.

@@ -158,8 +158,8 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the same columns as ``outputs``, but filled with nulls. They are for a ``batch`` whose records have
-        all been dropped or have failed.
+        """Returns the same columns as ``outputs``, but filled with nulls, except the timestamps of the records. They
+        are for a ``batch`` whose records have all been dropped or have failed.
         """
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
@@ -175,6 +175,9 @@ def _writer(schema: Schema, column: Schema, apart: Sequence[Schema] | None) -> C
 
     If ``apart`` is a list of schemas, a row has one field for each of them. The function then fills the field for
     ``schema``, and sets the others to null.
+
+    Raises:
+        DataError: SMT428 if ``apart`` does not contain ``schema``.
     """
     if apart is None:
         return column_writer(schema, column)

@@ -48,8 +48,8 @@ def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
     """Runs the chain of ``job`` on ``frame``, and returns the schemas before and after the chain. Records without a
     schema are ignored.
 
-    If there are more than ``2 * MAX_SCHEMAS`` schemas, the result lacks the least frequent ones. A record with a
-    missing schema becomes a dead letter, unless it fits the columns of the other schemas. A schema counts once for each
+    If there are more than ``2 * MAX_SCHEMAS`` schemas, the least frequent schemas are left out. A record with such a
+    schema becomes a dead letter, unless the record fits the columns of the other schemas. A schema counts once for each
     partition in which it occurs.
 
     Args:

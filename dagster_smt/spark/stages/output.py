@@ -159,7 +159,8 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
     This saves time: Spark need not split the struct into columns and build it again, which takes longer than parsing if
     there are 300 fields.
 
-    The result is None in three cases: a stage has changed, added or dropped a field; the chain keeps keys; or the
+    The result is None in these cases: a stage has changed, added or dropped a field; a column of the table has another
+    type than its field in the struct; records have different schemas after the chain; the chain keeps keys; or the
     session has no JVM lane (Java code inside Spark).
     """
     layouts = [state.sides.get("value") for state in states.values()]

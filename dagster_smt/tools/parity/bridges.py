@@ -385,8 +385,8 @@ def fits(schema: dict[str, Any], java: Any) -> bool:
 
 
 def _plain(java: Any) -> Any:
-    """Returns the value ``java``, such as ``{"list": [...]}``, as JSON without a schema: an array, object, string or
-    number.
+    """Returns the value ``java``, such as ``{"list": [...]}``, as JSON without a schema, in the comparable form of
+    ``compare.free``: an array, an object, a string, or for a number a pair such as ``("int", "5")``.
     """
     if not isinstance(java, dict):
         return java

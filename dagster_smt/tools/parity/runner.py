@@ -127,8 +127,8 @@ def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
 
 
 def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
-    """Returns the verdict on ``answer``, our results for ``case``. If the answer is None, the verdict is
-    ``unsupported``.
+    """Returns the verdict on ``answer``, our results for ``case``. The verdict is ``unsupported`` if the answer is
+    None, or if this package lacks a class of the case.
     """
     verdict = Verdict(case["id"], UNSUPPORTED, transforms_of(case), mode_of(case))
     if answer is None or _unknown_class(case, answer):
