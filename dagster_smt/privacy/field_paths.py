@@ -58,8 +58,8 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
 
 
 def _means(step: Step, name: Step) -> bool:
-    """Returns True if one step of a policy's path matches one step of a field's path. For example, the step ``e*``
-    matches the name ``email``.
+    """Returns True if one step of a policy's path matches one step of a field's path. For example, the step ``/mail/``
+    (a regular expression) matches the name ``email``.
 
     Args:
         step: A step of the policy's path. A step that selects fields by their type matches every name.

@@ -138,7 +138,7 @@ def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 def fields_only(steps: Steps) -> Steps:
     """Returns the path ``steps`` with ``[*]`` in place of names that look like personal data. For example,
-    ``("users", "ann@example.org")`` becomes ``("users", "[*]")``.
+    ``("users", "ann@example.org")`` becomes ``("users", EVERY)``, which is the path ``users[*]``.
 
     Such a name is the key of a map, not the name of a field.
     """
@@ -186,7 +186,7 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
 
 
 def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
-    """Finds fields without a decision of the policy whose values look personal.
+    """Finds fields of the record's value that look personal, although the policy has no decision about them.
 
     Args:
         fields: The scanned fields.

@@ -291,7 +291,7 @@ def transform_class(action: Action, place: str) -> type[Transform]:
     """Returns the transform class that ``action`` names.
 
     Raises:
-        ConfigError: SMT764 if there is no such class, or if the class has no option for a list of fields.
+        ConfigError: SMT764 if there is no such class, or if the class lacks the option that ``action.fields`` names.
     """
     known = {cls.__name__: cls for cls in reversed(list(plugins.transforms().values()))} | plugins.transforms()
     cls = known.get(action.type)

@@ -38,8 +38,8 @@ EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
 
 
 class PolicyMask(NestedPaths, Transform):
-    """A transform that replaces values with empty ones as ``MaskField`` does. Two things differ: a null key or value
-    stays null, and a missing field is not added.
+    """A transform that masks fields as ``MaskField`` does: with ``replacement``, or with the zero of the field's type.
+    Two things differ: a null key or value stays null, and a missing field is not added.
     """
 
     connect_class = "dagster_smt.policy.Mask"
@@ -76,8 +76,8 @@ class PolicyStage(Stage):
     Attributes:
         action: The name of the action in the policy.
         topics: A regular expression for the topics of the stage; empty for all topics.
-        paths: The paths of the fields that the stage changes. If the action is ``hold back``, these are the fields that
-            stay, because the stage drops all other fields.
+        paths: The paths of the fields (or the names of the headers) that the stage changes. If the stage drops all
+            fields or headers except a list, ``paths`` is this list.
     """
 
     action: str = ""
@@ -122,8 +122,8 @@ class TopicDecisions:
         decisions: The decisions, one for each field.
         added: Paths of fields that stay without a decision, such as the column with the record's offset.
         decided: False if no source of tags lists the topics.
-        drops_records: True if no source of tags lists the topics, and the sink contains keys. With
-            ``untagged: hold back``, the policy then drops whole records of these topics.
+        drops_records: True for the topics of a topic pattern that no source of tags lists, if the sink contains keys.
+            With ``untagged: hold back``, the policy then drops whole records of these topics.
     """
 
     topics: str
@@ -172,8 +172,8 @@ class _Maker:
         yield from self._headers()
 
     def _headers(self) -> Iterator[PolicyStage]:
-        """Yields up to two stages that drop headers. The first drops the headers that a decision names. The second
-        drops all headers without a decision.
+        """Yields up to two stages that drop headers. The first drops the headers whose decision is not ``keep``. The
+        second drops all headers except those that the policy keeps.
         """
         decisions = {}
         for d in self.group.decisions:

@@ -38,9 +38,7 @@ _TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "MULTISET", "STRUCT", "ROW")
 _ZONES = (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE"), ("WITH", "TIME", "ZONE"))
 _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
 _LONGER = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR", "CHAR VARYING": "VARCHAR"}
-"""Maps type names that consist of two words to names of one word, because the tokenizer returns each word as a separate
-token.
-"""
+"""Maps type names of two words, which the tokenizer returns as one token, to names of one word."""
 _MOMENT_DIGITS = 3
 
 

@@ -19,7 +19,8 @@ from dagster_smt.tables.written_formats import check_names, written_formats
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
     """Returns the plan of ``chain`` on the topic table ``table``: the schema before and after each stage.
 
-    If the schema of the values depends on the records, the plan contains no schemas.
+    If the schema of the values depends on the records, the plan contains no schemas. The same is true of the keys, if
+    the chain reads them.
 
     Args:
         chain: The chain.

@@ -3,8 +3,10 @@
 For example, a first stage keeps only records from offset 100 on. The run then does not read the offsets before 100.
 
 Before it reads a record, a run knows the record's topic, partition and offset. It knows little about timestamps: a
-broker returns the first offset at or after a time, and all records before this offset are older. Other parts of a
-condition are unknown, so the run assumes that they may be true. It may read too many records, but never too few.
+broker returns the first offset at or after a time, and all earlier records that have a timestamp are older. Other parts
+of a condition are unknown, so the run assumes that they may be true. It may read too many records, but never too few.
+
+The module ``effects.passing`` derives the condition of a stage from its effects. Decision 16 explains the design.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -109,9 +111,9 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
     """Returns lines of text for users, one for each first stage that drops records by topic, partition, offset or
-    timestamp.
+    timestamp. An example is ``stage 'recent' keeps records by offset: only offsets from 100``.
 
-    An example is ``stage 'recent' keeps records by offset: only offsets from 100``.
+    The line before them states the option ``push-down``. Without such a stage, the list is empty.
     """
     lines = []
     columns = _metadata(table)
@@ -216,7 +218,7 @@ class _Times:
 
     def first(self, place: TopicPartition, millis: int) -> int:
         """Returns the first offset of the topic-partition ``place`` whose record has the timestamp ``millis`` or a
-        later one.
+        later one. All earlier records that have a timestamp are older.
 
         Returns 0 if the offset is unknown.
         """
@@ -319,7 +321,7 @@ def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
 def _spans(test: FieldTest, column: Column, outcome: bool) -> Iterator[tuple[int, int]]:
     """Yields the ranges ``(start, end)`` of integers for which ``test`` can have the result ``outcome``.
 
-    For example, the test "at least 100" is true for one range, which starts at 100.
+    For example, the test "at least 100" is true for the ranges from 100 on.
     """
     assert test.cuts is not None
     neighbours = []

@@ -252,7 +252,7 @@ def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructTyp
 def changed_types(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
     """Yields ``(path, new type)`` for each column or nested field whose type differs between ``old`` and ``new``.
 
-    The path has the syntax of ``ALTER TABLE``, such as ``tags.element`` for the items of the array ``tags``.
+    The path has the syntax of ``ALTER TABLE``, such as ```tags`.element`` for the items of the array ``tags``.
     """
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = {f.name: f.dataType for f in old.fields}

@@ -44,8 +44,9 @@ class SourceColumns:
 
 
 RECORD_COORDINATES = SourceColumns("source_topic", "partition", "offset")
-"""The names of these columns in a table of records (a table with Kafka's columns). Two of them are Kafka's
-own columns.
+"""The names of the columns with topic, partition and offset in a table of records (a table with Kafka's columns).
+
+``partition`` and ``offset`` are Kafka's own columns.
 """
 
 MOST_TOPICS = 500

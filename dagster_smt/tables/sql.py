@@ -36,8 +36,9 @@ def hides_paths(session: SparkSession) -> bool:
 def literal(text: str) -> str:
     """Returns ``text`` as a string literal for a ``COMMENT`` clause, with escapes for unusual characters.
 
-    Without the escapes, Spark could replace variables such as ``${x}`` in the string. In a ``COMMENT``, a backslash is
-    always an escape character. In an expression, this depends on ``spark.sql.parser.escapedStringLiterals``.
+    Without the escapes, Spark could replace variables such as ``${x}`` in the string, or interpret the string as a
+    command. In a ``COMMENT``, a backslash is always an escape character. In an expression, this depends on
+    ``spark.sql.parser.escapedStringLiterals``.
     """
     return "'" + re.sub(r"[^\w.,:-]", lambda match: _escaped(match[0]), text) + "'"
 

@@ -170,6 +170,9 @@ class TopicTable:
         """Checks the option ``arrays-as-rows``, with which each element of an array becomes a row.
 
         The option is an error for the key. For the value, it requires declared columns and ``push_down: off``.
+
+        Raises:
+            ConfigError: SMT279.
         """
         problems = []
         if self.key.arrays_as_rows:

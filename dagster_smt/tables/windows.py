@@ -286,7 +286,8 @@ class _Resolving:
         """Returns the offsets that the table will record as gaps (offsets that it skips permanently), and the lost
         ranges.
 
-        If the loss of records is an error, the function also notes a problem for each range.
+        If the loss of records is an error, the function also notes a problem for each range. If the request has
+        ``accept_gap``, the list of lost ranges is empty.
 
         Args:
             to_read: The offsets that the run reads.

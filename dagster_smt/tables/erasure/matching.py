@@ -229,7 +229,7 @@ class MatchBatches:
     Attributes:
         match: The erased people, and the paths at which records contain their ids.
         place: The columns that identify a record, such as ``topic``, ``partition`` and ``offset``.
-        sides: True to return the columns ``key`` and ``value``, too.
+        sides: True to return also the columns ``key`` and ``value``.
     """
 
     match: RecordMatch

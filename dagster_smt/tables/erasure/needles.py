@@ -150,7 +150,7 @@ class Needles:
 
     def in_bytes(self, data: bytes) -> int:
         """Returns the number of places in ``data`` at which a value of an erased person occurs. ``data`` may be any
-        text, such as ``{"user_id": "anna"}``.
+        text, such as ``{"user_id": "anna"}``. A short id, such as ``anna``, is counted only after one of ``names``.
         """
         places = set()
         for pattern in (self._anywhere, self._behind_names, self._in_paths):

@@ -82,8 +82,9 @@ def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
     """Allows ``VACUUM`` after an earlier erasure has removed the beginning of the log of ``table``. Without this
     function, ``VACUUM`` rejects such a table.
 
-    The function records in Delta's log that the files of all versions before the remaining log have been removed. This
-    is true, because the earlier erasure has removed these files, too.
+    The function records in Delta's log, as a ``VACUUM`` would, that the files of all versions before the remaining log
+    have been removed. This is true, because the earlier erasure also removed these files. The entry names the first
+    version of the remaining log, because Delta rejects an entry about a version that the log no longer has.
     """
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)

@@ -189,15 +189,15 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json: bool = False) -> int:
-    """Counts the strings in ``array`` that contain a value of ``needles``. Arrow preselects candidates, and only these
-    are converted into Python objects.
+    """Counts the strings in ``array`` that contain a value of ``needles``, or that are the truncated beginning of such
+    a value. Arrow preselects candidates, and only these are converted into Python objects.
 
     Args:
         array: The strings.
         needles: The values to count.
         names_person: True if the column contains ids of people. Then short ids, such as ``42``, are also counted.
         has_json: True if the strings may be statistics in JSON. Statistics contain only the beginnings of long values,
-            so these are counted, too.
+            so truncated beginnings inside the JSON are also counted.
     """
     if pa.types.is_fixed_size_binary(array.type):
         array = array.cast(pa.binary())

@@ -65,8 +65,8 @@ def forms_of(
     1. The complete dead letter.
     2. The dead letter without key and value. One more header contains their sizes.
     3. Form 2 without the headers of the original record.
-    4. Form 3 without the class names and the text of the error. Only the code of the error is left.
-    5. Only the headers that identify the record.
+    4. Form 3 without the class names of the error. Of the error's message, only the code is left.
+    5. Only the headers that identify the record, and an empty header ``dagster_smt.left_out``.
 
     Args:
         key, value, headers: The dead letter.

@@ -66,7 +66,7 @@ class _Versions:
         """Returns the versions in ``table`` that the events of a window may change. It returns two kinds of versions
         for each key:
 
-        - the version that was open when the window began. An open version has no end yet;
+        - the version that was open when the window began: it has no end, or it ended in the window or later;
         - all versions that began in the window or later.
 
         The result has the columns of an event and the column ``stale``. It is true for versions of the second kind.
@@ -234,8 +234,9 @@ class _Versions:
         """Returns a column with the row of a version. A version covers one or several events with equal tracked
         columns.
 
-        The tracked columns come from the first event of the version, and all other columns come from its last event.
-        The row also contains the time at which the version ends, which is null for the current version.
+        The key, the coordinates and the tracked columns come from the first event of the version. All other columns
+        come from its last event. The row also contains the time at which the version ends, which is null for the
+        current version.
         """
         columns = []
         for field in self.schema.fields:

@@ -85,7 +85,7 @@ def keyed_rows(evaluated: DataFrame, keyed: Keyed) -> DataFrame:
     """Returns a row for each record in ``evaluated``. A row consists of:
 
     - the key columns;
-    - the columns that the chain returns;
+    - the columns that the chain returns, except the column that marks a deletion (the option ``delete_flag``);
     - the columns that the mode of the table adds, such as ``_is_deleted``;
     - the topic, partition and offset of the record.
     """
@@ -135,6 +135,7 @@ def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
     """Returns an event for each record that has passed through the chain. An event changes or deletes the row of a key.
+    If the option ``deletes`` is ``ignore``, deletions are left out.
 
     Args:
         evaluated: The records, after the chain.

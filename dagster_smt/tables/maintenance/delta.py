@@ -5,8 +5,8 @@
 - Files that only old versions of the table need. They stay as long as the option ``retention_hours`` says.
 - Files that no version references. A running job may be about to commit them, so they stay for at least ``SAFE_HOURS``.
 
-Two exceptions exist. A shorter retention applies only to files of the first kind, which ``VACUUM … LITE`` finds in the
-log. In an erasure while no run is writing, files of both kinds are removed at once.
+A retention below ``SAFE_HOURS`` applies only to files of the first kind, which ``VACUUM … LITE`` finds in the log.
+There is one exception: in an erasure while no run is writing, files of both kinds are removed at once.
 """
 
 import re

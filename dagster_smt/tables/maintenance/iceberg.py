@@ -83,10 +83,11 @@ class IcebergMaintenance:
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
-        """Removes files that belong to no snapshot, with ``remove_orphan_files``.
+        """Removes files that belong to no snapshot, with ``remove_orphan_files``. Files younger than the option
+        ``retention_hours``, or younger than 168 hours, stay.
 
-        It searches only the folders ``data`` and ``metadata``, because the folder of the table may contain another
-        table.
+        The method searches only the folders ``data`` and ``metadata``, because the folder of the table may contain
+        another table.
         """
         older, location, removed = _before(max(self.options.retention_hours, SAFE_HOURS)), self._location(), 0
         for folder in _FOLDERS:

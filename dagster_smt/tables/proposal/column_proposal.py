@@ -121,7 +121,7 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
     - For all other values, there is one string column for the whole value. The same is true of objects whose field
       names differ from record to record.
 
-    If the values differ, most of them determine the case.
+    If the values differ, the most frequent JSON type determines the case.
     """
     observation = observed(values)
     proposal.options["value.format"] = "json"

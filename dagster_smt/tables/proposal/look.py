@@ -36,7 +36,8 @@ class Look:
     Attributes:
         place: The broker or folder of the topics.
         records: The number of records to read from each topic.
-        silent: The error of the broker that did not respond. Empty if the reader may send requests.
+        silent: The reason why the reader sends no request, such as the error of a broker that did not respond. Empty if
+            the reader may send requests.
     """
 
     place: FileTopics | KafkaTopics

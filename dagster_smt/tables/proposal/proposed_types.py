@@ -18,7 +18,7 @@ _MOST_SCALE = 38
 _MANY_NAMES = 20
 """If objects have more field names than this, they may become a map, whose keys are the field names.
 
-This happens only if each name occurs in few of the objects, as in ``{"user-1": 5}`` and ``{"user-2": 7}``.
+This happens only if each name occurs in at most half of the objects, as in ``{"user-1": 5}`` and ``{"user-2": 7}``.
 """
 _MOST_NAMES = 500
 

@@ -39,10 +39,10 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
 
 def _format_and_schema(value: bytes, url: str) -> tuple[Format, SchemaWithId]:
-    """Returns the format (Avro or Protobuf) and the schema of ``value``, whose bytes begin with a schema id.
+    """Returns the format and the schema of ``value``, whose bytes begin with a schema id.
 
     The id does not show the format. So the function first asks the registry for an Avro schema, then for a Protobuf
-    schema.
+    schema, and finally for a JSON Schema.
     """
     problem: DataError | None = None
     for kind in _KINDS:

@@ -134,7 +134,9 @@ class RowParser(ColumnParser):
         return " ".join(self.spelling(token).upper().split())
 
     def refuse_clause(self) -> None:
-        """Rejects the next clause of a column if it is not supported, such as ``DEFAULT``: it notes a problem."""
+        """Rejects the next clause of a column if it is not supported, such as ``DEFAULT``: it notes a problem, and
+        skips the rest of the column.
+        """
         if (clause := self.word()) in _COLUMN_CLAUSES:
             self.refuse(clause, _COLUMN_CLAUSES[clause])
 

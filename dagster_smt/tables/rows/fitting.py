@@ -175,8 +175,8 @@ def _loses_digits(one: Schema, other: Schema) -> bool:
 
 
 def _same(one: Schema, other: Schema) -> bool:
-    """Returns True if the schemas ``one`` and ``other`` permit the same values. A difference in nullability
-    is ignored.
+    """Returns True if the schemas ``one`` and ``other`` permit the same values. Differences in nullability, and in the
+    number of digits of decimals, are ignored.
     """
     if one.type is not other.type or one.logical != other.logical or one.scale != other.scale:
         return False

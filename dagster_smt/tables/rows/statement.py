@@ -128,7 +128,7 @@ class _Parser(RowParser):
 
     def enforced(self, names: list[str]) -> None:
         """Reads the words ``NOT ENFORCED`` after a primary key. If they are missing, notes a problem: topics enforce no
-        keys.
+        keys. A second primary key in a statement is also a problem.
 
         Args:
             names: The columns of the primary key.

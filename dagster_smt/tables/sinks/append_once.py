@@ -136,12 +136,12 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """Returns, for each partition in ``traces``, the offset at which later runs must start to search, such as
-    ``{"orders-0": 120}``.
+    """Returns, by partition, the offset at which later runs must start to search, such as ``{"orders-0": 120}``.
 
-    This is the offset of the first record from ``owner`` whose source record is not in ``taken_in``. Such a record
-    comes from a run that died before its commit, or the table is being rebuilt. A later run reads the source record
-    again. It must then find the written record, so that it does not write a second one.
+    This is the offset of the first record from ``owner`` whose source record is not in ``taken_in``. A partition
+    without such a record is left out. Such a record comes from a run that died before its commit, or the table is being
+    rebuilt. A later run reads the source record again. It must then find the written record, so that it does not write
+    a second one.
 
     Args:
         traces: The written records, as ``_traces`` returns them.

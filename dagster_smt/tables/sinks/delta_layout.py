@@ -184,7 +184,8 @@ def without_generated(columns: StructType, properties: Callable[[], Mapping[str,
 
 def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Returns ``properties``, the properties of a table, without the properties that Delta itself or this package sets.
-    The remaining properties stay when a run replaces the table.
+    Properties whose values Spark has redacted are also left out. The remaining properties stay when a run replaces the
+    table.
     """
     others = {}
     for name, value in properties.items():

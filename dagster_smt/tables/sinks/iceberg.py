@@ -9,7 +9,7 @@ Iceberg silently places an append on top of other commits, which could duplicate
 2. It writes the state to a property of the table. The name of the property ends with the marker.
 3. It moves ``main`` to the branch with ``fast_forward``, which fails if ``main`` has moved meanwhile.
 4. It copies the marker to another property, because the snapshot with the marker may expire later. Then it drops the
-   branch.
+   branch. Until then, the branch protects its snapshots from expiring.
 
 If the run crashes at any point, the next run searches for the newest marker in the snapshots and in the property. If it
 cannot tell whether step 3 has happened, it fails. A run never reads a wrong state.
@@ -327,8 +327,9 @@ class IcebergTable(IcebergStates):
         Args:
             properties: The table's properties.
             base: The current snapshot. The method fails if ``main`` moves away from it.
-            made_by_us: True if this package created the table. If the table was created by somebody else and has no
-                snapshot yet, the method leaves its layout unchanged.
+            made_by_us: True if a run of this package created the table. Such a run may have died before it applied the
+                layout. If somebody else created the table, and the table has no snapshot yet, the method leaves its
+                layout unchanged.
         """
         if base == NO_SNAPSHOT and not made_by_us:
             return

@@ -184,7 +184,7 @@ def held_type(kind: DataType) -> DataType:
 
 def alterations(old: DataType, new: DataType) -> list[str]:
     """Returns the ALTER TABLE clauses that a table with the columns ``old`` needs, so that it can also hold the columns
-    ``new``. Examples are ``ADD COLUMNS (`city` STRING)`` and ``ALTER COLUMN `id` TYPE BIGINT``.
+    ``new``. Examples are ``ADD COLUMNS (`city` string)`` and ``ALTER COLUMN `id` TYPE bigint``.
 
     The clauses for new columns come first.
     """

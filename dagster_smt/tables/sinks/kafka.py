@@ -159,8 +159,8 @@ class KafkaTable(RecordTable):
 
         Args:
             frame: The records.
-            read: The topics that the run still writes. The run may have left out topics after it called ``measure``.
-                Records of such topics are ignored.
+            read: The source topics of the run. After it called ``measure``, the run may have left out some source
+                topics. Their records are ignored.
         """
         if not self._measured:
             return self._measure(frame)

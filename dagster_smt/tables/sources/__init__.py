@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class Source(Protocol):
     """The input of a run, such as the topics of a cluster or a table with Kafka's columns, opened with a Spark session.
 
-    After reading, a run calls ``verify``. If ``verify`` returns a problem, the run commits nothing. Spark leaves out a
-    record that it cannot read, such as an invalid line of a file. The number of records is then too small, and
-    ``verify`` reports this.
+    After reading, a run calls ``verify``. If ``verify`` returns a problem, the run commits nothing. While Spark reads,
+    a source leaves out a record that is wrong, such as an invalid line of a file. The number of records is then too
+    small, and ``verify`` reports this.
     """
 
     knows_times: bool
@@ -125,7 +125,7 @@ class Source(Protocol):
 
         Args:
             group: The consumer group.
-            ends: Maps a topic-partition to the offset after the last record in the table.
+            ends: Maps a topic-partition to the offset that the table's runs have reached.
 
         Raises:
             UnsupportedError: SMT585, the source has no such groups.

@@ -49,5 +49,5 @@ def headers(lengths: Any, keys: Any, values: Any) -> Any:
 
 
 def batch(columns: Sequence[Any]) -> pa.RecordBatch:
-    """Returns a record batch of ``columns``. They must be Kafka's columns, in the order of ``KAFKA_SCHEMA``."""
+    """Returns a record batch of ``columns``. They must be Kafka's columns, in the order of ``KAFKA_COLUMNS``."""
     return pa.RecordBatch.from_arrays(list(columns), schema=SCHEMA)

@@ -27,7 +27,8 @@ class Lines:
         path: The file.
         size: The size of the file in bytes.
         records: The number of lines. The last line may lack a newline.
-        newlines: One number for each mebibyte of the file: the number of newlines from the beginning to its end.
+        newlines: One number for each mebibyte of the file: the number of newlines from the beginning of the file to the
+            end of this mebibyte.
     """
 
     path: Path
