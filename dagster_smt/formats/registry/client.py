@@ -53,7 +53,7 @@ class RegistrySchema:
             text if the registry has no other form.
         references: Pairs of a reference's name and its schema text. If one reference needs another, the other comes
             first.
-        rules: The rules that consumers apply.
+        rules: The rules that consumers apply; in a ``Contract``, the rules that producers apply.
         tags: The tags in the schema's metadata. ``("shop.*.email", ("PII",))`` gives the tag ``PII`` to all fields
             whose full name matches the pattern.
     """
