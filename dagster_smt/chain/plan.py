@@ -46,8 +46,8 @@ class StagePlan:
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
-        guarded: True if two statements are true. The stage skips records in which the key or value that it reads is
-            null. In all other records it changes more than this key or value, for example the topic.
+        guarded: True if the stage skips records in which the key or value that it reads is null, and if it changes
+            more than this key or value, for example the topic, in all other records.
         undecided: True if evaluating the predicate fails for every record, even if its key or value is null.
     """
 
@@ -380,8 +380,8 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if ``stage`` has two properties. It skips records in which the key or value that it reads is null.
-    In all other records it changes more than this key or value, for example the topic.
+    """Returns True if ``stage`` has two properties: it skips records in which the key or value that it reads is null,
+    and it changes more than this key or value, for example the topic, in all other records.
     """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False

@@ -341,8 +341,9 @@ class Attempt:
         return False
 
     def remember_deletions(self, keyed: KeyedWindow) -> None:
-        """Writes the deletions in ``keyed`` to a second table, which remembers the deleted keys. If the table with keys
-        has no ``sequence_by``, the method does nothing.
+        """Writes the deletions in ``keyed`` to a second table, which remembers the deleted keys. Only a table in the
+        mode ``upsert`` with ``sequence_by``, whose deletions remove rows, has such a second table. For other tables,
+        the method does nothing.
         """
         if not remembers_deletions(keyed.keyed):
             return

@@ -209,7 +209,8 @@ class _Run:
         return RunReport(self.spec.name, window, **status)  # type: ignore[arg-type]
 
     def waits_for_rows(self, error: PlanError, draft: Draft) -> bool:
-        """Returns True if the table with keys does not exist yet, and the window contains only tombstones.
+        """Returns True if the table with keys does not exist yet, and the window contains only tombstones. The result
+        is False for a fixed window, because no later run would read it again.
 
         Tombstones have no columns, so the run cannot create the table. It waits until a record with a value arrives.
 

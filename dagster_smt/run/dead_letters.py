@@ -113,7 +113,7 @@ def _into_topic(
 
 def _taken_in(draft: Draft) -> OffsetSet:
     """Returns the offsets that the table will hold after the commit of ``draft``: the offsets before the commit, and
-    those of the window. In a rebuild, only the new offsets of the rebuilt topics are included.
+    the offsets of the window. For a topic that is rebuilt, only the offsets of the window are included.
     """
     spec, window = draft.spec, draft.window
     covered = draft.before.covered if draft.before is not None else OffsetSet()

@@ -40,8 +40,8 @@ def build_maintenance_job(
     fails does not stop the next step; the job fails at its end.
 
     Runs may commit at the same time. The job never loses the rows or the progress of a run: after each step, it
-    compares the table's rows and progress with those before the step. If a run has disturbed a step, the job repeats
-    the step.
+    compares the table's rows and progress with the rows and progress before the step. If a run has disturbed a
+    step, the job repeats the step.
 
     Example:
         .. code-block:: python

@@ -56,7 +56,7 @@ The number is random, so a producer cannot write it into a record. All records o
 Spark compiles the number into its code.
 """
 Doubt = tuple[Column, Problem]
-"""A pair: a boolean column, and the problem of those records for which the column is true."""
+"""A pair: a boolean column, and the problem of each record for which the column is true."""
 
 
 class UnableError(Exception):

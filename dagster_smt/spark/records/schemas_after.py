@@ -167,7 +167,7 @@ class _Collector(BatchRunner):
 
     def result(self) -> pa.RecordBatch:
         """Returns one row per schema, with the number of its records and the coordinates of its first record. For a
-        schema before the chain, the coordinates are the ones of the first record in the same batch.
+        schema before the chain, these are the coordinates of the first record in the same batch.
         """
         rows = []
         for (topic, key, value, before), uses in self.uses.items():
