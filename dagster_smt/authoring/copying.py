@@ -21,6 +21,7 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
     is still null, the record fails.
 
     If ``parent``, the struct around the field, is null, the field is null, and the record does not fail.
+    ``parent=None`` means that the struct is never null. Its required fields are then not checked.
     """
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):
