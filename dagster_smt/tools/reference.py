@@ -34,27 +34,34 @@ _PATHS = """
     {}. `field.syntax.version` selects the path syntax:
 
     - `V1` (the default): the path is the name of a top-level field, even if it contains dots.
-    - `V2` (KIP-821): dots separate steps. A step in backticks is a literal name. A backtick before a dot or at the end
-      closes the step, unless a backslash precedes it. A step without its closing backtick is a configuration error.
+    - `V2` (KIP-821): dots separate steps, so `a.b` is the field `b` of `a`. A step in backticks is a literal name. A
+      backtick before a dot or at the end closes the step, unless a backslash precedes this backtick. A step without
+      its closing backtick is a configuration error.
     - `extended`: the syntax of V2, and the additional steps in the table below. The name `extended` is this package's
       own, so it cannot conflict with a later version of Kafka's syntax.
 
-    In lists (`fields`, `include`, `renames`, `spec`), commas and colons inside backticks, brackets and patterns do not
-    separate items. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths
-    in the same way. They put a name into backticks if the syntax would otherwise read the name differently. For
-    example, `` `a.b` `` is the top-level field whose name has a dot, and `a.b` is the field `b` of `a`.
+    Some options are lists of paths (`fields`, `include`, `renames`, `spec`). Commas and colons inside backticks,
+    brackets and patterns do not separate the items of such a list.
 
-    If paths match both a value and a part of this value, the inner value changes first. If a field changes, the structs
-    around it are rebuilt. Each rebuilt struct keeps its name, version, doc, parameters, optionality and default.
+    Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths in the same
+    way. They put a name into backticks if the name would otherwise have a different meaning. For example, `` `a.b` `` is
+    the top-level field whose name has a dot, and `a.b` is the field `b` of `a`.
 
-    With a schema, the plan of the chain resolves the paths. `dagster-smt explain` and the ledger list the fields that a
-    pattern matches. A path without a match causes a warning with the nearest names. A name step may lead into a map
-    with string keys. Kafka rejects such a step, and so does `strict_paths=kafka`. All values of a map share one type,
-    so a stage cannot change the type of a single value. If it would, a path that names the value is rejected, and a
-    path with `**` skips the value.
+    If one path matches a value, and another path matches a part of this value, the part changes first. If a field
+    changes, the structs around the field are rebuilt. Each rebuilt struct keeps its name, version, doc, parameters,
+    optionality and default.
 
-    Without a schema, `type(...)` tests the value: whole numbers are `int64`, and other numbers are `float64`. An object
-    is both a map and a struct, so `type(map)` and `type(struct)` both match it.
+    With a schema, the plan of the chain (computed once per schema) resolves the paths:
+
+    - `dagster-smt explain` and the ledger (the counts per path) list the fields that a pattern matches. A path without
+      a match causes a warning with the nearest names.
+    - A name step may lead into a map with string keys. Kafka rejects such a step. With `strict_paths=kafka`, this
+      package also rejects it.
+    - All values of a map share one type, so a stage cannot change the type of a single value. If a stage would do so, a
+      path that names the value is rejected, and a path with `**` skips the value.
+
+    Without a schema, the step `type(...)` tests the value itself: whole numbers are `int64`, and other numbers are
+    `float64`. An object is both a map and a struct, so `type(map)` and `type(struct)` both match it.
 
     A transform that needs one value, such as `ExtractField`, rejects a path that can match several values. A path for a
     new field (`InsertField`) may only consist of names.
