@@ -44,8 +44,8 @@ _PATHS = """
     brackets and patterns do not separate the items of such a list.
 
     Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths in the same
-    way. They put a name into backticks if the name would otherwise have a different meaning. For example, `` `a.b` `` is
-    the top-level field whose name has a dot, and `a.b` is the field `b` of `a`.
+    way. They put a name into backticks if the name would otherwise have a different meaning. For example, `` `a.b` ``
+    is the top-level field whose name has a dot, and `a.b` is the field `b` of `a`.
 
     If one path matches a value, and another path matches a part of this value, the part changes first. If a field
     changes, the structs around the field are rebuilt. Each rebuilt struct keeps its name, version, doc, parameters,
