@@ -52,7 +52,8 @@ class AppliedPolicy:
     Attributes:
         policy: The policy.
         subject: The table.
-        groups: The decisions about the fields, for each group of topics. Topics with equal tags form a group.
+        groups: The decisions about the fields, for each group of topics. Topics with equal tags form a group. If a
+            topic pattern chooses the topics, each topic entry in the sources of tags forms a group.
         stages: The stages that carry out the decisions.
     """
 
@@ -232,7 +233,8 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that no field in ``fields`` covers. The yielded fields have no tags.
+    """Yields the declared fields of the value that no field in ``fields`` covers. The yielded fields have no tags. They
+    let reports also show the fields that no source of tags lists.
 
     Args:
         subject: The table, with its declared fields.

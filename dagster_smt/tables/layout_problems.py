@@ -129,7 +129,8 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
     """Returns the key columns of a table and the columns that its mode adds, as a dict from name to field.
 
-    The types of most of these columns are not known yet.
+    The types of most of these columns are not known yet. If the value also has such a column, ``planned_columns`` uses
+    the column of the value.
     """
     fields = {}
     for name in (*keyed.keys, *keyed.added_columns):

@@ -1,12 +1,13 @@
 """Maintains Iceberg tables with the procedures of Iceberg's catalog.
 
-Each run writes its progress (the offsets that it has reached) into the summary of its snapshot. If the snapshot
-expired, the progress would be lost. So ``anchor`` copies the progress into a table property before snapshots expire.
+Each run writes a marker, such as ``17.5f3a``, into the summary of its snapshot. The marker shows which of the stored
+states (offsets and counts) is the current one. If the snapshot expired, the marker would be lost. So ``anchor`` copies
+the marker into a table property before snapshots expire.
 
-A running job writes to a branch of its own. This branch must keep its connection to ``main``:
+A run that is at work writes to a branch of its own. This branch must keep its connection to ``main``:
 
-- Iceberg removes only branches with an age limit, and the job's branch has none.
-- At least the last five snapshots of each branch stay (``retain_last``). A job adds at most three.
+- Iceberg removes only branches with an age limit, and the run's branch has none.
+- At least the last five snapshots of each branch stay (``retain_last``). A run adds at most three.
 """
 
 import re
@@ -71,8 +72,8 @@ class IcebergMaintenance:
         """Removes snapshots that are older than the option ``retention_hours``, with ``expire_snapshots``.
 
         Raises:
-            TableError: SMT805, another writer changed the table at the same time; SMT812, the table's progress is
-                stored only in a snapshot, so no snapshot may expire.
+            TableError: SMT805, another writer changed the table at the same time; SMT812, only a snapshot contains the
+                marker of the table's state, so no snapshot may expire.
         """
         if not self.table.anchor():
             hint = "launch the job again when fewer runs are at work"

@@ -260,8 +260,8 @@ class KafkaTable(RecordTable):
         return [TargetRecords(**row.asDict()) for row in rows]
 
     def _longest(self, targets: Sequence[TargetRecords]) -> int:
-        """Returns the size in bytes of the longest record that will be written. If a record exceeds the limit of its
-        topic, the run does not write it, so the limit counts instead of its size.
+        """Returns the size in bytes of the longest record that will be written. A record above the limit of its topic
+        is not written, so the method uses the limit instead of the record's size.
         """
         limits = self.place.limits({target.topic for target in targets})
         lengths = []

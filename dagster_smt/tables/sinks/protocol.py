@@ -201,8 +201,9 @@ class Table(Protocol):
     def next_number(self, before: TableState | None) -> int:
         """Returns the number of the next commit: 8 if ``before``, the current state, has the number 7.
 
-        The number is new, even if a restore has removed earlier commits. Two runs that begin with the same state use
-        the same number, because commits of other writers do not affect it.
+        Two runs that begin with the same state use the same number, because commits of other writers do not affect it.
+        In a Delta table, the number is new, even if a restore has removed earlier commits. In other sinks, the id of
+        the attempt distinguishes two commits with the same number.
         """
         ...
 

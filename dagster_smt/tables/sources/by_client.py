@@ -22,7 +22,9 @@ from dagster_smt.tables.sources import arrow_rows
 
 _BATCH = 1_000
 _SECONDS = 0.1
-"""The time in seconds for which the client waits until a batch is full. The last batch of a range is not full."""
+"""The time in seconds for which the client waits until a batch is full. The last batch of a range is not full, so the
+client always waits this long for it.
+"""
 _RECORDS_OF_A_TASK = 250_000
 
 

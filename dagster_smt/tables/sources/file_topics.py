@@ -166,7 +166,8 @@ class FileTopicsSource(BaseSource):
         return [offsets_by_moment[millis] for millis in moments]
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """Returns the records of ``window``, the range of offsets that a run reads. See ``Source``.
+        """Returns the records of ``window``, the range of offsets that a run reads. Only the segment files with these
+        offsets are opened. See ``Source``.
 
         Raises:
             TableError: SMT503: a Parquet segment has wrong columns; SMT505: a segment ends before the next one begins;
