@@ -44,7 +44,7 @@ class Batch:
 
     Attributes:
         keys, values: The bytes of the keys and values, in the order of the records. A changed key or value gets new
-            bytes.
+            bytes. ``keys`` is None if keys are not decoded.
         lost: Maps the position of a dropped or failed record to its result.
     """
 

@@ -98,12 +98,16 @@ def _check(condition: FieldPasses) -> dict[str, Any]:
 
 
 def _literal(text: str) -> dict[str, Any]:
-    """Returns the type and the value of a literal, as strings: ``{"kind": "int64", "text": "7"}`` for the literal
-    ``7``. The kind is ``null`` for a literal that equals no JSON value.
+    """Returns the type and the value of a literal, as strings: ``{"kind": "int64", "text": "3000000000"}`` for the
+    literal ``3000000000``.
+
+    The kind is ``null`` for a literal that equals no string, number or boolean of JSON. One example is ``7``: Connect
+    reads the literal as an INT8, but each whole number in JSON as an INT64. The JVM lane, the Java code inside Spark,
+    leaves objects and arrays to Python.
 
     Raises:
-        NoJavaError: The literal is a number that only a double can hold. The JVM lane, the Java code inside Spark, does
-            not support such a literal.
+        NoJavaError: Connect reads the literal as a double, as it does for ``1e300``. The lane does not support such a
+            literal.
     """
     kind, value = expected(text) or ("null", None)
     if kind == "double":

@@ -82,7 +82,8 @@ def edges_of_report(report: RunReport, chain: Chain) -> tuple[Edge, ...]:
     a field from which its values come. These edges name no stages.
 
     The report does not show which stage masked a column. If no mask in the chain has a predicate, the edge of a masked
-    column is ``masking``. Otherwise it is ``partly masked``, because some records may have skipped the mask.
+    column is ``masking``. Otherwise it is ``partly masked``, because some records may have skipped the mask. The edges
+    of all other columns are ``unknown``.
 
     Args:
         report: The report of the run.
