@@ -270,8 +270,8 @@ def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
 
 
 def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecisions]) -> None:
-    """Raises an error if ``policy`` has too few decisions with ``untagged: hold back``. There are two such cases: the
-    policy would hold back all fields of a topic, or it has no decision about the keys, which the sink contains.
+    """With ``untagged: hold back``, raises an error in two cases: ``policy`` would hold back all fields of a topic, or
+    it has no decision about the keys, although the sink contains the keys.
 
     Raises:
         ConfigError: SMT768.

@@ -91,8 +91,8 @@ class PolicyStage(Stage):
 
     @property
     def relied_on(self) -> bool:
-        """Always False. A stage of a policy may touch no record without a warning, because some records or topics may
-        lack a tagged field. ``Stage`` explains the property.
+        """Always False: no warning is due if the stage touches no record. Some records or topics may lack a tagged
+        field. ``Stage`` explains the property.
         """
         return False
 

@@ -105,8 +105,8 @@ def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
 
 
 def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
-    """Returns the columns of the sink's table, for rows of ``plan``. Returns None if only the records can show the
-    columns.
+    """Returns the columns of the sink's table, for rows of ``plan``. Returns None if the columns depend on the records,
+    so that they are not known before a run.
     """
     if sink.kind == "columns" and plan.after is None:
         return None

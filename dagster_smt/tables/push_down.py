@@ -110,10 +110,11 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
-    """Returns lines of text for users, one for each first stage that drops records by topic, partition, offset or
-    timestamp. An example is ``stage 'recent' keeps records by offset: only offsets from 100``.
+    """Returns lines of text for users about the first stages of ``chain``.
 
-    The line before them states the option ``push-down``. Without such a stage, the list is empty.
+    There is one line for each of these stages that drops records by topic, partition, offset or timestamp. An example
+    is ``stage 'recent' keeps records by offset: only offsets from 100``. The line before them states the option
+    ``push-down``. Without such a stage, the list is empty.
     """
     lines = []
     columns = _metadata(table)
@@ -179,7 +180,8 @@ def _split(
     Args:
         place: The offsets of one topic-partition.
         stages: The number of each stage, with the condition of the records that the stage keeps.
-        nulls: The kinds of records that must be dropped: True for tombstones, False for records with a value.
+        nulls: The kinds of records that may be at an offset: True for tombstones, False for records with a value. The
+            stages must drop each of these kinds.
     """
     drops: list[list[Intervals]] = []
     for null in nulls:
@@ -250,7 +252,7 @@ class RecordPlace:
     def possible(self, condition: Condition, outcome: bool = True) -> Intervals:
         """Returns the offsets at which ``condition`` can be true (or false, if ``outcome`` is False).
 
-        The result includes the offsets for which the run cannot know it.
+        The result includes the offsets for which the run cannot know the outcome.
         """
         if isinstance(condition, NotCondition):
             return self.possible(condition.condition, not outcome)

@@ -24,7 +24,7 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
         start: The first offset to read in each partition. By default, the last records of the partitions are read.
 
     Raises:
-        TableError: SMT501 or SMT515, the topic does not exist; SMT538, the offsets do not exist.
+        TableError: SMT500 or SMT501, the folder or the topic does not exist; SMT538, the offsets do not exist.
     """
     from dagster_smt.tables.sources import open_source
 

@@ -59,7 +59,8 @@ def remove_past(session: SparkSession, table: LakeTable, *, no_writers: bool) ->
             after 168 hours.
 
     Raises:
-        TableError: SMT805, another writer changed the table meanwhile; SMT810, the folder contains another table.
+        TableError: SMT805, another writer changed the table meanwhile; SMT810, the folder contains another table;
+            SMT812, no property of an Iceberg table contains the marker of its state, so no snapshot may expire.
     """
     if isinstance(table, DeltaTable):
         yield from _remove_past_of_delta(session, table, no_writers=no_writers)

@@ -49,8 +49,8 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     """Guesses the encoding of ``sides``, which are the keys or the values of sampled records.
 
     The function tries the formats in this order: schemas in a registry, Connect's envelopes, other JSON, strings,
-    numbers of 4 or 8 bytes, and plain bytes. Data with a registry begin with a zero byte, and the next four bytes are
-    the schema's id.
+    numbers of 4 or 8 bytes, and plain bytes. If the schema is in a registry, the data begin with a zero byte, and the
+    next four bytes are the schema's id.
     """
     present = [side for side in sides if side is not None]
     if not present:

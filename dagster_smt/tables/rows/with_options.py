@@ -131,7 +131,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     The dict also contains ``servers`` and ``properties``, the settings of the Kafka cluster.
 
     Raises:
-        ConfigError: SMT270, for each unsupported option; SMT268, for options of columns that do not exist.
+        ConfigError: SMT270, for each unsupported option, and for options of columns that do not exist.
     """
     options = _Options(dict(statement.options))
     options.left_out(_DONE_ANYWAY)

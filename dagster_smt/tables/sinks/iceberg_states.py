@@ -134,8 +134,8 @@ class IcebergStates:
         """Returns the current state in ``properties``, the properties of the table. Returns None if no run has
         committed.
 
-        If the property ``NEWEST`` names the current snapshot, the state has the marker in this property. Otherwise the
-        method searches the snapshots, from the current one backwards, for the newest marker.
+        If the property ``NEWEST`` names the current snapshot, the marker in this property determines the state.
+        Otherwise the method searches the snapshots, from the current one backwards, for the newest marker.
 
         Args:
             properties: The table's properties.

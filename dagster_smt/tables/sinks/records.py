@@ -92,7 +92,9 @@ class RecordTable:
         """
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Is not implemented for topics. ``append_once`` appends records to topics if they are not yet there."""
+        """Raises ``NotImplementedError``. ``append_once`` appends records to topics instead, if the topics do not
+        contain them yet.
+        """
         raise NotImplementedError
 
     def refused(self, schema: StructType) -> list[Problem]:

@@ -44,7 +44,7 @@ def nothing() -> None:
 
 
 class KafkaReader(BaseSource):
-    """Topics of a cluster, from which a run reads records. The records come from Spark's Kafka source.
+    """Topics of a cluster, from which a run reads records. Usually, Spark's Kafka source reads them; see ``read``.
 
     Args:
         spec: The topics.
@@ -141,6 +141,8 @@ class KafkaReader(BaseSource):
         """Returns the records of ``window``, the range of offsets that a run reads. See ``Source``.
 
         Spark's ``kafka`` source reads them, with explicit start and end offsets. It fails if records have been lost.
+        If a timestamp in a partition is later than Spark can hold, the Python client reads this record and all later
+        records of the partition.
         """
         assert self.session is not None
         beat()
