@@ -331,6 +331,16 @@ def test_spark_submit_names_the_jar_where_spark_runs(jvm_lane, jar):
     assert bool(jar) == (f"{SETTING}={CLASS}" in command) == (f"{CACHE_SETTING}={CACHE_CLASS}" in command)
 
 
+def test_spark_submit_gives_its_settings_to_clients_that_start_spark_themselves(monkeypatch):
+    monkeypatch.setattr(resources, "_needed", {"delta", "kafka"})
+    submit = SparkSubmit(options={"master": "yarn"}, conf={"spark.executor.memory": "4g"}, spark_version="3.5")
+    settings = submit.settings()
+    command = submit()["command"]
+    assert [f"{name}={value}" for name, value in settings.items()] == command[command.index("--conf") + 1 : -1 : 2]
+    assert settings["spark.executor.memory"] == "4g" and "delta-spark" in settings["spark.jars.packages"]
+    assert "spark.master" not in settings
+
+
 @pytest.mark.parametrize("installed", ["3.5.7", "4.0.5", "4.1.1", None])
 def test_the_packages_are_those_of_the_installed_spark(installed, monkeypatch):
     def version(name):
@@ -346,8 +356,10 @@ def test_the_packages_are_those_of_the_installed_spark(installed, monkeypatch):
 
 
 def test_spark_submit_refuses_secrets_which_the_process_list_shows():
-    with pytest.raises(ConfigError, match="SMT048"):
-        SparkSubmit(conf={"spark.hadoop.fs.s3a.secret.key": "hunter2"})()
+    submit = SparkSubmit(conf={"spark.hadoop.fs.s3a.secret.key": "hunter2"})
+    for method in (submit, submit.settings):
+        with pytest.raises(ConfigError, match="SMT048"):
+            method()
 
 
 def test_a_client_of_anything_gets_the_request_and_its_arguments(project):

@@ -206,14 +206,27 @@ class SparkSubmit:
         """Returns the arguments of one run.
 
         Raises:
-            UnsupportedError: SMT611, no package is known for this version of Spark.
+            UnsupportedError, ConfigError: See ``settings``.
         """
         command = list(self.program)
         for name, value in self.options.items():
             command += [f"--{name}", value]
-        for key, value in external_settings(self.conf, self.spark_version, self._lane()).items():
+        for key, value in self.settings().items():
             command += ["--conf", f"{key}={value}"]
         return {"command": [*command, str(self.script)], "env": dict(self.env)}
+
+    def settings(self) -> dict[str, str]:
+        """Returns the Spark settings of one run: the settings in ``conf``, and the packages, the JVM lane and the
+        catalogs that the tables need.
+
+        The command of ``spark-submit`` has these settings as ``--conf``. A client that starts Spark without
+        ``spark-submit`` passes them on by itself, for example as the ``properties`` of a Dataproc job.
+
+        Raises:
+            UnsupportedError: SMT611, no package is known for this version of Spark.
+            ConfigError: SMT048, a setting contains a password, which other users of the machine could read.
+        """
+        return dict(external_settings(self.conf, self.spark_version, self._lane()))
 
     def _lane(self) -> Mapping[str, str]:
         if self.jvm_lane is False:
