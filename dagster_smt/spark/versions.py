@@ -4,10 +4,13 @@ them.
 All other code of this package works with all of these versions.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from dagster_smt.errors import Problem, UnsupportedError
@@ -36,6 +39,8 @@ VERSIONS = {
 """The supported versions, by minor version. ``spark.packages`` has a set of packages for each of them."""
 NEWEST = "4.1"
 _DEFAULT = "4.0"
+_VERSION_LINE = re.compile(r"""^__version__\b[^=]*=\s*["'](?P<version>[^"']+)""", re.MULTILINE)
+"""Matches the line of PySpark's own ``version.py`` that states its version."""
 _HIDDEN = "*********(redacted)"
 """The text that Spark shows in place of a setting that may be a secret."""
 
@@ -72,7 +77,21 @@ def installed_version() -> str:
     try:
         return metadata.version("pyspark")
     except metadata.PackageNotFoundError:
-        return _DEFAULT
+        return _version_in_other_package() or _DEFAULT
+
+
+def _version_in_other_package() -> str:
+    """Returns the version of a PySpark that is part of another package: ``databricks-connect`` 15.4 contains PySpark
+    3.5.0. Returns an empty string if there is none.
+    """
+    package = find_spec("pyspark")
+    if package is None or package.origin is None:
+        return ""
+    file = Path(package.origin).with_name("version.py")
+    if not file.is_file():
+        return ""
+    version = _VERSION_LINE.search(file.read_text())
+    return version["version"] if version else ""
 
 
 def minor_of(version: str) -> str:

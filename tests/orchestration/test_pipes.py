@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from importlib import metadata
+from importlib.machinery import ModuleSpec
 from itertools import count
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -32,6 +33,7 @@ from dagster_smt.orchestration.pipes import messages
 from dagster_smt.orchestration.pipes.external import _table
 from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.orchestration.runs.spark_work import RunResult, RunWork
+from dagster_smt.spark import versions
 from dagster_smt.spark.packages import PACKAGES
 from dagster_smt.spark.versions import minor_of
 from dagster_smt.tables.window_request import WindowRequest
@@ -341,16 +343,33 @@ def test_spark_submit_gives_its_settings_to_clients_that_start_spark_themselves(
     assert "spark.master" not in settings
 
 
-@pytest.mark.parametrize("installed", ["3.5.7", "4.0.5", "4.1.1", None])
-def test_the_packages_are_those_of_the_installed_spark(installed, monkeypatch):
+@pytest.mark.parametrize(
+    ("installed", "beside", "usual"),
+    [
+        ("3.5.7", None, "3.5.7"),
+        ("4.0.5", None, "4.0.5"),
+        ("4.1.1", None, "4.1.1"),
+        (None, None, "4.0"),
+        (None, '# the version\n__version__: str = "3.5.0"\n', "3.5.0"),  # as in databricks-connect 15.4
+        (None, "__version__ = '4.1.0.dev1'", "4.1.0.dev1"),
+        (None, "", "4.0"),
+    ],
+)
+def test_the_packages_are_those_of_the_installed_spark(installed, beside, usual, monkeypatch, tmp_path):
     def version(name):
         if installed is None:
             raise metadata.PackageNotFoundError(name)
         return installed
 
+    def spec(name):
+        if beside is None:
+            return None
+        (tmp_path / "version.py").write_text(beside)
+        return ModuleSpec(name, None, origin=str(tmp_path / "__init__.py"))
+
     monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(versions, "find_spec", spec)
     monkeypatch.setattr(resources, "_needed", {"delta"})
-    usual = installed or "4.0"
     assert SparkSubmit().spark_version == usual and SparkSubmit(spark_version="3.5").spark_version == "3.5"
     assert PACKAGES[minor_of(usual)]["delta"] in " ".join(SparkSubmit()()["command"])
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dagster_smt.errors import Problem
 from dagster_smt.model.reports.markdown import fenced, plain, table
 
-PlaceKind = Literal["table", "deletions", "dead letters", "topic"]
+PlaceKind = Literal["table", "dead letters", "topic"]
 Action = Literal["deleted", "re-keyed", "emptied", "tombstones sent", "nothing to do", "nothing"]
 
 
