@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, TableError
+from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.windows.window import Range
 from dagster_smt.spark import sql
 from dagster_smt.tables.kafka.client import KafkaClient
@@ -361,18 +362,21 @@ def test_every_form_of_a_letter():
     assert list(forms_of(*letter, sizes[-1] - 1, identity)) == []
 
 
-def test_spark_measures_as_python_does(spark):
+@pytest.mark.parametrize("lane", [False, True])
+def test_spark_measures_as_python_does(spark, lane):
+    assert has_lane(spark)
     lengths = (None, 0, 63, 64, 8191, 8192, 2**20 - 1, 2**20)
     rows = [(None if n is None else b"x" * n, None if n is None else b"y" * n, None) for n in lengths]
     rows += [(b"k", None, [("é" * 40, None)] * 70), (b"k", b"v", []), (None, b"v", [("", b""), ("h", b"z" * 64)])]
     rows += [(None, None, [("h", b"")] * count) for count in (61, 62, 63, 64)]
+    rows += [(None, None, [("h" * n, b"z" * n)]) for n in lengths[1:]]
     frame = spark.createDataFrame(rows, "key binary, value binary, headers array<struct<key: string, value: binary>>")
     columns = [sql.col(name) for name in ("key", "value", "headers")]
-    result = frame.select(F.expr(size_column(*columns).text).alias("size")).collect()
+    result = frame.select(F.expr(size_column(*columns, lane=lane).text).alias("size")).collect()
     assert [row["size"] for row in result] == [record_size(k, v, h or []) for k, v, h in rows]
     for further in ({"é": "a" * 63, "source": "b" * 64}, {"group": ""}):
         more = {name: sql.lit(content) for name, content in further.items()}
-        sizes = frame.select(F.expr(size_column(*columns, more).text).alias("size")).collect()
+        sizes = frame.select(F.expr(size_column(*columns, more, lane=lane).text).alias("size")).collect()
         expected = []
         for key, value, headers in rows:
             headers = [*(headers or []), *((name, content.encode()) for name, content in further.items())]

@@ -8,6 +8,7 @@ the other records in the batch, so the same record could fit in one run but not 
 
 from collections.abc import Mapping, Sequence
 
+from dagster_smt.jvm.availability import CATALOG
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.sql import Column
 
@@ -48,7 +49,9 @@ def _varint(length: int) -> int:
     return 1 + sum(length >= more for more in _VARINTS)
 
 
-def size_column(key: Column, value: Column, headers: Column, more: Mapping[str, Column] | None = None) -> Column:
+def size_column(
+    key: Column, value: Column, headers: Column, more: Mapping[str, Column] | None = None, *, lane: bool = False
+) -> Column:
     """Returns the size of a record as an expression.
 
     Args:
@@ -56,13 +59,18 @@ def size_column(key: Column, value: Column, headers: Column, more: Mapping[str, 
         headers: The record's own headers.
         more: The contents of further headers, by header name. They are measured without an array, because functions
             over array elements are slow in Spark.
+        lane: True if the Spark session has the JVM lane (this package's Java code). The lane then measures the
+            record's own headers. Without the lane, Spark interprets the whole expression instead of compiling it.
     """
     nothing = F.lit(0).cast("bigint")
     further = more or {}
     count = F.greatest(F.coalesce(F.size(headers), F.lit(0)), F.lit(0))  # with some settings, the size of null is -1
-    of_headers = F.aggregate(
-        headers, nothing, lambda sum_, header: sum_ + _part_column(header["key"]) + _part_column(header["value"])
-    )
+    if lane:
+        of_headers = Column(f"{CATALOG}.headers_size({headers.text})")
+    else:
+        of_headers = F.aggregate(
+            headers, nothing, lambda sum_, header: sum_ + _part_column(header["key"]) + _part_column(header["value"])
+        )
     own = F.when(count > 0, of_headers).otherwise(nothing)
     constant = _FIRST + sum(_part(name.encode()) for name in further)
     body = own + constant + _varint_column(count + len(further)) + _part_column(key) + _part_column(value)

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
+from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.topics.state import NewerState, TableState, remedy
 from dagster_smt.model.windows.window import Window, not_empty
 from dagster_smt.spark import sql
@@ -222,7 +223,8 @@ class KafkaTable(RecordTable):
                 is in the column ``__out.value``.
         """
         key, value, headers = (sql.col(prefix + name) for name in ("key", "value", "headers"))
-        return size_column(key, value, headers, source_headers(self.spec.group, prefix))
+        more = source_headers(self.spec.group, prefix)
+        return size_column(key, value, headers, more, lane=has_lane(self.session))
 
     def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
         """Returns descriptions of the records in ``frame``: their numbers and sizes by target topic. See

@@ -28,8 +28,8 @@ public final class Functions implements FunctionCatalog {
   public Identifier[] listFunctions(String[] namespace) {
     return new Identifier[] {
       identifier("columns"), identifier("connect_records"), identifier("envelope_schema"),
-      identifier("foreign_records"), identifier("record_counts"), identifier("records"), identifier("relabel"),
-      identifier("version")
+      identifier("foreign_records"), identifier("headers_size"), identifier("record_counts"), identifier("records"),
+      identifier("relabel"), identifier("version")
     };
   }
 
@@ -48,6 +48,8 @@ public final class Functions implements FunctionCatalog {
         return unbound("envelope_schema", arguments -> new EnvelopeSchema());
       case "foreign_records":
         return unbound("foreign_records", arguments -> new ForeignRecords());
+      case "headers_size":
+        return unbound("headers_size", arguments -> new HeadersSize());
       case "record_counts":
         return unbound("record_counts", arguments -> new RecordCounts());
       case "records":
