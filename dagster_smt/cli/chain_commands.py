@@ -153,7 +153,7 @@ def _decisions(policy: AppliedPolicy) -> None:
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
     """Returns lines that name the execution paths ("ways": the JVM lane, Python, Spark's columns) on which a run of the
-    plan's chain may process records. There is a line for each kind of sink.
+    plan's chain may process records. There is a line for each kind of sink into which the chain can write.
 
     A further line says where classes from jars run, or why the chain cannot run in the JVM lane (this package's Java
     code). The lines need neither a Spark session nor records.

@@ -16,9 +16,9 @@ def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
     needed.
 
     There are four conditions. (1) Every transform is a Java class from a jar, and Java can test every predicate. (2)
-    Java can read both formats, such as ``json``. (3) All classes are Kafka's own, which always return from a call, or
-    the chain has ``stage.process: spark``. (4) The chain does not ask for the messages of exceptions, which only the
-    host returns.
+    Java can read both formats, such as ``json``. (3) The chain has ``stage.process: spark``, or it has no ``smt_jars``
+    and all its classes are Kafka's own, which always return from a call. (4) The chain does not ask for the messages of
+    exceptions, which only the host returns.
     """
     return bool(chain.stages) and not why_in_host(chain, key, value)
 
