@@ -5,8 +5,10 @@ file may contain a value in several spellings, for example with JSON escapes. Th
 import json
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
@@ -48,6 +50,15 @@ class Needles:
         people, because elsewhere they may occur by chance.
         """
         return frozenset(filter(is_short, self.ids))
+
+    @cached_property
+    def floats(self) -> frozenset[float]:
+        """The ids that are numbers, as floats. A column of doubles contains the id ``42`` as 42.0."""
+        numbers = set()
+        for text in self.ids:
+            with suppress(ValueError):
+                numbers.add(float(text))
+        return frozenset(filter(isfinite, numbers))
 
     @cached_property
     def anywhere(self) -> frozenset[str]:

@@ -7,9 +7,12 @@ of every version, statistics, checkpoints, manifests, change data, and files tha
 import gzip
 import io
 import json
+import re
+import struct
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +29,8 @@ _ROWS = 1 << 17
 _MOST_NAMED = 50
 """The largest number of files that the result names: of files with residue, and of files that could not be read."""
 _RETRIED = "launch the erasure again: it removes what runs have written meanwhile"
+_DECIMAL = re.compile(r"decimal\(\d+, *(?P<scale>\d+)\)")
+"""Iceberg's name of a decimal type, such as ``decimal(10, 2)``."""
 MANIFEST = "a manifest"
 _REMEDIES = {
     "a data file": "launch the erasure again when no run is at work",
@@ -168,9 +173,12 @@ def _in_array(array: pa.Array, name: str, needles: Needles) -> int:
     names_person = name in needles.names
     if _is_text(kind):
         return _in_texts(array, needles, names_person=names_person, has_json=name == "stats")
-    if names_person and (pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_floating(kind)):
+    if names_person and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
         texts = array.cast(pa.string())
         return int(pc.sum(pc.is_in(texts, pa.array(sorted(needles.ids), pa.string()))).as_py() or 0)
+    if names_person and pa.types.is_floating(kind):
+        ids = pa.array(sorted(needles.floats), pa.float64())
+        return int(pc.sum(pc.is_in(array.cast(pa.float64()), ids)).as_py() or 0)
     return 0
 
 
@@ -285,13 +293,25 @@ def _in_value(value: Any, name: str, needles: Needles, columns: Mapping[int, tup
 def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, tuple[str, str]]) -> int:
     name, kind = columns.get(number, ("", ""))
     names_person = name in needles.names
+    if kind in ("float", "double"):
+        return int(names_person and _float_of(data) in needles.floats)
+    if kind in ("date", "time", "boolean") or "timestamp" in kind:
+        return 0
     if kind in ("int", "long"):
         value: Any = int.from_bytes(data, "little", signed=True)
-    elif kind.startswith("decimal") or kind in ("date", "time", "float", "double", "boolean") or "timestamp" in kind:
-        return 0
+    elif match := _DECIMAL.fullmatch(kind):
+        value = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-int(match["scale"]))
     else:
         value = data.decode(errors="replace")
     return int(needles.is_bound(value, names_person=names_person))
+
+
+def _float_of(data: bytes) -> float | None:
+    """Returns the number that ``data``, the bound of a column of floats or doubles, contains. If the number of bytes is
+    wrong, returns None.
+    """
+    code = {4: "<f", 8: "<d"}.get(len(data))
+    return struct.unpack(code, data)[0] if code else None
 
 
 def _is_any_bound(data: bytes | None, needles: Needles) -> bool:

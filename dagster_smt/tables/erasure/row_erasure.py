@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegralType, LongType, StringType, StructType
+from pyspark.sql.types import DataType, IntegerType, LongType, StringType, StructType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.spark.sql import quoted, text
@@ -34,6 +34,8 @@ from dagster_smt.tables.sinks.merge import (
 
 LakeTable = DeltaTable | IcebergTable
 _SUBJECTS = "subject STRING, replacement STRING"
+_REPLACEABLE = (StringType, IntegerType, LongType)
+"""The types of columns in which the mode ``rekey`` can replace an id with a random id."""
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 
@@ -66,7 +68,8 @@ class RowErasure:
     values: set[str] = field(default_factory=set)
 
     def check_columns(self, schema: StructType) -> None:
-        """Raises an error if ``schema`` lacks a column that the erasure names.
+        """Raises an error if ``schema`` lacks a column that the erasure names, or if no random id fits into a column
+        whose ids the mode ``rekey`` replaces.
 
         Raises:
             TableError: SMT758, which lists all of these columns.
@@ -76,8 +79,20 @@ class RowErasure:
             if _type_of(schema, column_parts(path)) is None:
                 hint = "correct the columns of the erasure; a path leads through structs only"
                 problems.append(Problem("SMT758", self.table.spec.place, f"the table has no column {path}", hint))
+        for path in self.spec.columns:
+            kind = _type_of(schema, column_parts(path))
+            if self.spec.mode == "rekey" and kind is not None and not isinstance(kind, _REPLACEABLE):
+                problems.append(self._unfit(path))
         if problems:
             raise TableError(problems)
+
+    def _unfit(self, path: str) -> Problem:
+        """Returns the problem that no random id fits into the column ``path``. In a column of 8 or 16 bits, the random
+        ids of two people could be equal.
+        """
+        hint = "use mode 'delete', or name columns of strings, INT or BIGINT"
+        statement = f"the column {path} holds neither strings nor integers of 32 or 64 bits, so no random id fits"
+        return Problem("SMT758", self.table.spec.place, statement, hint)
 
     def frame(self) -> DataFrame:
         """Returns a data frame with a row for each person: ``subject`` is the id, and ``replacement`` is the random id
@@ -143,17 +158,10 @@ class RowErasure:
     def _people(self, path: str, schema: StructType) -> DataFrame:
         """Returns a data frame with a row for each person: ``subject`` is the id, and ``replacement`` is a random id
         that fits the type of the column ``path``. For a column of integers, this is a random negative number.
-
-        Raises:
-            TableError: SMT758, the column contains neither strings nor integers.
         """
         kind = _type_of(schema, column_parts(path))
         if isinstance(kind, StringType):
             return self.frame()
-        if not isinstance(kind, IntegralType):
-            hint = "use mode 'delete', or name columns of strings or integers"
-            statement = f"the column {path} holds neither strings nor integers, so no random id fits"
-            raise TableError(Problem("SMT758", self.table.spec.place, statement, hint))
         bits = 62 if isinstance(kind, LongType) else 30
         rows = []
         for subject in sorted(self.subjects):
@@ -286,7 +294,7 @@ def _name(alias: str, path: str) -> str:
     return ".".join([alias, *map(quoted, column_parts(path))])
 
 
-def _type_of(schema: StructType, parts: Sequence[str]) -> "StringType | IntegralType | StructType | None":
+def _type_of(schema: StructType, parts: Sequence[str]) -> "DataType | None":
     kind: object = schema
     for part in parts:
         if not isinstance(kind, StructType) or part not in kind.names:

@@ -68,20 +68,28 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
         raise no_iceberg(session, sink.place)
     if not sink.table:
         return _by_path(session, sink.place)
-    parts = []
-    for p in _PART.finditer(sink.table):
-        parts.append(p.group())
-    first = parts[0].strip("`").replace("``", "`")
-    if len(parts) > 1 and session.conf.get(f"spark.sql.catalog.{first}", None):
-        catalog, parts = first, parts[1:]
-    else:
-        catalog = session.catalog.currentCatalog()
+    catalog, parts = catalog_and_parts(session, sink.table)
     if not str(session.conf.get(f"spark.sql.catalog.{catalog}", "")).startswith("org.apache.iceberg."):
         raise no_iceberg(session, sink.place, catalog)
     if len(parts) == 1:
         parts = [quoted(session.catalog.currentDatabase()), *parts]
     own = quoted(_uncached(session, catalog))
     return own, ".".join((own, *parts))
+
+
+def catalog_and_parts(session: SparkSession, table: str) -> tuple[str, list[str]]:
+    """Returns the Spark catalog that the table name ``table`` refers to, and the other parts of the name.
+
+    For ``ice.db.orders``, these are ``ice`` and ``["db", "orders"]`` if the session has a catalog ``ice``. A name
+    without a catalog, such as ``db.orders``, refers to the current catalog of the session. Parts keep their backticks.
+    """
+    parts = []
+    for part in _PART.finditer(table):
+        parts.append(part.group())
+    first = parts[0].strip("`").replace("``", "`")
+    if len(parts) > 1 and session.conf.get(f"spark.sql.catalog.{first}", None):
+        return first, parts[1:]
+    return session.catalog.currentCatalog(), parts
 
 
 def _uncached(session: SparkSession, catalog: str) -> str:

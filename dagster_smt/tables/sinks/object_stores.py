@@ -8,6 +8,7 @@ from typing import Any
 from dagster_smt.errors import Problem
 from dagster_smt.spark.packages import LOG_STORE_CLASS
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
+from dagster_smt.tables.sinks.iceberg_sql import catalog_and_parts
 
 _S3 = re.compile(r"(s3|s3a|s3n)://")
 _ONE_DRIVER = "io.delta.storage.S3SingleDriverLogStore"
@@ -57,7 +58,8 @@ def _iceberg_hint(session: Any, sink: IcebergSink) -> str:
     needs advice, because this catalog commits by renaming files. For other tables, the result is empty.
     """
     if sink.table:
-        key = f"spark.sql.catalog.{sink.table.partition('.')[0]}"
+        catalog, _ = catalog_and_parts(session, sink.table)
+        key = f"spark.sql.catalog.{catalog}"
         is_hadoop = str(session.conf.get(f"{key}.type", "")).lower() == "hadoop"
         place = str(session.conf.get(f"{key}.warehouse", "")) if is_hadoop else ""
     else:

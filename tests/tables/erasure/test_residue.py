@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import struct
 
 import fastavro
 import pyarrow as pa
@@ -14,7 +15,7 @@ from dagster_smt.tables.erasure.residue import ResidueScan, count_in, kind_of
 from dagster_smt.tables.erasure.stored_files import LocalFiles
 
 MAIL, NUMBER = "anna.with.a.long.name.4711@example.org", "4711"
-NEEDLES = Needles(frozenset({MAIL, NUMBER}), frozenset({"user_id", "mail"}))
+NEEDLES = Needles(frozenset({MAIL, NUMBER, "4711.00"}), frozenset({"user_id", "mail"}))
 
 
 def parquet(**columns):
@@ -39,6 +40,9 @@ LEFT = {
     "a number": parquet(user_id=[1, 4711]),
     "a number as a text": parquet(user_id=[NUMBER]),
     "a decimal": parquet(user_id=pa.array([4711], pa.decimal128(10, 0))),
+    "a decimal with places": parquet(user_id=pa.array([4711], pa.decimal128(10, 2))),
+    "a double": parquet(user_id=[4711.0]),
+    "a float": parquet(user_id=pa.array([4711.0], pa.float32())),
     "bytes": parquet(value=[json.dumps({"mail": MAIL}).encode()]),
     "a number in bytes of JSON": parquet(value=[b'{"user_id" : 4711}']),
     "a struct": parquet(customer=STRUCT),
@@ -91,7 +95,16 @@ MANIFEST = {
 COLUMNS = json.dumps(
     {
         "type": "struct",
-        "fields": [{"id": 1, "name": "user_id", "type": "long"}, {"id": 2, "name": "mail", "type": "string"}],
+        "fields": [
+            {"id": 1, "name": "user_id", "type": "long"},
+            {"id": 2, "name": "mail", "type": "string"},
+            {"id": 4, "name": "user_id", "type": "decimal(10, 0)"},
+            {"id": 5, "name": "user_id", "type": "decimal(10, 2)"},
+            {"id": 6, "name": "user_id", "type": "double"},
+            {"id": 7, "name": "user_id", "type": "float"},
+            {"id": 8, "name": "amount", "type": "decimal(10, 0)"},
+            {"id": 9, "name": "amount", "type": "double"},
+        ],
     }
 )
 
@@ -106,6 +119,16 @@ COLUMNS = json.dumps(
         (2, (MAIL[:15] + chr(ord(MAIL[15]) + 1)).encode(), True),
         (2, MAIL[:15].encode(), False),
         (3, (4711).to_bytes(8, "little", signed=True), False),
+        (4, (4711).to_bytes(2, "big", signed=True), True),
+        (4, (4712).to_bytes(2, "big", signed=True), False),
+        (5, (471100).to_bytes(3, "big", signed=True), True),
+        (5, (4711).to_bytes(2, "big", signed=True), False),
+        (6, struct.pack("<d", 4711.0), True),
+        (6, struct.pack("<d", 4711.5), False),
+        (6, b"\0", False),
+        (7, struct.pack("<f", 4711.0), True),
+        (8, (4711).to_bytes(2, "big", signed=True), False),
+        (9, struct.pack("<d", 4711.0), False),
     ],
 )
 def test_bounds_of_a_manifest_are_read_as_their_columns_are(number, value, left):
@@ -130,6 +153,7 @@ def test_bounds_of_partitions_in_a_list_of_manifests_are_read():
 
 NOTHING = {
     "a number that is no id": parquet(amount=[4711], offset=[4711]),
+    "another double": parquet(user_id=[4711.5, float("nan")], amount=[4711.0, 1.0]),
     "a longer number": parquet(user_id=[47110, 14711]),
     "a longer word": parquet(note=[f"x{MAIL}", f"{MAIL}x"]),
     "a short number as a text elsewhere": parquet(note=["4711"], value=[b'{"amount": 4711}']),
@@ -186,3 +210,4 @@ def test_short_texts_are_searched_for_only_where_a_person_is_named():
         False,
     ]
     assert NEEDLES.short == {"4711"}
+    assert NEEDLES.floats == {4711.0} and Needles(frozenset({"nan", "inf", "x", "1e3"}), frozenset()).floats == {1000.0}

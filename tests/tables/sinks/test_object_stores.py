@@ -13,8 +13,12 @@ ICE = "spark.sql.catalog.ice"
 S3 = "s3://lake/ice"
 
 
+HADOOP = {ICE: "org.apache.iceberg.spark.SparkCatalog", f"{ICE}.type": "hadoop", f"{ICE}.warehouse": S3}
+
+
 def warned(conf, *places):
-    session = SimpleNamespace(conf=SimpleNamespace(get=lambda key, standard: conf.get(key, standard)))
+    catalog = SimpleNamespace(currentCatalog=lambda: "ice")
+    session = SimpleNamespace(catalog=catalog, conf=SimpleNamespace(get=lambda key, standard: conf.get(key, standard)))
     return [(problem.code, problem.place) for problem in commit_warnings(session, *places)]
 
 
@@ -24,7 +28,9 @@ def warned(conf, *places):
         ({}, DeltaSink("s3a://lake/orders")),
         ({LOG_STORE: LOG_STORE_CLASS}, DeltaSink("s3://lake/orders")),
         ({}, IcebergSink("s3a://lake/orders")),
-        ({f"{ICE}.type": "hadoop", f"{ICE}.warehouse": S3}, IcebergSink(table="ice.db.orders")),
+        (HADOOP, IcebergSink(table="ice.db.orders")),
+        (HADOOP, IcebergSink(table="`ice`.db.orders")),
+        (HADOOP, IcebergSink(table="db.orders")),
     ],
 )
 def test_commits_that_are_not_atomic(conf, sink):
