@@ -23,7 +23,7 @@ from dagster_smt.spark.evaluate import SinkKind, evaluate
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
-# Six stages on flat records. RegexRouter stands where TimestampConverter will.
+# six stages on flat records
 FLAT = {
     "transforms": "hide,amount,route,tidy,origin,where",
     "transforms.hide.type": "org.apache.kafka.connect.transforms.MaskField$Value",

@@ -31,9 +31,8 @@ def fit_to_kind(settings: TableSettings, kind: str, key: str) -> None:
         for name in ("mode", "keys", "deletes", "delete_flag"):
             settings.sink.pop(name, None)
     elif settings.key_fields and key not in SELF_DESCRIBED:
-        for name in ("mode", "keys", "deletes", "partition_by"):
-            if name != "partition_by":
-                settings.take_back(name, _NO_KEY)
+        for name in ("mode", "keys", "deletes"):
+            settings.take_back(name, _NO_KEY)
         settings.sink.pop("delete_flag", None)
     if not settings.record_time:
         return

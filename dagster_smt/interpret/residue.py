@@ -132,7 +132,9 @@ def _plain(path: str, is_data: Callable[[str], bool]) -> str:
     header's name is data; otherwise the path stays unchanged.
     """
     if path.startswith("header["):
-        return "header[*]" if is_data(path.removeprefix("header[").removesuffix("]")) else path
+        # the name follows the position, as in `header[0] trace`
+        name = path.partition("] ")[2]
+        return "header[*]" if is_data(name) else path
     parts = []
     for number, step in enumerate(extended_steps(path)):
         if isinstance(step, Index):

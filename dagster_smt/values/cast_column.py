@@ -69,16 +69,14 @@ def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
         have = _BITS[kind]
     if have <= bits:
         return value
-    return _wrapped(F, value, have, bits)
+    return _wrapped(F, value, bits)
 
 
-def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
+def _wrapped(F: Any, value: Any, bits: int) -> Any:
     """Returns a column with the low ``bits`` bits of ``value`` as a signed number: for 8 bits, 300 becomes 44. Shifting
     the bits to the left and back extends the sign.
     """
     wide = value.cast("bigint")
-    if bits >= 32:
-        return F.shiftright(F.shiftleft(wide, 64 - bits), 64 - bits)
     return F.shiftright(F.shiftleft(wide, 64 - bits), 64 - bits)
 
 

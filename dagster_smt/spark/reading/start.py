@@ -386,8 +386,6 @@ class _Start:
                 read.append(T.StructField(name, plain_type(child)))
             if side.apart and read:
                 read = [T.StructField(side.column, T.StructType(read))]
-            else:
-                read = read
             fields += [*read, T.StructField(side.there, T.BooleanType()), T.StructField(side.bad, PROBLEM_TYPE)]
         rows = select(self.frame, *map(F.col, (*passed_on, *(side.side for side in sides))))
         return map_in_arrow(rows, ReadColumns(tuple(sides), tuple(passed_on)), T.StructType(fields))
