@@ -20,8 +20,9 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
     """Returns a copy of the field ``name``. With ``replace_nulls``, a null field gets its default. If a required field
     is still null, the record fails.
 
-    If ``parent``, the struct around the field, is null, the field is null, and the record does not fail.
-    ``parent=None`` means that the struct is never null. Its required fields are then not checked.
+    ``parent`` is an expression for the struct around the field. If this struct is null, the field stays null, and the
+    record does not fail. With ``parent=None``, the struct is never null. A null in a required field then also does not
+    make the record fail.
     """
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):

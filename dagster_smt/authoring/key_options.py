@@ -58,9 +58,10 @@ class Keys(BaseModel):
     key_id: Text = option("The id of the key to write with. If empty, the first key of the ring writes.", "")
 
     _checks: dict[str, str] = PrivateAttr(default_factory=dict)
-    """Maps the id of each key to its check value, which is derived from the key. Another process sends it with the
-    options, so that this process can check whether it has the same key. Empty in the process that sends the check
-    values.
+    """Maps the id of each key to the key's check value (a few bytes that are derived from the key).
+
+    If another process has sent the options, the mapping contains the check values of that process. This process can
+    thus check whether it has the same keys. In the process that sends the options, the mapping is empty.
     """
 
     def __getstate__(self) -> dict[Any, Any]:

@@ -41,8 +41,8 @@ def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr])
     """Returns the call of ``rule``, which builds the string of the struct ``group`` from ``texts``, the strings of its
     fields.
 
-    The rule's first argument is the struct. Spark passes a struct only as a flag (null or not null), so a constant
-    takes the place of this argument.
+    The call has the arguments of ``rule``: a constant that is not used, a flag that is null if the struct is null, and
+    ``texts``.
     """
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 

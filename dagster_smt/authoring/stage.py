@@ -103,7 +103,8 @@ class Chain:
         warnings: The warnings from parsing.
         mask_exceptions: The fields that may contain the original of a value that is masked in another field.
         dead_paths: What happens if a mask, drop or rename has a path that cannot match: ``error`` or ``warn``.
-        keeps_key: True if the resulting table has keys. Runs then read the key of each record and keep it.
+        keeps_key: True if runs read the key of each record, and keep this key after the chain. A table with key columns
+            needs it.
         keeps_topic: True if each output topic has its own table. Runs then keep the topic that a record has after the
             chain.
         foreign: The settings of the stages that run from jars.

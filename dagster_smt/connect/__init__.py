@@ -1,5 +1,5 @@
-"""Imports connectors from Kafka Connect. The code reads connectors, and writes a Dagster component for each of them. It
-gives a verdict on each transform: whether the transform does the same here as in Kafka.
+"""Imports connectors from Kafka Connect. The code reads connectors, and writes a Dagster component for each of them.
+For each transform, the code gives a verdict: whether the transform does the same here as in Kafka.
 """
 
 from dagster_smt.connect.component import ANY_CLUSTER as ANY_CLUSTER

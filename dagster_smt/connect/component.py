@@ -139,8 +139,8 @@ def written_component(
     worker: Worker = NO_WORKER,
     group: str = "",
 ) -> ConnectorComponent:
-    """Returns a component that replaces a connector or its transforms. It writes a table, or topics that the connector
-    reads.
+    """Returns a component that replaces a connector or its transforms. The component writes a table, or topics that the
+    connector reads.
 
     Args:
         connector: The connector.

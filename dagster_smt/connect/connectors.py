@@ -65,7 +65,9 @@ class Connector:
 
     @property
     def chain(self) -> dict[str, str]:
-        """The ``transforms.*`` and ``predicates.*`` properties; the key ``transforms`` is always present."""
+        """The ``transforms.*`` and ``predicates.*`` properties. The result always has the key ``transforms``, even if
+        the connector has no transforms.
+        """
         heads = ("transforms.", "predicates.")
         properties = {}
         for k, v in self.config.items():

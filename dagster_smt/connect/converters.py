@@ -154,9 +154,11 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
 
 def _assumed(connector: Connector, side: str) -> str:
     """Returns the format to assume for keys or values (``side``) if neither the connector nor its records show the
-    format. Usually these are strings as keys, and JSON as values. For a JDBC sink, values are JSON with a schema,
-    because such a sink rejects values without a schema. Keys of a JDBC sink also have a schema if their fields become
-    columns.
+    format.
+
+    For most connectors, the result is ``string`` for keys and ``json`` for values. For a JDBC sink, values are JSON
+    with a schema (``envelope``), because such a sink rejects values without a schema. Keys of a JDBC sink also have
+    this format if their fields become columns.
     """
     if family_of(connector) != "jdbc":
         return "string" if side == "key" else "json"
@@ -177,8 +179,9 @@ def _of_cloud(value: str, option: str, side: str, encoding: Encoding | None, ass
 
 
 def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
-    """Returns the format for keys or values (``side``) if the connector sets no converter for them. The format is
-    ``kind``, the encoding of the topics' last records. ``text`` is a note about it, for the report.
+    """Returns a format of the kind ``kind`` for keys or values (``side``) for which the connector sets no converter.
+
+    ``kind`` is the encoding of the topics' last records. ``text`` is a note about the format, for the report.
     """
     result = ConverterFormat({"kind": kind}, notes=[TransformVerdict(f"{side}.converter", kind, "differs", text)])
     if kind in REGISTERED:

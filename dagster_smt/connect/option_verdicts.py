@@ -13,7 +13,9 @@ from dagster_smt.connect.option_rules import OptionRule, OptionVerdict
 _UNKNOWN = "the effect of the option is unknown: look it up, set it in defs.yaml or the chain, and remove it here"
 _UNKNOWN_CLASS = "the effect of this class on records is unknown"
 _SIMILAR = 0.87
-"""The ratio from which two names are treated as similar. It corresponds to a difference of one or two letters."""
+"""The smallest ratio (``difflib``) at which two option names are treated as similar. Equal names have the ratio 1.
+Names with this ratio differ in one or two letters.
+"""
 
 
 def family_of(connector: Connector) -> str:

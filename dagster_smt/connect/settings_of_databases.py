@@ -194,8 +194,8 @@ def _fields(connector: Connector, settings: TableSettings) -> None:
 
 
 def _keys_of_values(connector: Connector, fields: Sequence[str]) -> list[str]:
-    """Returns the key columns that are missing in ``fields``, the list in ``fields.whitelist``. A user need not list
-    key columns there, because the connector writes them in any case.
+    """Returns the key columns that are missing in ``fields``, the list in the connector's ``fields.whitelist``. The
+    connector writes its key columns even if this list does not contain them.
 
     If the key columns do not come from the value, the result is empty.
     """

@@ -17,8 +17,8 @@ _PROVIDERS = {
     "EnvVarConfigProvider": "env",
     "EnvironmentVariableConfigProvider": "env",
 }
-"""Maps class names of configuration providers to the usual names of these providers. It contains the providers of Kafka
-and Strimzi whose references this package resolves.
+"""Maps class names of configuration providers to the usual names of these providers. The mapping contains the providers
+of Kafka and Strimzi whose references this package resolves.
 """
 _REFERENCE = re.compile(r"\$\{([\w.-]+):")
 

@@ -15,9 +15,9 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
         little: True if the lowest byte comes first. Kafka's serializers write the highest byte first.
 
     Returns:
-        Two functions. The reader converts bytes to a number; it raises ``ValueError`` if the type has a different
-        number of bytes. The writer converts a number to bytes; it raises ``ValueError`` if the number does not fit the
-        type.
+        Two functions. The reader converts bytes to a number, and raises ``ValueError`` if there are too few or too many
+        bytes: a ``long`` has 8 bytes. The writer converts a number to bytes, and raises ``ValueError`` if the number
+        does not fit the type.
     """
     layout = struct.Struct(("<" if little else ">") + LETTERS[kind])
 
@@ -37,7 +37,7 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
 
 def read_boolean(data: bytes) -> bool:
     """Converts ``data`` to a boolean as ``org.apache.kafka.common.serialization.BooleanDeserializer`` does. Raises
-    ``ValueError`` if the bytes are not a boolean.
+    ``ValueError`` unless the bytes are a single byte, 0 or 1.
     """
     if data not in (b"\0", b"\1"):
         raise ValueError("the bytes are not a boolean, which is one byte, 0 or 1")

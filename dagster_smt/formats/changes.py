@@ -28,7 +28,7 @@ _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es",
 def change_reader(form: Format) -> Convert:
     """Returns a function that converts a parsed message into a dictionary with the fields that ``form`` declares.
 
-    The function raises ``DataError`` if the message does not fit, and ``DropRecord`` if it contains no row.
+    The function raises ``DataError`` if the message does not fit ``form``, and ``DropRecord`` if it contains no row.
     """
     assert form.schema is not None
     debezium = form.kind == "debezium-json"

@@ -122,8 +122,9 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _refuse(schema: Schema, where: str) -> Convert:
-    """Returns a function that rejects every value of ``schema``. The schema has the name of a logical type, but not its
-    type: for example, a ``Date`` that is a STRING. Connect's converter would look only at the name.
+    """Returns a function that rejects every value of ``schema``. The schema has the name of a logical type, but the
+    wrong data type: for example, a ``Date`` that is a STRING instead of an INT32. Connect's converter would look only
+    at the name.
     """
 
     def refuse(data: Any) -> Any:
@@ -217,9 +218,9 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
-    """Returns a function that converts a date or time string to Connect's number. For a ``Date``, ``"1970-01-31"``
-    becomes 30, the number of days. Returns None if the format does not write dates as strings, or ``schema`` is not a
-    date or time.
+    """Returns a function that converts a date or time string to the number that Connect stores. For a ``Date``,
+    ``"1970-01-31"`` becomes 30, the number of days. Returns None if the format does not write dates as strings, or
+    ``schema`` is not a date or time.
     """
     parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
     if form.text_standard:

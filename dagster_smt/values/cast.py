@@ -81,8 +81,8 @@ class CastTo(ValueRule):
         return result
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a function that casts one value. For casts from strings to FLOAT64, the most frequent casts, this
-        function is faster than ``python``.
+        """Returns a function that casts one value, with the same results as the method ``python``. For the most
+        frequent casts, from strings to FLOAT64, the function is faster than the method.
         """
         if self.kind != "string" or self.target is not Type.FLOAT64:
             return self.python
@@ -98,8 +98,9 @@ class CastTo(ValueRule):
         return convert
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a function that casts many values in one call. For casts from strings to FLOAT64, this is faster than
-        one call for each value: Python's own parser reads plain decimals with the same result as ``parseDouble``.
+        """Returns a function that casts many values in one call. For casts from strings to FLOAT64, one call for all
+        values is faster than one call for each value. The function then reads plain decimals with Python's own parser,
+        which has the same results as Java's ``parseDouble``.
         """
         slow = ValueRule.bind_many(self)
         if self.kind != "string" or self.target is not Type.FLOAT64:
@@ -131,7 +132,9 @@ class CastTo(ValueRule):
         return _double(number)
 
     def _invalid(self, value: int) -> bool:
-        """Returns True if ``value`` is a Date that is not a whole day, or a Time that is not within a day."""
+        """Returns True if ``value``, a number of milliseconds, is a Date that is not a whole day, or a Time that is not
+        within a day.
+        """
         if self.kind == "Date":
             return value % DAY != 0
         return not 0 <= value <= DAY

@@ -71,10 +71,11 @@ def exact_double(number: int | Decimal) -> float:
 
 
 def nearest_float32(exact: int | Decimal) -> float:
-    """Returns the exact number ``exact`` rounded to 32 bits in one step. Rounding it to a double first could lead to a
-    wrong result.
+    """Returns the exact number ``exact`` rounded to 32 bits in one step. If the number were first rounded to a double,
+    the result could be wrong.
 
-    As in a ``BigDecimal``, zero has no sign. A number that is rounded to zero keeps its sign.
+    The number zero itself always becomes 0.0, because a ``BigDecimal`` has no negative zero. A negative number that
+    rounding turns into zero becomes -0.0.
     """
     if not exact:
         return 0.0
@@ -186,7 +187,7 @@ def parse_integer(text: str, bits: int) -> int | None:
 
 
 def parse_float(text: str) -> float | None:
-    """Parses ``text`` as ``Double.parseDouble`` does.
+    """Parses ``text`` as Java's ``Double.parseDouble`` does. Returns None if the string is not a number.
 
     Whitespace at both ends is ignored. Type suffixes and hexadecimal numbers are accepted.
     """
@@ -228,7 +229,7 @@ def _hexadecimal(text: str) -> float:
 
 
 def parse_float32(text: str) -> float | None:
-    """Parses ``text`` as ``Float.parseFloat`` does."""
+    """Parses ``text`` as Java's ``Float.parseFloat`` does. Returns None if the string is not a number."""
     double = parse_float(text)
     if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
         if double is None:

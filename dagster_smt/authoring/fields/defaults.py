@@ -60,8 +60,9 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 
 
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """Applies the expressions of ``node`` to a default, and returns the resulting value. The expressions read ``value``
-    in place of the record's value at the path ``base``.
+    """Applies the expressions of ``node`` to the default ``value``, and returns the resulting default: if ``node``
+    casts a number to a string, ``7`` becomes ``"7"``. The expressions read ``value`` in place of the record's value at
+    the path ``base``.
     """
     if isinstance(node, Group):
         members = {}

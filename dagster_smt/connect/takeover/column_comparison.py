@@ -40,11 +40,11 @@ def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
 
 def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
     """Returns a window (a range of offsets for each topic-partition) with the last records before ``ends``. If a
-    partition has no record before its end, the window contains the partition's first records.
+    partition has no record before its offset in ``ends``, the window contains the partition's first records.
 
     Args:
         ranges: The offsets that the partitions contain.
-        ends: The end of the window in each partition.
+        ends: The offset before which the window ends, by topic-partition.
         most: The largest number of records, distributed evenly over the partitions.
     """
     each = max(1, most // max(1, len(ranges)))

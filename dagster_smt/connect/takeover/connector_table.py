@@ -1,5 +1,5 @@
-"""The table of a takeover, in which runs of this package continue the table of a connector: its versions, its rows, and
-the note about the takeover in its state.
+"""The table of a takeover: runs of this package continue the table that a connector has written. This module reads the
+versions and rows of the table, and writes the note about the takeover into the table's state.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""The first commit of a Delta table that is created from Parquet files. It lists the files without changing them.
+"""The first commit of a Delta table that is created from Parquet files. The commit lists the files, and does not change
+them.
 
 ``CONVERT TO DELTA`` would write the same commit. In Delta 4.0, however, it fails on PySpark 4.0.2 and later, because
 the Parquet reader has a different constructor. This module therefore writes the commit itself. Delta's log store

@@ -1,5 +1,5 @@
-"""Plans a takeover, in which runs of this package continue the table of a connector. The plan combines the connector
-with the component that continues its table.
+"""Plans a takeover: runs of this package continue the table of a connector. The plan combines the connector with the
+component that continues its table.
 """
 
 from dagster_smt.connect.connectors import Connector

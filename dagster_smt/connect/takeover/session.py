@@ -1,4 +1,4 @@
-"""The Spark session of a takeover, in which runs of this package continue the table of a connector."""
+"""The Spark session of a takeover. In a takeover, runs of this package continue the table of a connector."""
 
 import os
 import sys

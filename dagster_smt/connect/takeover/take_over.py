@@ -181,8 +181,9 @@ class TakeOver:
         return True
 
     def _taken_before(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the audit record of a takeover that an earlier attempt completed: the state of ``table`` already has
-        its note. If the attempt was killed before it wrote the audit record, writes it now.
+        """Returns the audit record of a takeover that an earlier attempt completed: the state of ``table`` already
+        contains the note of the takeover. If the attempt was killed before it wrote the audit record, this method
+        writes the record now.
         """
         record = read_record(table.plan.folder)
         self.say("the table is taken over already")
@@ -369,8 +370,9 @@ class TakeOver:
         return TableError(Problem("SMT791", self.plan.name, statement, hint))
 
     def _begun(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the audit record for ``table``, and writes it to its file, except in a dry run. If an earlier attempt
-        was killed, the audit record of that attempt is continued: its number of tries increases by one.
+        """Returns the audit record for ``table``, and writes the record to a file, except in a dry run. If an earlier
+        attempt was killed, this method continues the audit record of that attempt, and increases the record's number of
+        tries by one.
         """
         plan = table.plan
         last = read_record(plan.folder)
@@ -454,8 +456,8 @@ def _has_runs_since(state: TableState) -> bool:
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
-    """Raises an error if a connector cannot continue ``table``. In one case, the table has holes: offsets between its
-    rows that no run has read yet. In the other case, records wait for the next run. A connector has only one offset per
+    """Raises an error if a connector cannot continue ``table``, for one of two reasons. The table has holes (offsets
+    between its rows that no run has read yet), or records wait for the next run. A connector has only one offset per
     topic-partition, so it would skip or repeat records.
 
     Raises:

@@ -1,5 +1,6 @@
-"""The data classes of a takeover, in which runs of this package continue the table of a connector. The classes describe
-the connector's state and offsets, the version of the table, a column that differs, the plan, and the audit record.
+"""The data classes of a takeover. In a takeover, runs of this package continue the table of a connector. The classes
+describe the connector's state and offsets, the version of the table, a column that differs, the plan, and the audit
+record.
 """
 
 from collections.abc import Mapping

@@ -79,7 +79,7 @@ def read_anything(raw: bytes) -> Any:
     null (``AvroData.toConnectData`` without a schema).
 
     Raises:
-        DataError: SMT416 if the bytes do not fit the schema, or have more nesting levels than Connect reads in JSON.
+        DataError: SMT416 if the bytes do not fit the schema, or if the value is nested more deeply than 1,000 levels.
     """
     return with_room(_read, raw)
 

@@ -24,15 +24,15 @@ class Empty:
 
     Attributes:
         names: The named types.
-        known: Caches the results of ``of`` by the name of the type.
+        known: Caches the results of the method ``of``, by the name of the type.
     """
 
     names: Mapping[str, Any]
     known: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def endless(self, items: Any, *, keyed: bool = False) -> bool:
-        """Returns True if an array or map with items of the type ``items`` must be rejected. A few bytes could describe
-        too many of its items, for example a billion nulls.
+        """Returns True if an array or map must be rejected, because a few bytes could describe too many of its items:
+        for example, a billion nulls. ``items`` is the Avro type of the items.
 
         ``keyed`` is true for a map. Each item of a map has a key, which takes up at least one byte.
         """
@@ -40,8 +40,8 @@ class Empty:
         return (whole and not keyed) or count > _MOST
 
     def of(self, avro: Any) -> tuple[int, bool]:
-        """Returns a pair for the type ``avro``: the largest number of values without bytes in one value of the type,
-        and True if the whole value takes up no bytes.
+        """Returns a pair for the type ``avro``: the largest number of values that take up no bytes, such as nulls,
+        inside one value of the type; and True if the whole value takes up no bytes.
 
         The value itself is counted. A record with two null fields gives ``(3, True)``: two nulls, and the record.
         """

@@ -296,7 +296,7 @@ class _ConnectBuilder:
         return schema, convert
 
     def bounded(self, schema: Schema) -> Schema:
-        """Returns ``schema``, or raises an error if it has too many fields."""
+        """Returns ``schema``, or raises an error if the schema has too many fields."""
         reason = excess(schema)
         if reason is not None:
             raise self.refused(reason)

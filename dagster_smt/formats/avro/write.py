@@ -307,7 +307,9 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
 
 
 def _converter(schema: Schema) -> Convert | None:
-    """Returns a function that converts values of ``schema`` for fastavro. Returns None if no conversion is needed."""
+    """Returns a function that converts values of ``schema`` into values that fastavro can write. Returns None if no
+    conversion is needed.
+    """
     convert = _required_converter(schema)
     if convert is None or not schema.optional:
         return convert

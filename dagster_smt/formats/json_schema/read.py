@@ -237,8 +237,8 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _implied(node: Mapping[str, Any]) -> str | None:
-    """Returns the type of ``node``, which does not name its type: ``string`` if the node lists strings as its values,
-    ``object`` if it has properties. Otherwise returns None.
+    """Returns the type of ``node``, which does not name its type: ``string`` if all values in its ``enum`` or ``const``
+    are strings, ``object`` if it has ``properties``. Otherwise returns None.
     """
     values = node.get("enum")
     if values is None and "const" in node:
@@ -312,8 +312,8 @@ def _of_fields(prepares: Mapping[str, Prepare]) -> Prepare | None:
 
 
 def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare | None]]) -> Any:
-    """Returns ``data``, a value of a union, as the struct of the union. The struct has one field: the first of
-    ``choices`` that fits the value. If none fits, returns ``data`` unchanged.
+    """Returns ``data``, a value of a union, as the struct of the union. Only one field of the struct is set: the field
+    of the first item in ``choices`` whose schema fits the value. If no item fits, returns ``data`` unchanged.
 
     Each item of ``choices`` consists of a field's name, the field's schema, and a function that prepares its value.
     """

@@ -96,9 +96,9 @@ def _has_texts_as_keys(schema: Schema) -> bool:
 
 
 def _entries(schema: Schema) -> Callable[[Any], Any] | None:
-    """Returns a function that writes the maps inside a value as lists of objects: Connect's pair ``[1, "a"]`` becomes
-    ``{"key": 1, "value": "a"}``. Returns None if ``schema`` contains no such map. A map whose keys are strings is
-    written differently.
+    """Returns a function that writes certain maps inside a value as lists of objects: the maps whose keys are not
+    strings. Connect's pair ``[1, "a"]`` becomes ``{"key": 1, "value": "a"}``. Returns None if ``schema`` contains no
+    such map.
     """
     if schema.type is Type.STRUCT:
         inner = {}

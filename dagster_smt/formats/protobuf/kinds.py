@@ -24,7 +24,9 @@ _MOST_DIGITS = 10_000
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _NARROW = {"int8": Type.INT8, "int16": Type.INT16}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
-"""The first and the last second of the years 1 to 9999, which ``Timestamps`` permits."""
+"""The first second of the year 1, and the last second of the year 9999. Protobuf's class ``Timestamps`` permits only
+these years.
+"""
 _TOO_BIG = float.fromhex("0x1.ffffffp127")
 """The smallest double that becomes an infinity when it is rounded to 32 bits."""
 _NAMES = {number: name for name, number in SCALARS.items()}

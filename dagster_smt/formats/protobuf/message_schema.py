@@ -3,9 +3,9 @@
 The syntax is proto3. Nested structs and enums become nested messages and enums. A map becomes a list of entries, which
 has the same bytes as a map. Defaults are left out.
 
-If a field has the parameter ``Tag``, the parameter is its number. All other fields are numbered from 1, in their order.
-A number may already be taken, for example after a stage has added a field. ``ProtobufData`` then fails, but this module
-uses the next free number.
+If a field has the parameter ``Tag``, the parameter is the number of the field. All other fields are numbered from 1, in
+their order. If a number is already taken, for example after a stage has added a field, this module uses the next free
+number. ``ProtobufData`` would fail.
 """
 
 from collections.abc import Callable, Mapping
@@ -234,8 +234,8 @@ class _DescriptorBuilder:
 
 
 def _tags(schema: Schema) -> Any:
-    """Yields the field number of each field in the struct ``schema``, in their order. For a oneof, yields the numbers
-    of its members.
+    """Yields the Protobuf number of each field in the struct ``schema``, in the order of the fields. For a oneof,
+    yields the numbers of its members.
     """
     fields = []
     for _, child in schema.fields:

@@ -22,7 +22,9 @@ from dagster_smt.formats.registry.client import no_protoc
 
 _IMPORT = re.compile(r"""\bimport\s+(?:public\s+|weak\s+)?["']([^"']+)["']""")
 _NAME = re.compile(r"(?!/)(?:(?!\.{0,2}/)[^/\\\0]+/)*(?!\.{0,2}$)[^/\\\0]+")
-"""Matches file names that stay inside a folder, because no part of them leads to a parent folder."""
+"""Matches a relative file name such as ``shop/order.proto``. No part of the name is ``.`` or ``..``, so the file stays
+inside its folder.
+"""
 _PLACE = re.compile(r":\d+:\d+: ")
 _SECONDS = 60
 _META_TEXT = """\
@@ -52,8 +54,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
         place: The schema's name in messages.
 
     Returns:
-        Serialized ``FileDescriptorProto``. Each comes after the files that it imports. Each file of ``references`` has
-        its name in import statements. Confluent's registry would call every file ``default``
+        Serialized ``FileDescriptorProto``. Each comes after the files that it imports. A file of ``references`` has the
+        name that import statements use. In Confluent's registry, every file is called ``default``
         (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
@@ -169,10 +171,10 @@ def _write(path: Path, text: str, place: str) -> None:
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Returns the published files that ``texts`` (a dict from file name to source text) import, such as
-    ``google/protobuf/timestamp.proto``. Google or Confluent has published them.
+    """Returns those files published by Google or Confluent, such as ``google/protobuf/timestamp.proto``, that ``texts``
+    import. ``texts`` is a dict from file name to source text.
 
-    If ``texts`` contain a file of the same name, ``protoc`` uses that file instead.
+    If ``texts`` also contains a file with the name of a published file, ``protoc`` uses the file in ``texts``.
     """
     imports = []
     for text in texts.values():

@@ -1,10 +1,10 @@
 """Writes values of any Connect struct as Protobuf, as ``ProtobufData.fromConnectData`` does.
 
 The schema of the struct may come from another format or from a chain. If such a struct is written and read again, two
-things may have changed:
+things may differ:
 
-- A field that was null has its default.
-- A oneof has the name of its schema instead of the name of its field.
+- A field that was null contains the default of its Protobuf type, such as 0.
+- The name of a oneof comes from the name of its schema, not from the name of its field.
 """
 
 from collections.abc import Callable

@@ -243,10 +243,10 @@ class Contract:
 
 def contract_of(options: Options, subject: str) -> Contract:
     """Returns the latest schema of ``subject``, and the rules that its producers must apply. If the subject has no
-    versions, the result is empty.
+    versions, the result contains no rules and an empty schema.
 
     Raises:
-        DataError: SMT442 if the registry rejects the request: the subject may have rules.
+        DataError: SMT442 if the registry rejects the request, because it is then unknown whether the subject has rules.
         EngineError: SMT636 if the registry does not answer.
     """
     with needs_extras():

@@ -58,10 +58,11 @@ class _Writer:
 
 
 class DataKeys:
-    """The data keys of one rule in one subject. Each key is requested and decrypted only once.
+    """The data keys of one rule in one subject. Each data key is requested and decrypted only once.
 
-    Each record contains the version of its key, so an attacker could cause a request with every record. After
-    ``_MOST_UNKNOWN`` versions that the registry does not have, new versions are rejected without a request.
+    A record contains the version of its data key. Without a limit, an attacker could cause a request with every record,
+    by a new version in each of them. After ``_MOST_UNKNOWN`` versions that the registry does not have, unknown versions
+    are rejected without a request.
     """
 
     def __init__(self, options: Options, rule: RegistryRule, subject: str):
@@ -234,7 +235,8 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
     """Returns the result of ``use``, which encrypts or decrypts a data key. ``use`` is called with a client of the key
     management service that has the key ``kek``.
 
-    The key may have alternatives, such as copies in other regions. They are tried one after the other.
+    The key ``kek`` may have alternatives, such as copies in other regions. The function tries one alternative after the
+    other.
     """
     settings = resolved(dict(options), "schema registry")
     properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}

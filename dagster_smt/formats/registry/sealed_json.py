@@ -111,8 +111,8 @@ class JsonWalks:
 
     Attributes:
         names: Maps the path of each visited property, such as ``$.customer.mail``, to its tags.
-        kinds: Maps the path of each property to which the rule applies to the kinds of its values. Null and arrays are
-            left out.
+        kinds: Describes the properties to which the rule applies, as a dict from the path of a property to the kinds of
+            its values. Null and arrays are left out.
     """
 
     def __init__(self, documents: Mapping[str, Any], rule: RegistryRule, tags: Tags):

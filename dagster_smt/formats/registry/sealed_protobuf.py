@@ -123,7 +123,9 @@ class _Fields:
         self.known: dict[str, tuple[list[Any], list[Any]]] = {}
 
     def change(self, message: Any, change: Change) -> None:
-        """Calls ``change`` for the strings and bytes of ``message``, and of the messages inside it."""
+        """Changes the strings and bytes of ``message``, and of the messages inside it, to which the rule applies. The
+        function ``change`` returns the new content of a field.
+        """
         concerned, inner = self._of(message.DESCRIPTOR)
         for field in concerned:
             if not (field.has_presence and not message.HasField(field.name)):

@@ -24,8 +24,8 @@ from dagster_smt.values.java.regex import ReplaceIfMatches
 
 @dataclass(frozen=True)
 class _NullEvent:
-    """The variant (the property that selects a record's plan) of records in ``topic`` whose value is null. The schema
-    of such a null can still be that of a change event.
+    """A variant (an object that selects the plan for a record) for records of ``topic`` whose value is null. Although
+    the value is null, its schema can be the schema of a change event.
     """
 
     topic: str

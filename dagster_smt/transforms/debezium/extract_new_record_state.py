@@ -165,8 +165,8 @@ class ExtractNewRecordState(CodeTransform):
         return change_states.DropHeader(self.drop_fields_header_name, self.drop_fields_keep_schema_compatible)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns two items: the names of the fields that a header of ``record`` drops, and True if the row was
-        deleted.
+        """Returns two items: the names of the fields to drop, which a header of ``record`` lists, and True if the row
+        was deleted.
         """
         if not self.drop_fields_header_name or record.value is None or not is_change_event(record.value_schema):
             return ((), False)
@@ -174,8 +174,8 @@ class ExtractNewRecordState(CodeTransform):
         return () if gone else self._dropper.names(record), deleted
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the state of an event, such as ``DROPPED``, if its plan does not need the whole schema of an event.
-        Returns None for all other records.
+        """Returns the state of a change event, such as ``DROPPED``, if the event can be planned without the whole
+        schema of an event. Returns None for all other records.
         """
         return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 

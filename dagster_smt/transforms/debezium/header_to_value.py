@@ -187,7 +187,8 @@ def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bo
     """Returns the struct ``group`` with the values of headers in its fields.
 
     Each of ``entries`` is the path of a field inside ``group``, such as ``("source", "id")``, and the header for this
-    field. A struct on a path that does not exist is only created if ``group`` is the whole value (``root``).
+    field. If ``group`` is the whole value (``root``), a missing struct is created: ``source`` in this example.
+    Otherwise a missing struct is an error.
     """
     fields: _Fields = {}
     for name, child in group.fields:
@@ -224,7 +225,7 @@ def _opened(name: str, child: Node) -> Group:
 def _copied(name: str, child: Node, group: Group) -> Node:
     """Returns a copy of the field ``child``. If an optional field is null, the copy gets the field's default.
 
-    Debezium does not check whether a required field is null.
+    If a required field is null, the copy is also null. As in Debezium, this is not an error.
     """
     optional = child.schema.optional or child.schema.default is not None
     if optional:
@@ -233,7 +234,9 @@ def _copied(name: str, child: Node, group: Group) -> Node:
 
 
 def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
-    """Returns the field ``name`` with the value of ``header``. If the field exists (``old``), it keeps its schema."""
+    """Returns the field ``name`` with the value of ``header``. ``old`` is the existing field of this name, whose schema
+    stays; None if the field is new.
+    """
     cell = header.cell
     if old is None and header.kind:
         value = "is null" if header.kind == _NULL else f"is {header.kind}"

@@ -216,8 +216,10 @@ class TimezoneConverter(CodeTransform):
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
-    """Returns the field ``node``, whose schema has the name of a time type, but the wrong data type. A null stays null.
-    Any other value rejects its record with ``error``, if the record's event is selected: if ``which`` is not null.
+    """Returns the field ``node``, whose schema has the name of a time type, but the wrong data type.
+
+    A value in this field rejects its record with ``error``. There are two exceptions: a null stays null, and a value
+    stays if the event is not selected (``which`` is null).
     """
     if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
         raise error

@@ -105,11 +105,11 @@ def too_long() -> DataError:
 
 
 def may_take_long(pattern: str) -> bool:
-    """Returns True if the Java pattern ``pattern`` may contain a repetition, such as ``(a+)+``. Matching may then take
-    very long.
+    """Returns True if the Java pattern ``pattern`` may contain a repetition, such as ``a*`` or ``(a+)+``. Some patterns
+    with repetitions take very long to match.
 
-    Such a pattern is matched in Python, because Java has no time limit. Java's stack also overflows in long repetitions
-    of groups.
+    A pattern with a repetition is matched in Python, because Java's matching has no time limit. Java's stack also
+    overflows in long repetitions of groups.
     """
     return bool(set(pattern) & set("*+{")) or "\\X" in pattern
 

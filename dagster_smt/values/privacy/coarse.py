@@ -179,8 +179,9 @@ class FloatMultiple(PythonRule):
     and infinities stay.
 
     Attributes:
-        step: The step, if it is at least 1; otherwise 1.
-        parts: The number of steps from 0 to 1, if the step is smaller than 1: 100 for the step 0.01. Otherwise 1.
+        step: The numerator of the step. For the step 10, ``step`` is 10 and ``parts`` is 1. For the step 0.01, ``step``
+            is 1 and ``parts`` is 100.
+        parts: The denominator of the step.
         type: FLOAT32 or FLOAT64.
         boxes: True for a value without a schema. The result then has the Python class that stands for its Java type.
     """

@@ -56,7 +56,7 @@ class PartMask(TextRule):
 
     def _shown(self, text: str) -> int:
         """Returns how many characters at the beginning of ``text`` stay visible. If ``count`` is 2 and punctuation is
-        not counted, the result for ``a-bc`` is 3.
+        not counted, the result for ``a-bc`` is 3: the characters ``a-b`` stay.
 
         Returns 0 if ``text`` has at most ``count`` counted characters, because otherwise the whole text would stay
         visible.

@@ -72,8 +72,8 @@ class ConvertTime(ValueRule):
         return self._to_target(self._millis(value))
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a function that converts one value. If the function converts milliseconds to strings, it is faster
-        than ``python``, because it looks up the pattern only once.
+        """Returns a function that converts one value, with the same results as the method ``python``. For conversions
+        from milliseconds to strings, the function is faster than the method, because it looks up the pattern only once.
         """
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return self.python
@@ -81,8 +81,8 @@ class ConvertTime(ValueRule):
         return lambda value: None if value is None else text(int(value))
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a function that converts many values. If the function converts milliseconds to strings, it formats
-        all values together. This is faster than one call for each value.
+        """Returns a function that converts many values. For conversions from milliseconds to strings, the function
+        formats all values together, which is faster than one call for each value.
         """
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return ValueRule.bind_many(self)

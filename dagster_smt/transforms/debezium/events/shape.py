@@ -28,7 +28,8 @@ class Reference:
 
     Attributes:
         text: The item as configured.
-        struct: The struct of the event that contains the field; None for the event itself.
+        struct: The name of the struct that contains the field, such as ``source``; None if the event itself contains
+            the field.
         field: The field.
         name: The name of the new field or header.
     """
@@ -137,8 +138,8 @@ def whole(group: Group) -> Cell:
 
 
 def new_schema(struct: Group) -> Schema:
-    """Returns the schema for a copy of ``struct``, still without fields. It is required, and has the name, version, doc
-    and parameters of ``struct``, as in Connect's ``SchemaUtil.copySchemaBasics``.
+    """Returns a schema for a copy of ``struct``, still without fields. The new schema is required, and has the name,
+    version, doc and parameters of ``struct``, as in Connect's ``SchemaUtil.copySchemaBasics``.
     """
     schema = struct.schema
     return Schema(Type.STRUCT, False, schema.name, schema.version, schema.doc, schema.parameters)
@@ -155,9 +156,9 @@ def text_field(struct: Group, name: str) -> Cell:
 
 
 def needed_value(expr: Expr, name: str, *around: Expr) -> Call:
-    """Returns an expression with the value of ``expr``, which is read from the field ``name``. If this value is null,
-    the record is rejected with SMT483. It is not rejected if one of the expressions in ``around`` (such as the struct
-    that contains the field) is null.
+    """Returns an expression with the value of ``expr``, which is read from the field ``name``. A record in which this
+    value is null is rejected with SMT483, unless one of the expressions in ``around`` is also null. For example,
+    ``around`` contains the struct in which the field is.
     """
     hint = "check which topics the stage should transform"
     return Call(Needed("SMT483", f"the event has no '{name}'", hint, NULL_POINTER), (expr, *around))

@@ -32,8 +32,8 @@ NO_MESSAGE = "no message"
 
 @dataclass(frozen=True)
 class Placement:
-    """An item of ``table.fields.additional.placement``: a column, its destination in the message, and its name there.
-    For example, ``region:header:area`` puts the column ``region`` into the header ``area``.
+    """An item of ``table.fields.additional.placement``: a column, its destination in the message, and the name of the
+    new header or field. For example, ``region:header:area`` puts the column ``region`` into the header ``area``.
     """
 
     column: str

@@ -96,8 +96,8 @@ def _parts(item: str) -> tuple[str, str, str]:
 
 
 def rule_of_field(rules: Iterable[ZoneRule], exclude: bool, others: bool, block: str, field: str) -> Chosen | None:
-    """Returns a value rule that selects the events for the conversion of one field. Returns None if the field is
-    converted in no event.
+    """Returns a value rule that selects the events in which the field ``field`` is converted. Returns None if there are
+    no such events.
 
     Args:
         rules: The rules, in order.
