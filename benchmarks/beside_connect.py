@@ -340,7 +340,7 @@ CASES = (
 
 def summary(results: Sequence[Result], megabytes: int) -> list[str]:
     """Returns sentences that follow from several cases, such as the cost of the ledger. If a figure has a target, the
-    sentence shows it.
+    sentence also shows the target.
 
     Args:
         results: The times of the cases.

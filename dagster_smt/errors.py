@@ -110,7 +110,9 @@ class EngineError(SmtError):
 
 
 class ClassError(SmtError):
-    """The error of a transform or predicate class whose code does more than the class declares."""
+    """The error of a transform or predicate class whose code does more than the class declares. For example, it reads
+    the record's key, but the class declares only the value.
+    """
 
 
 class UnsupportedError(SmtError):

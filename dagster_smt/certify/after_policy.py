@@ -45,8 +45,8 @@ def samples_after(
 ) -> list[Sample]:
     """Runs the stages of ``policy`` on ``samples``, and returns the resulting records.
 
-    Records that the policy drops or rejects are left out, and so are messages without a row. A record that cannot be
-    read is returned unchanged.
+    Records that the policy drops or rejects are left out, and so are messages that contain no row (such as a DDL
+    statement from Canal). A record that cannot be read is returned unchanged.
 
     Raises:
         UnsupportedError: SMT974 if records of these formats cannot be written after the policy.

@@ -11,7 +11,9 @@ from dagster_smt.tools.parity.judge import REASONS
 VERSION = 1
 """The version of the JSON that ``Certificate.to_json`` returns."""
 READING = -1
-"""The number that a finding has instead of a stage's index if the converters caused the difference."""
+"""The index of a finding (a group of differences from Kafka Connect) that the converters caused. All other findings
+have the index of a stage: 0, 1 and so on.
+"""
 Verdict = Literal["equal", "deliberate", "different"]
 
 
@@ -24,8 +26,8 @@ class CertifiedStage:
         label: The type of the stage as the user writes it, such as ``MaskField$Value``.
         class_name: The name of Connect's Java class for the stage.
         records: The number of records that reached the stage in Connect.
-        same: The reason why the stage or its predicate was not compared, for example because no jar has its class.
-            Empty if both were compared.
+        same: The reason why the stage or its predicate was not compared, for example because no jar has its class. Both
+            chains then used the same class for the stage. Empty if the stage and its predicate were compared.
     """
 
     alias: str
@@ -99,7 +101,8 @@ class Certificate:
         jars: The jars of vendors, as the option ``smt_jars`` names them.
         records: The number of records on which both chains ran.
         refused: The number of records that the converters reject.
-        skipped: The number of messages without a row, which neither chain gets.
+        skipped: The number of messages that contain no row, such as a DDL statement from Canal. Neither chain gets
+            these messages.
         stages: The stages.
         ways: The execution paths on which this package ran, such as the Python evaluator.
         findings: The differences, in the order of the stages.

@@ -231,7 +231,8 @@ def _children(want: Any, got: Any) -> list[tuple[str, Any, Any]] | None:
     value. For example, ``[1, 2]`` and ``[1, 3]`` give ``("[0]", 1, 1)`` and ``("[1]", 2, 3)``. Returns None for all
     other values.
 
-    Only structs that cannot be expressed as JSON are paired here.
+    The function expects structs as tuples that begin with the word ``struct``. It returns None for JSON objects, which
+    ``_of_values`` compares itself.
     """
     if isinstance(want, list) and isinstance(got, list):
         both = zip_longest(want, got, fillvalue=_MISSING)

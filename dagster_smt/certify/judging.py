@@ -131,8 +131,8 @@ class ChainComparison:
 
 
 def _fresh(before: str, verdict: str) -> str:
-    """Returns the verdict to report for one stage, or ``EQUAL`` if the stage made nothing worse. If a record was
-    different before the stage already, nothing is reported again.
+    """Returns the verdict to report about a record at one stage. Returns ``EQUAL`` if the stage made nothing worse: for
+    example, the record was different before the stage and still is.
 
     Args:
         before: The verdict on the record before the stage.

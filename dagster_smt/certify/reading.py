@@ -32,7 +32,7 @@ class Readings:
         samples: The records that our converters could read.
         cases: The same records as dicts with JSON text, in the form that the parity tests use.
         refused: The records that our converters reject, with their problems and the side (``key`` or ``value``).
-        skipped: The number of messages without a row.
+        skipped: The number of messages that contain no row, such as a DDL statement from Canal.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -86,8 +86,8 @@ class Reader:
         return records
 
     def readings(self, samples: Sequence[Sample]) -> Readings:
-        """Reads each of ``samples`` once. Returns the readable and the rejected records, and the number of messages
-        without a row.
+        """Reads each of ``samples`` once. Returns the readable records, the rejected records, and the number of
+        messages that contain no row (such as a DDL statement from Canal).
         """
         readings = Readings()
         for sample in samples:

@@ -289,7 +289,7 @@ def _options(cls: type[Options], *, full: bool) -> None:
 
 
 def _without_links(text: str) -> str:
-    """Returns ``text``, from the reference, without links to other pages."""
+    """Returns ``text`` without its Markdown links: the words of a link stay, but its address is removed."""
     return _LINK.sub(r"\1", text)
 
 

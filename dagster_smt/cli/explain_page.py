@@ -37,7 +37,7 @@ def page(plan: Plan, name: str, *, full: bool = False) -> str:
     Args:
         plan: The plan.
         name: The name of the chain's file.
-        full: True to show all fields after each stage, not only its changes.
+        full: True to show all fields after each stage; False to show only the changes of each stage.
     """
     if plan.typed:
         diff = schema_diff(plan.before, plan.after, plan.lineage)

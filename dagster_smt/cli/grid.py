@@ -10,7 +10,8 @@ def grid(rows: Sequence[Sequence[object]], left: int = 1) -> str:
 
     Args:
         rows: The head and the rows; None is shown as a dash.
-        left: The number of text columns; all other columns are aligned to the right.
+        left: The number of columns, from the left, that are aligned to the left. All other columns are aligned to the
+            right.
     """
     texts = []
     for row in rows:

@@ -19,7 +19,7 @@ def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = Non
     """Returns the names of the checks that apply to a table with this chain and sink.
 
     Args:
-        checks: The checks as declared.
+        checks: The settings of the checks, as the user has declared them.
         chain: The chain.
         sink: The sink.
         row: The columns of the topic table.
@@ -39,7 +39,8 @@ def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = Non
 
 
 def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
-    """Returns the contract in ``checks`` as a schema; None if the table has no contract.
+    """Returns the contract in ``checks`` (the columns that readers of the table rely on) as a schema. Returns None if
+    the table has no contract.
 
     Raises:
         ConfigError: SMT044, the table has only Kafka's columns, which need no contract.
@@ -53,7 +54,9 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
 
 
 CHECKS_OF_DESTINATIONS = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
-"""The checks of a table that is a separate asset, although its run writes many tables (the option ``destinations``)."""
+"""The names of the checks for a table that the option ``destinations`` turns into a separate asset. The run of such a
+table also writes other tables.
+"""
 _NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "contract")
 """The checks that an asset with a ``{topic}`` sink does not have, because they apply to a single table."""
 

@@ -141,8 +141,8 @@ class CheckVerdict:
     """The result of a check.
 
     Attributes:
-        passed: True if the check holds.
-        statement: One sentence.
+        passed: True if the check passed.
+        statement: The result in one sentence.
         metadata: Counts, offsets and names; never the value of a field.
         severity: The default severity of a failure. The table's ``SmtChecks`` may set a different one.
     """
@@ -201,7 +201,7 @@ def _offsets_in(ranges: Mapping[str, Mapping[str, list[list[int]]]]) -> int:
 
 
 def rows_match_offsets(evidence: Evidence) -> CheckVerdict:
-    """The table has exactly the rows of its commits, and every record of the run is accounted for."""
+    """The table has exactly the rows of its commits, and the run wrote, dropped or rejected every record."""
     report, rows, counted = evidence.report, evidence.facts.rows, evidence.facts.counted
     accounted = report.records_out + report.dropped + report.failed
     metadata = {"records_in": report.records_in, "accounted_for": accounted, "rows_committed": rows}
@@ -229,7 +229,9 @@ def rows_match_offsets(evidence: Evidence) -> CheckVerdict:
 
 
 _ROWS_OF: Mapping[TableMode, str] = {"append": "rows", "upsert": "keys", "scd2": "versions of keys"}
-"""Maps the mode of a table to the word for its rows in sentences."""
+"""Maps the mode of a table to the word for its rows in the check's statement, such as "the table has the 12 keys of its
+commits".
+"""
 
 
 def keys_unique(evidence: Evidence) -> CheckVerdict:

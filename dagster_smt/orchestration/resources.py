@@ -138,7 +138,7 @@ def external_settings(
         lane: See ``session_settings``.
 
     Raises:
-        ConfigError: SMT048, a secret in ``conf``, which the process list would show.
+        ConfigError: SMT048, ``conf`` contains a secret, which other users could see in the list of processes.
         UnsupportedError: SMT611, no package is known for this version of Spark.
     """
     _refuse_secrets(conf)

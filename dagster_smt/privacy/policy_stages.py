@@ -122,8 +122,8 @@ class TopicDecisions:
         decisions: The decisions, one for each field.
         added: Paths of fields that stay without a decision, such as the column with the record's offset.
         decided: False if no source of tags lists the topics.
-        drops_records: True for the topics of a topic pattern that no source of tags lists, if the sink contains keys.
-            With ``untagged: hold back``, the policy then drops whole records of these topics.
+        drops_records: True if a topic pattern chooses the topics, no source of tags lists them, and the sink contains
+            the keys of records. With ``untagged: hold back``, the policy then drops whole records of these topics.
     """
 
     topics: str

@@ -226,7 +226,8 @@ class _JsonSchema:
             schema: The schema of a field, or of the whole value.
             above: The path of this field; empty for the whole value.
             name: The full name of this field.
-            around: The references that led to ``schema``, with an empty string for each other step.
+            around: The steps that led to ``schema``: the text of a reference, such as ``#/$defs/address``, or an empty
+                string for each step that is not a reference.
         """
         if not isinstance(schema, dict) or len(around) > MAX_LEVELS:
             return

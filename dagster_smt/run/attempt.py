@@ -79,7 +79,9 @@ class Running(Protocol):
 
     @property
     def deletions(self) -> Table:
-        """The table that remembers the deletions of a table with keys and ``sequence_by``."""
+        """A second table, which remembers the deleted keys of the run's table. Only a table with keys and the option
+        ``sequence_by`` needs this second table.
+        """
         ...
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
@@ -117,8 +119,8 @@ class Attempt:
             return self.commit_sendable(result)
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window in ``result``. If the chain sends records to a forbidden topic, such as the topic of the
-        dead letters, these records are first marked as failed.
+        """Commits the window (the range of offsets) in ``result``. If the chain sends records to a forbidden topic,
+        such as the topic of the dead letters, these records are first marked as failed.
         """
         targets = self.targets(result)
         problems = misrouted(targets, self.spec, self.run_.table, self.draft.window.topics)
@@ -127,8 +129,8 @@ class Attempt:
         return self.commit_fitting(result, targets)
 
     def targets(self, result: EvaluatedWindow) -> list[TargetRecords]:
-        """Returns, for the topics to which the run will write, the number of records, the size of the longest record
-        and similar facts. If the run writes to a Delta or Iceberg table, the list is empty.
+        """Returns an item for each topic to which the run will write, with the number of records, the size of the
+        longest record and similar facts. If the run writes to a Delta or Iceberg table, the list is empty.
         """
         if not isinstance(self.run_.table, RecordTable):
             return []
@@ -136,7 +138,8 @@ class Attempt:
             return self.run_.table.measure(result.rows_out(), "__out.")
 
     def without_misrouted(self, result: EvaluatedWindow, problems: Mapping[str, Problem]) -> RunReport:
-        """Commits the window in ``result`` after marking the records for forbidden topics as failed.
+        """Marks the records for forbidden topics as failed, and then commits the window (the range of offsets) in
+        ``result``.
 
         ``problems`` maps each forbidden topic, such as the topic of the dead letters, to its problem. If the run
         tolerates no errors, or if the chain has no stages, the method raises these problems instead of committing.
@@ -148,8 +151,8 @@ class Attempt:
             return self.commit_fitting(again, self.targets(again))
 
     def commit_fitting(self, result: EvaluatedWindow, targets: Sequence[TargetRecords]) -> RunReport:
-        """Commits the window in ``result``. If the topics in ``targets`` would reject some records, for example because
-        of their size, these records are first marked as failed.
+        """Commits the window (the range of offsets) in ``result``. If the topics in ``targets`` would reject some
+        records, for example because of their size, these records are first marked as failed.
         """
         table = self.run_.table
         with self.run_.timed("evaluate"):
@@ -162,10 +165,11 @@ class Attempt:
             return self.commit(again)
 
     def commit_ordered(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window in ``result``.
+        """Commits the window (the range of offsets) in ``result``.
 
-        If a key occurs in two partitions, the key's records are marked as failed first, unless ``sequence_by`` orders
-        its events.
+        For a table with keys, records of one key that come from two partitions have no known order, unless
+        ``sequence_by`` orders them. The method marks such records as failed before the commit (see
+        ``without_conflicts``).
         """
         if self.keyed is None:
             return self.commit(result)
@@ -195,8 +199,9 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """Evaluates and commits the window, assuming that all records use the schemas of the one record that has been
-        read (``forms``). Returns the report. If a record uses a different schema, returns None and writes nothing.
+        """Evaluates and commits the window (the range of offsets), assuming that all records use the schemas of the one
+        record that has been read (``forms``). Returns the report. If a record uses a different schema, returns None and
+        writes nothing.
         """
         assert self.forms is not None
         with self.staged() as result:

@@ -245,8 +245,8 @@ class _Run:
         return bool(replaced) and (state is not None or self.table.schema() is not None)
 
     def news(self, resolved: ResolvedWindow, state: TableState | None) -> bool:
-        """Returns True if the run must commit even without records, because ``resolved`` contains other news for the
-        table's state.
+        """Returns True if the run must commit even without records, because ``resolved`` (the offsets that the run
+        reads) contains news for the table's state.
 
         For example, the first run on a topic stores the first offsets of the topic. There is one exception: a new table
         that takes its columns from records waits for its first record.

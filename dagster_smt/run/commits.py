@@ -270,7 +270,8 @@ class Draft:
     def _going_on_from(self, table: Table) -> TableState:
         """Returns the state from which the new state is built: the state before this commit, without the topics in
         ``over``, which the run reads again from the beginning. If the run replaces all rows, the result contains no
-        rows and no offsets. If it settles, the result already contains the accepted row counts.
+        rows and no offsets. If the run accepts the changes of other writers (``settle``), the result already contains
+        the accepted row counts.
         """
         before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.progress is not None:

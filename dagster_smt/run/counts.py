@@ -40,8 +40,8 @@ def count_columns(
         chain: The chain.
         entries: The ledger entries of the chain.
         arrays: True if a record may have several rows.
-        lane: True to count with one aggregate of the JVM lane, which is faster. Spark cannot observe this aggregate
-            (``DataFrame.observe``), and sorts the rows for it if a task has more than about 100 groups.
+        lane: True to count with a single aggregate in Java (the JVM lane), which is faster. Spark cannot observe this
+            aggregate (``DataFrame.observe``), and sorts the rows for it if a task has more than about 100 groups.
     """
     records = _of_arrays() if arrays else [F.expr("count(1) AS records")]
     if lane:
@@ -143,7 +143,7 @@ def add_totals(
 
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
     """Returns a warning for each mask, drop or rename in ``ledger`` that touched no record, although records reached
-    its stage, and for each foreign transform without an effect.
+    its stage, and for each Java class from a jar that changed no record.
     """
     problems = []
     for line in silent_lines(ledger, stages):
@@ -155,8 +155,8 @@ def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], 
 
 
 def _silent_foreign(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> Iterator[Problem]:
-    """Yields a warning for each foreign transform of ``chain`` without an effect: records passed through the transform,
-    but it neither changed nor dropped any of them.
+    """Yields a warning for each foreign transform of ``chain`` (a Java class from a jar) without an effect. Records
+    reached the transform, but the transform neither changed nor dropped any of them.
     """
     for line in ledger:
         stage, counts = chain.stages[line.entry.stage], stages[line.entry.stage]

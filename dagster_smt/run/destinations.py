@@ -180,7 +180,7 @@ def refused_condition(refused: Collection[str], kind: str, known: Collection[str
 def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
     """Returns the rows for one table, with only this table's fields in the structs ``__out`` and ``__key``.
 
-    Before, the structs have a field for each output schema of the whole window.
+    In the argument ``rows``, these structs have a field for each output schema of the whole window.
 
     Args:
         rows: The rows for the table.

@@ -3,8 +3,9 @@
 First, the erasure adds the people to the register, so that runs that begin afterwards leave out their records. Then it
 deletes the rows, and makes a commit that records the erasure in the state of the table. A run that began earlier does
 not know the new entries in the register. It may commit rows of these people just before the commit of the erasure.
-(Afterwards its commit fails.) So the erasure searches the table once more. If it finds such rows, it deletes them and
-commits again. At the end, it removes old versions, and the residue scan reads everything that remains.
+(After the commit of the erasure, the earlier run can no longer commit.) So the erasure searches the table once more. If
+it finds such rows, it deletes them and commits again. At the end, it removes old versions, and the residue scan reads
+everything that remains.
 """
 
 import secrets

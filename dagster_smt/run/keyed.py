@@ -50,8 +50,8 @@ _MARK = "crossing"
 
 
 def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
-    """Returns the table with keys that the run ``spec`` writes. If the run writes a different kind of table, returns
-    None.
+    """Returns a description of the table with keys (a table with one row for each key) that the run ``spec`` writes. If
+    the run writes a different kind of table, returns None.
 
     Raises:
         PlanError: The plan lacks a column that the table needs.

@@ -1,5 +1,5 @@
 """Writes the log line about stages that Python must run, because the JVM lane (the faster path in Java) cannot run them
-(decision 31).
+(``docs/decisions/0031-a-lane-in-the-jvm.md``).
 """
 
 from dagster_smt.chain import Plan

@@ -516,7 +516,7 @@ def _outcome(destination: Destination, state: TableState, report: RunReport | No
 
 def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: TableSink) -> TableOutcome:
     """Returns the result for ``topic``, which gets no table because of ``problem``. If there are too many new topics,
-    they share one result.
+    all of these topics share one result.
     """
     records = bound[topic].records if topic in bound else 0
     table = sink.of_topic(topic).place if topic else sink.place

@@ -29,7 +29,7 @@ class RunSpec:
 
     Attributes:
         name: The name of the asset or op, which appears as the connector's name in dead letters.
-        chain: The chain. The stages that the columns of the topic table need are added to it.
+        chain: The chain. The run adds the stages that the columns of the topic table need.
         table: The topic table that the run reads.
         sink: The table or the topics that the run writes.
         window: The requested offsets; by default the offsets after the last committed window.
@@ -42,8 +42,9 @@ class RunSpec:
         take_over: True to continue a table that runs with a different name have written.
         settle: True to accept changes of other writers. The counts in the state then start from the current rows.
         key: The orchestrator's run and step. A second run with the same key and request is a retry.
-        asked: The string that identifies the whole request, if this run is only a part of a request.
-        touched: The fingerprints of the ledger entries that touched records in earlier batches of the run.
+        asked: If this run is only a part of a request: the string that identifies the whole request.
+        touched: The fingerprints (hashes) of the masks, drops and other changes that touched records in earlier batches
+            of the run.
         defined: The chain of the definition, which the run may replace with ``chain``. None if it is not known.
         erasure: The locations of people's ids in records, and the register of erased people. The run leaves out the
             records of these people. None if the definition has no erasure.
@@ -94,9 +95,10 @@ class RunSpec:
     def request(self) -> str:
         """Returns a string that identifies the request.
 
-        The string depends on the requested window, on ``rebuild`` and on ``settle``. For a redrive or a repair, it also
-        depends on the chain; for a fixed window or a rebuild, on the chain, the columns, the formats and the kind of
-        the sink. If one of these changes, the run is not a retry, so it runs again.
+        The string depends on the requested window, on ``rebuild`` and on ``settle``. For a redrive (a run that reads
+        failed records again) or a repair (unmasked records), the string also depends on the chain. For a fixed window
+        or a rebuild, it depends on the chain, the columns, the formats and the kind of the sink. If one of these
+        settings changes, the run is not a retry, so it runs again.
         """
         if self.asked:
             return self.asked
@@ -139,8 +141,8 @@ class RunSpec:
 
     @property
     def finds_schemas(self) -> bool:
-        """True if the run learns the columns of the table from the records, because their values contain or name their
-        own schemas, or because a Java class from a jar produces the columns.
+        """True if the run learns the columns of the table from the records, because the values of the records contain
+        or name their schemas, or because a Java class from a jar produces the columns.
         """
         if self.sink.kind != "columns":
             return False

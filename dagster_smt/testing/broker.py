@@ -205,8 +205,8 @@ class KafkaBroker:
 
 
 def running(folder: Path) -> tuple[str, int] | None:
-    """Returns the servers and the process id of a broker that ``main`` has started for ``folder``. Returns None if this
-    broker is not running.
+    """Returns the servers and the process id of the background broker for ``folder``, which ``ensure_running`` has
+    started. Returns None if this broker is not running.
     """
     try:
         known = json.loads((folder / "broker.json").read_text())

@@ -1,7 +1,7 @@
 """Collects the codes of problems from the sources, with their statements and modules, for a page of the reference.
 
-A code has one meaning, and belongs to the module that uses it. Several modules may use the same code in different words
-only if ``SHARED`` lists the code with all of these modules. So nobody gives a code a second meaning by mistake.
+A code has one meaning, and usually only one module uses it. If several modules use a code and state its problem
+differently, ``SHARED`` must list the code with these modules. So nobody gives a code a second meaning by mistake.
 """
 
 import ast
@@ -104,16 +104,18 @@ SHARED = {
     "SMT625": "run/spark_failures tables/kafka/client",
     "SMT634": "run/spark_failures tables/sources/kafka",
 }
-"""Maps each code to the modules that state the same problem in their own words.
+"""Maps a problem code to the modules that may use this code although their statements differ, as a string of module
+paths.
 
-Add a module only if it states the same problem.
+Add a module only if its problem is the same as that of the modules already listed.
 """
 _PLACED = ("Problem", "config_problem")
 """The names of the functions whose arguments are a code, a location and a statement, in this order."""
 _PLACEHOLDER = re.compile(r"\{\w*\}")
 """A placeholder such as ``{name}`` in a statement, which ``str.format`` replaces."""
 _READERS = ("tools/parity", "connect/survey", "tools/problem_codes")
-"""The modules that only compare a problem's code with others. They do not create problems, so their codes are skipped.
+"""Modules that mention problem codes only to compare them, and create no problems. The search for codes skips these
+modules.
 """
 
 

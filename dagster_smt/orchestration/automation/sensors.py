@@ -2,8 +2,8 @@
 
 One sensor turns new topics into partitions, and requests runs for them. The other sensor requests a run if topics
 contain unread records. Both sensors learn about earlier runs from Dagster's storage, which contains the partitions and
-the metadata of tables. The first sensor also stores a cursor, so that it does not report the same missing topics at
-every tick. A lost cursor does no harm.
+the metadata of tables. The first sensor also stores a cursor, so that the sensor does not report the same missing
+topics at every tick. If the cursor is lost, the sensor only reports missing topics once more.
 """
 
 import time
@@ -74,8 +74,8 @@ def build_new_topic_sensor(
 
     Args:
         asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.
-        table: The asset's topic table, which must have a topic pattern. Its topics may be the output of another asset,
-            with names that the routers of that asset create.
+        table: The asset's topic table, which must have a topic pattern. These topics may be the output of another
+            asset, whose transforms (such as ``RegexRouter``) create the topic names.
         name: The name of the sensor.
         exclude: A regular expression for topics to leave out although they match the pattern.
         request_runs: If False, the sensor only adds partitions. ``AutomationCondition.on_missing()`` can launch them.
@@ -276,10 +276,11 @@ class _Behind:
         return " or ".join(texts)
 
     def turn(self, seconds: float) -> list[str]:
-        """Returns an extra part for the run key, so that the sensor requests a failed run again.
+        """Returns a list with an extra part for the run key, such as ``["turn 3"]``. With this part, the sensor
+        requests a failed run again.
 
-        Dagster starts only one run for each run key. The part, such as ``turn 3``, counts how often ``max_age_seconds``
-        has passed since the last report of the table. So it changes every ``max_age_seconds``, even without new
+        Dagster starts only one run for each run key. The number in the part counts how often ``max_age_seconds`` has
+        passed since the last report of the table. So the run key changes every ``max_age_seconds``, even without new
         records. The list is empty until ``max_age_seconds`` have passed, and if this option is not set.
 
         Args:
@@ -294,7 +295,7 @@ class _Behind:
 
         Args:
             late: The unread ranges.
-            stored: All ranges of the topics.
+            stored: The ranges of all offsets that the topics hold, read and unread.
         """
         if self.min_records is not None and number_of_records(late) >= self.min_records:
             return True
@@ -338,7 +339,7 @@ def build_lag_sensor(
             stored records. This limit requires file topics, because a broker does not report the size of its topics.
         max_age_seconds: If the table's last report is at least this old, the sensor starts a run even for fewer records
             than ``min_records``. After a failed run, the sensor starts another run when this number of seconds has
-            passed. Without this limit, it requests a failed run again only when there are new records.
+            passed. Without this limit, the sensor requests a failed run again only when there are new records.
         minimum_interval_seconds: As in ``dg.sensor``.
         default_status: As in ``dg.sensor``.
 

@@ -202,8 +202,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         )
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
-        """Returns the spec of the asset of the table in ``data``, with the ``translation`` of the file applied.
-        Subclasses can override this method.
+        """Returns the spec of the asset of the table in ``data``, changed by the option ``translation`` of
+        ``defs.yaml``. Subclasses can override this method.
         """
         spec = SmtTranslator.get_asset_spec(_OfComponent(self, data), data)
         if self.translation is not None:

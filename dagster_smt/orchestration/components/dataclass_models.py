@@ -54,7 +54,7 @@ def model_of(
 
     Args:
         cls: The dataclass. The first paragraph of its docstring describes the model.
-        spellings: The types that YAML spells differently.
+        spellings: Maps each type whose values look different in ``defs.yaml`` to a description of the difference.
         inline: Dataclasses to flatten. If a field of ``cls`` has one of these types, the model has the fields of that
             dataclass in place of the field.
         examples: Maps a class to examples for its fields, by name. The class is ``cls`` or one of its bases.
@@ -96,7 +96,7 @@ def instance_of(
     Args:
         cls: The dataclass.
         data: The dumped model.
-        spellings: The types that YAML spells differently, as in ``model_of``.
+        spellings: Maps each type whose values look different in ``defs.yaml`` to a description, as in ``model_of``.
         folder: The folder of ``defs.yaml``.
         place: The location of the data, for messages.
         inline: The dataclasses whose fields are fields of the model, as in ``model_of``.

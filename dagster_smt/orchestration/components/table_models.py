@@ -77,8 +77,8 @@ def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def _names_of(cls: Callable[..., Any]) -> ConfigSpelling:
-    """Returns the spelling for ``cls``, such as ``SourceColumns``: a class whose objects contain only column names. In
-    ``defs.yaml``, users write such an object as a list of names.
+    """Returns the ``ConfigSpelling`` of ``cls``, a class whose objects contain only column names, such as
+    ``SourceColumns``. In ``defs.yaml``, users write such an object as a list of names.
     """
     return ConfigSpelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
 
@@ -102,8 +102,8 @@ SPELLINGS: Spellings = {
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
     ValidityColumns: _names_of(ValidityColumns),
 }
-"""Maps each type that users write differently in ``defs.yaml`` than in Python to the way of writing it:
-``SourceColumns`` are a list of names, for example.
+"""Maps a type to a ``ConfigSpelling`` if users write its values differently in ``defs.yaml`` than in Python. For
+example, users write ``SourceColumns`` as a list of names.
 """
 SINKS: Mapping[str, type[Sink]] = {
     "delta": DeltaSink,
@@ -371,8 +371,8 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     """Returns the format that ``data``, a ``FormatModel``, describes.
 
     Raises:
-        ConfigError: SMT041, a format ``json_schema`` has no schema, or another format has one. If the schema is wrong,
-            the error lists its problems.
+        ConfigError: SMT041, the format ``json_schema`` has no schema, or a different format has a schema. If the schema
+            is wrong, the error lists its problems.
     """
     text = data["schema_"]
     if (text is None) is (data["kind"] == "json_schema"):

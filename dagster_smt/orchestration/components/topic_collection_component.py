@@ -125,7 +125,8 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
     """Returns the format ``form`` with the columns in ``data``, the JSON of a schema. If ``data`` is None, the columns
-    are unknown. The result is then ``form``; if it turns array elements into rows, it loses its options.
+    are unknown. The function then returns ``form`` itself. If ``form`` turns array elements into rows, the returned
+    format has no options.
     """
     if data is None:
         if form.arrays_as_rows:

@@ -49,9 +49,9 @@ def build_smt_asset(
 ) -> dg.AssetsDefinition:
     """Builds an asset that applies a chain to the new records of a topic table.
 
-    The metadata of the asset contains its schema, lineage and chain before any run. Each run adds counts, the ledger,
-    the schema differences, offsets and dead letters, and a result for each check. A run without new records observes
-    the asset instead of materializing it. The run config may override the window, ``errors.tolerance`` and, if
+    The asset has metadata with its schema, lineage and chain even before its first run. Each run adds counts, the
+    ledger, the schema differences, offsets and dead letters, and a result for each check. A run without new records
+    observes the asset instead of materializing it. The run config may override the window, ``errors.tolerance`` and, if
     permitted, the chain.
 
     Example:

@@ -25,7 +25,8 @@ def load_definitions(place: str, hint: str) -> list[object]:
         these objects.
 
     Raises:
-        ConfigError: SMT654, the definitions cannot be loaded; or the problems of the definitions.
+        ConfigError: SMT654, the definitions cannot be loaded; or the definitions are wrong, and the error lists their
+            problems.
     """
     name, _, attribute = place.partition(":")
     try:

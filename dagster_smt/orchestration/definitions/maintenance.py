@@ -61,8 +61,8 @@ def build_maintenance_job(
 
     Raises:
         ConfigError: SMT813, the asset does not come from this package; SMT803, the asset has no Delta or Iceberg table;
-            SMT804, the asset has no table with a name in ``tables``; SMT802, the name of a table is not a valid name in
-            SQL.
+            SMT804, ``tables`` contains a name that no table of the asset has; SMT802, the name of a table is not a
+            valid name in SQL.
     """
     written = tuple(TABLES_OF_OPS.get(asset.op, {}).values())
     if not written:

@@ -14,7 +14,9 @@ from dagster_smt.orchestration.metadata.definition_metadata import table_key, ta
 from dagster_smt.tables.sink_options import Sink, TableSink
 
 PER_TOPIC = "dagster_smt/tables"
-"""The metadata key that marks an asset as consisting of many tables. Its value is the path or name with ``{topic}``."""
+"""The metadata key that marks an asset as consisting of many tables. The value is the path or name of the tables, such
+as ``lake/{topic}``.
+"""
 
 
 def writes_many(sink: Sink) -> bool:
@@ -80,7 +82,7 @@ def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 def destination_specs(
     destinations: Sequence[str], sink: Sink, spec: dg.AssetSpec, topics: Sequence[dg.AssetKey]
 ) -> list[dg.AssetSpec]:
-    """Returns the spec of each table in ``destinations``, which are separate assets.
+    """Returns an asset spec for each topic in ``destinations``. The tables of these topics are separate assets.
 
     Args:
         destinations: The output topics.

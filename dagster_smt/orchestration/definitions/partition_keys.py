@@ -1,8 +1,8 @@
 """Converts topics to partition keys, and partition keys to topics.
 
 Kafka's topic names are valid partition keys, with one exception: ``a...b`` is Dagster's syntax for a range of keys.
-Three dots therefore become ``%2E%2E%2E``. A ``%`` would become ``%25``, so every topic can be restored from its key.
-(Kafka allows no ``%`` in topic names.)
+Three dots therefore become ``%2E%2E%2E``: the key of ``a...b`` is ``a%2E%2E%2Eb``. A ``%``, which Kafka does not allow
+in topic names, becomes ``%25``. So every topic can be restored from its key.
 """
 
 import dagster as dg
@@ -18,7 +18,7 @@ _DOTS_CODE = "%2E%2E%2E"
 
 
 def topic_to_partition_key(topic: str) -> str:
-    """Returns the partition key for ``topic``."""
+    """Returns the partition key for ``topic``. It equals the topic, but three dots become ``%2E%2E%2E``."""
     return topic.replace("%", "%25").replace(_DOTS, _DOTS_CODE)
 
 

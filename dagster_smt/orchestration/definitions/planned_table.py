@@ -54,10 +54,13 @@ class PlannedTable:
         searches_masked: True if each run searches the other fields of the output for original values of masked fields.
         contract: The columns that the table must have; None: no contract.
         counts_keys: True if each run counts the keys that have several rows.
-        small_below: If set, each run counts the files of the table, and also the files with fewer bytes than this.
+        small_below: If set, each run counts the files of the table, and also the files with fewer bytes than this
+            number.
         policy: The policy of the table; None: no policy.
-        certified_records: The number of records of each run that are compared with Kafka Connect; None: no comparison.
-        connector_chain: The chain that Connect's classes run in this comparison; None: the chain of the run.
+        certified_records: The number of records of each run whose results are compared with those of Kafka Connect;
+            None: no comparison.
+        connector_chain: The chain that Kafka Connect's classes run when the results are compared; None: the chain of
+            the run.
     """
 
     name: str
@@ -152,7 +155,7 @@ class PlannedAsset(PlannedTable):
 
     @property
     def checks(self) -> SmtChecks:
-        """The checks as declared."""
+        """The settings of the checks, as the user has declared them."""
         return self.definition.checks or SmtChecks()
 
     @property

@@ -121,10 +121,10 @@ def parsed_chain(
     """Parses a chain from a file, from properties or from stages.
 
     Args:
-        chain: A file, properties, stages, or a parsed chain, which is returned.
+        chain: A file, properties, stages, or a parsed chain. A parsed chain is returned unchanged.
         name: The name of the asset or op, for messages.
-        dead_paths: The reaction to a mask, drop or rename that can never change a record; None for the setting of the
-            chain.
+        dead_paths: The reaction to a mask, drop or rename that can never change a record; None to use the setting of
+            the chain.
         smt_jars, connect_version: As in ``SmtTable``; ignored for a parsed chain, which has its own values.
 
     Raises:

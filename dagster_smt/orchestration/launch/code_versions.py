@@ -55,7 +55,9 @@ def _foreign_classes(chain: Chain) -> list[str]:
 
 
 def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
-    """Returns a data version. It changes if new records change ``ends``, or if the chain of the run changes."""
+    """Returns a data version. It changes if new records change ``ends`` (the end offset of each topic-partition), or if
+    the chain of the run changes.
+    """
     return dg.DataVersion(digest([ends, chain_hash]))
 
 

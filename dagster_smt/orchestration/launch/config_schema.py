@@ -1,8 +1,9 @@
 """The run config of assets and ops: the chain, the window, and the reaction to records that fail.
 
 The run config uses Dagster's older config schema, because the Pythonic ``Config`` cannot express an ordered list of
-different transforms. Its default is the chain of the definition, so that users can edit this chain in the Launchpad.
-Dagster checks the shape of a run config. ``decode_config`` checks everything else before the Spark work begins.
+different transforms. The chain in the run config is by default the chain of the definition, so that users can edit this
+chain in the Launchpad. Dagster checks the shape of a run config. ``decode_config`` checks everything else before the
+Spark work begins.
 """
 
 from collections.abc import Iterable, Mapping
@@ -182,8 +183,8 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
 
 
 _OWN_FORM = ("topics", "explicit", "everywhere", "since", "until", "cuts", "late")
-"""The fields of ``WindowRequest`` that are not derived from the dataclass. Some are not a part of a run config; others
-have a different type there.
+"""The fields of ``WindowRequest`` that are not derived from the dataclass. Some of these fields are not a part of a run
+config. The other fields have a different type in a run config.
 """
 
 
@@ -244,7 +245,8 @@ def decode_config(
         foreign: The settings of the definition's chain for classes from jars.
 
     Raises:
-        ConfigError: All problems of the chain and the window; SMT306, the run config replaces a chain that must run.
+        ConfigError: The chain or the window is wrong, and the error lists all of their problems; SMT306, the run config
+            replaces a chain that must run.
     """
     ((form, source),) = config["chain"].items()
     if form == "properties":

@@ -6,7 +6,7 @@ Launchpad rejects an option that no class has. An option of a different class is
 Flags, integers, strings, lists of names and words of a fixed set have Dagster's types. In two cases, a field accepts
 any value, and the class checks the value when the run begins:
 
-- Two classes use the name for options of different types.
+- Two classes have an option of the same name, but of different types.
 - YAML permits several forms of the option, such as a number for a string or a mapping for a list.
 """
 

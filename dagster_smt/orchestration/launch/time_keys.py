@@ -57,8 +57,8 @@ def _millis(span: dg.TimeWindow) -> tuple[int, int]:
 def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, ...]:
     """Returns the topic in the partition key of a run, as a tuple: from ``2026-01-01|orders``, returns ``("orders",)``.
 
-    Only partitions by both topic and time have such keys. A run covers only one of them. For partitions by time alone,
-    the tuple is empty.
+    Only partitions by both topic and time have such keys. A run covers only one such partition. For partitions by time
+    alone, the tuple is empty.
 
     Args:
         keys: The partition keys of the run.

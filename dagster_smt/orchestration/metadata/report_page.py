@@ -77,7 +77,9 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
 
 
 def _keys(report: RunReport) -> str:
-    """Returns text about the effects of the run's events on the rows of a table with keys."""
+    """Returns text about the rows that a run inserted, updated and deleted in a table with keys (a table with one row
+    for each key).
+    """
     if not report.keyed:
         return ""
     names = ["inserted", "updated", "deleted", "superseded", "incomplete", "without_row"]

@@ -315,7 +315,8 @@ def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
 def report_diff(report: RunReport) -> list[FieldChange]:
     """Returns the differences between the input schema and the output schema of the run in ``report``.
 
-    If the report has no schemas, the differences come from the ledger, with paths as the user has written them.
+    If the report has no schemas, the differences come from the report's counts of masked, dropped and other changed
+    fields. Paths are then spelled as the user has written them.
     """
     if report.before is not None or report.after is not None:
         return schema_diff(report.before, report.after, report.lineage)

@@ -117,7 +117,7 @@ class ExternalAnswer:
 
     Attributes:
         result: The result in MessagePack and base64; empty if the work failed.
-        error: The name of the error's class in ``errors``; empty if the work succeeded.
+        error: The name of the error's class, such as ``TableError``; empty if the work succeeded.
         problems: The problems of the error.
     """
 

@@ -61,7 +61,7 @@ class PipesSpark:
             context: The context of the step.
 
         Raises:
-            SmtError: The error of the work; nothing was committed. SMT652, the process ended without an answer. SMT657,
+            SmtError: The work failed, and nothing was committed. SMT652, the process ended without an answer. SMT657,
                 the answer does not come from this package.
         """
         return read_answer(self._answer(work, context), work.table.name, RunResult)
@@ -120,8 +120,8 @@ def _messages_of(handlers: Sequence[Any]) -> list[Any]:
 class _PipesContext(dg.OpExecutionContext):
     """The context of a step that the client gets instead of the original context.
 
-    With the original context, Pipes makes a step fail if it does not return a result for each asset. But a run without
-    new records returns no result on purpose.
+    With the original context, a step fails in Pipes if the step does not return a result for each asset. But a run
+    without new records returns no result on purpose.
     """
 
     def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
@@ -132,8 +132,9 @@ def _unused(client: dg.PipesClient) -> tuple[dg.PipesClient, list[Any]]:
     """Returns a copy of ``client`` whose message readers have not read anything yet, and a list that collects the
     handlers of the messages.
 
-    A message reader of an object store cannot serve two runs. After one run, it expects message 6, for example, but the
-    process of the next run numbers its messages from 1. Steps that run in one process would share the reader.
+    A message reader of an object store cannot serve two runs. For example, after one run the reader expects message 6,
+    but the process of the next run numbers its messages from 1. Without the copy, steps that run in one process would
+    share the reader.
     """
     handlers: list[Any] = []
     unused = copy(client)
@@ -186,12 +187,14 @@ class SparkSubmit:
         conf: Spark settings. They take precedence over the settings that this package adds.
         script: The script that calls ``run_external``.
         program: The command and its first arguments; by default only ``spark-submit``.
-        spark_version: The version of Spark that ``spark-submit`` starts; by default that of the installed PySpark, or
-            4.0. The versions of the packages depend on it, so Spark fails if it starts in another version.
+        spark_version: The version of Spark that ``spark-submit`` starts; by default the version of the installed
+            PySpark, or 4.0. This package adds the packages for this version. If ``spark-submit`` starts a different
+            version, Spark fails.
         env: Environment variables of the process, in addition to the run's environment variables.
-        jvm_lane: True for the jar of this environment, which has to exist under the same path where Spark runs. The
-            address of a copy of the jar, if Spark runs on another machine: ``s3://lake-code/dagster_smt.jar``. False to
-            do without the JVM lane; records then go through Python, which is slower.
+        jvm_lane: The jar of the JVM lane (Java code that evaluates records faster than Python). True: the jar in this
+            environment; Spark must find the jar under the same path. A string: the address of a copy of the jar, such
+            as ``s3://lake-code/dagster_smt.jar``, if Spark runs on another machine. False: no JVM lane; Python
+            evaluates all records.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -219,8 +222,9 @@ class SparkSubmit:
         """Returns the Spark settings of one run: the settings in ``conf``, and the packages, the JVM lane and the
         catalogs that the tables need.
 
-        The command of ``spark-submit`` has these settings as ``--conf``. A client that starts Spark without
-        ``spark-submit`` passes them on by itself, for example as the ``properties`` of a Dataproc job.
+        The command of ``spark-submit`` passes these settings as ``--conf``. If the client starts Spark without
+        ``spark-submit``, call this method and pass the settings in the client's own way, for example as the
+        ``properties`` of a Dataproc job.
 
         Raises:
             UnsupportedError: SMT611, no package is known for this version of Spark.

@@ -217,7 +217,7 @@ def execute(
 
     Raises:
         PlanError: No record of the table can pass through the chain.
-        SmtError: Nothing was committed.
+        SmtError: The run failed, and nothing was committed.
     """
     key = f"{first_try(context.instance, context.run)}/{context.op_handle}"
     plan = run_spec(table, settings, key).plan()  # a chain that can never work ends the run before Spark starts

@@ -19,8 +19,8 @@ def problems_as_failure() -> Iterator[None]:
     """Runs a block, and converts an error of this package into a Dagster failure.
 
     The description of the failure, and a table in its metadata, list all problems. Dagster may retry the step only if a
-    retry can help. The failure has no cause, because Dagster stores the causes of exceptions, and their messages may
-    quote values.
+    retry can help. The failure has no ``__cause__``. Dagster would store the message of the cause, and this message may
+    quote the value of a field.
     """
     try:
         yield
@@ -80,8 +80,8 @@ def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
 class SmtFailure(dg.Failure):
     """A failure whose description lists the problems and their remedies.
 
-    Dagster would log the stack trace of the failure twice. Since a stack trace does not help to solve foreseen
-    problems, only an unforeseen failure shows it.
+    If a failure is foreseen, its stack trace does not help, and Dagster would log the stack trace twice. So only an
+    unforeseen failure shows a stack trace.
 
     Attributes:
         foreseen: True if the problems describe the failure completely.

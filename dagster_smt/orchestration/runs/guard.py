@@ -107,8 +107,8 @@ def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:
 
 
 def _settle(box: Future[Any], cancel: Callable[[], Any], poll: float) -> None:
-    """Calls ``cancel`` repeatedly until the work of ``box`` has ended, or ``SETTLE_SECONDS`` are over. One call is not
-    enough, because the work may start another job just after the call.
+    """Calls ``cancel`` repeatedly until the future ``box`` is done, or until ``SETTLE_SECONDS`` have passed. One call
+    is not enough, because the work behind ``box`` may start another Spark job just after the call.
     """
     left = SETTLE_SECONDS
     while not box.done() and left > 0:

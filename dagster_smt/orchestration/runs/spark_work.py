@@ -130,7 +130,7 @@ def run_result(work: RunWork, session: Any, log: Progress) -> RunResult:
         log: Logs a line.
 
     Raises:
-        SmtError: Nothing was committed.
+        SmtError: The run failed, and nothing was committed.
     """
     state = RunProgress(session, work.tag)
     return run_cancellable(session, work.tag, partial(_run, work, session, state), log=log, beat=state.line)

@@ -104,8 +104,8 @@ def _settings_of_time(
 ) -> RunSettings:
     """Returns the settings of a run over the time partitions ``keys``.
 
-    Their window reaches from the beginning of the first partition to the end of the last partition. If the partitions
-    also divide records by topic, the window is limited to the topic in ``keys``.
+    The window in these settings reaches from the beginning of the first partition to the end of the last partition. If
+    the partitions also divide records by topic, the window is limited to the topic in ``keys``.
     """
     topic = topic_of_run(keys, table.topic_dimension, place)
     settings = table.settings(config, place, topic)

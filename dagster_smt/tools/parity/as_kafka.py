@@ -113,7 +113,7 @@ class KafkaConverter(Converter):
 
     Attributes:
         coerced: True if a part of the last key, value or header was converted to a different type.
-        schemaless: True if, in addition, this key, value or header has no schema.
+        schemaless: True if ``coerced`` is True and this key, value or header has no schema.
     """
 
     reader: type[JacksonReader] = JacksonReader

@@ -46,8 +46,8 @@ _GROUPS = (
         "SMT406",
     ),
 )
-"""The Java exceptions for a replacement such as ``$2`` if the regular expression has no such group. Each entry has the
-exception's class, its message (a regular expression), and our problem code.
+"""The Java exceptions that a replacement such as ``$2`` causes if the regular expression has no second group. Each
+entry has the exception's class, its message (a regular expression), and our problem code.
 """
 CRASHES = (
     ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),

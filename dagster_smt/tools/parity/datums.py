@@ -113,7 +113,7 @@ def java_form(schema: Schema | None, value: Any) -> Any:
 
 def case_chain(case: dict[str, Any]) -> Chain:
     """Returns the chain of ``case``. In this chain, unknown options are allowed, and paths and class names are checked
-    as strictly as in Kafka (decisions 4 and 8).
+    as strictly as in Kafka (decisions 4 and 8 in ``docs/decisions``).
     """
     options = {}
     for k, v in case["config"].items():

@@ -179,8 +179,9 @@ _NO_RULE = "nothing:nothing"
 
 
 def _is_rule(item: str) -> bool:
-    """Returns True if ``item`` has at most two parts. A prefix ``source:`` or ``topic:`` is not a part, so
-    ``topic:orders:time`` has two.
+    """Returns True if ``item`` has the form of a rule of Debezium's TimezoneConverter: a table or topic, and optionally
+    a field after a colon, such as ``orders`` or ``orders:time``. The prefix ``source:`` or ``topic:`` may come first,
+    as in ``topic:orders:time``.
     """
     parts = item.strip().split(":")
     return len(parts) - (parts[0].lower() in ("source", "topic")) <= 2
