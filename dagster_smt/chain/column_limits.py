@@ -11,8 +11,8 @@ from dagster_smt.values.cast import CastTo
 
 
 def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Problem]:
-    """Yields a warning for each cell of ``nodes`` that casts a decimal to a string. ``nodes`` are the key and value
-    after ``stage``. In a table of columns, the string can differ from Connect's.
+    """Yields a warning for each value in ``nodes`` that ``stage`` has cast from a decimal to a string. In a table of
+    columns, this string can differ from Connect's. ``nodes`` describe the key and value after ``stage``.
 
     Difference D7: all decimals of a column have the column's scale. In a column with scale 2, a cast of the decimal 0
     to a string therefore results in ``0.00``, but Connect writes ``0``.

@@ -45,7 +45,7 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
     Args:
         plan: The plan.
-        value: The declared schema of the values. It is used if ``plan`` contains no schemas, because the keys have no
+        value: The declared schema of the values. It is used if ``plan`` contains no schemas because the keys have no
             schema. Only the stages that act on values are then checked.
 
     Raises:
@@ -139,8 +139,8 @@ def _acts(plan: StagePlan) -> bool:
 
 
 def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> Iterator[Problem]:
-    """Yields the problem of the path ``path``, which touches no field. ``acting`` contains the plans of its stage, one
-    for each schema of the records.
+    """Yields the problem of the path ``path``, which touches no field. ``acting`` contains the plans of the stage to
+    which the path belongs, one for each schema of the records.
 
     If an earlier stage has dropped the field, there is no problem. If an earlier stage has renamed or moved the field,
     the problem says so. ``effect`` is the number of the ledger entry within its stage.
@@ -166,8 +166,8 @@ def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> It
 
 
 def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
-    """Returns the fields of the chain's input that the ledger entry ``effect`` would touch if ``stage`` were the first
-    stage of the chain.
+    """Returns the fields of the chain's input that one action of ``stage`` would change if ``stage`` were the first
+    stage of the chain. ``effect`` is the number of the action's ledger entry.
     """
     record = plan.steps[0].plan.before
     alone = plan_stage(stage, 0, record)

@@ -1,5 +1,5 @@
 """Reads ``mask.exceptions`` from a chain in properties or YAML. If a value is masked in one field, an exception lists
-other fields that may still contain it.
+other fields that may still contain this value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _ROOTS = ("key", "value", "topic", "header")
 
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
     """Returns the mask exceptions in ``source``, a chain in properties or YAML. If a value is masked in one field, an
-    exception lists other fields that may still contain it, and the reason.
+    exception lists other fields that may still contain this value. It also states the reason.
 
     Properties list the exceptions in the same way as transforms: ``mask.exceptions=a`` with
     ``mask.exceptions.a.fields`` and ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason:

@@ -178,7 +178,8 @@ def plan_forms(
         forms: The forms. Their order determines the order of the columns.
         topics: The topics of the records.
         last: The report of the last run. Its columns are used if these records have no columns.
-        unread: The reason why schemas of the records could not be read, if there is one. The error SMT212 repeats it.
+        unread: The reason why schemas of the records could not be read, if there is one. The error SMT212 repeats this
+            reason.
 
     Returns:
         A plan without steps. If a field has two types, reading ``after`` of the plan raises PlanError. If each output

@@ -46,9 +46,10 @@ class StagePlan:
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
-        guarded: True if the stage skips records in which the key or value that it reads is null, and if it changes
-            more than this key or value, for example the topic, in all other records.
-        undecided: True if evaluating the predicate fails for every record, even if its key or value is null.
+        guarded: True for a stage such as one that sets the topic from a field of the value. It skips records in which
+            the value is null. In all other records, it changes a different part of the record: the topic.
+        undecided: True if the predicate cannot be evaluated for any record, not even for a record whose key or value is
+            null.
     """
 
     stage: Stage
@@ -64,11 +65,10 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """The records that pass through a stage that fails for all other records. They are the records with a null key
-        or value, if the stage leaves a null unchanged. They are described by one ``PlanRecord``, in which this key or
-        value is None.
+        """Describes the records that a stage leaves unchanged, although the stage fails for all other records. These
+        are the records with a null key or value. In the result, a ``PlanRecord``, this key or value is None.
 
-        None if no record passes, or if the stage does not fail for all other records.
+        Returns None if the stage rejects nulls as well, or if the stage does not fail for all other records.
         """
         side = self.stage.acts_on
         if (
@@ -105,8 +105,9 @@ class Step:
     Attributes:
         variant: The number of the variant before the stage.
         plan: The plan of the stage.
-        taken: The number of the variant after the stage for the records on which it acted; None if none remain.
-        skipped: The number of the variant after the stage for the records that it skipped; None if none remain.
+        taken: The number of the variant to which records belong after the stage has changed them; None if none remain.
+        skipped: The number of the variant to which the records that the stage skipped belong afterwards; None if none
+            remain.
     """
 
     variant: int
@@ -235,8 +236,8 @@ class Plan:
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
-    """Returns the path and the cell (the description of one value) of every value inside ``node``, such as
-    ``address.city``. If the node itself is a cell, its path is ``(whole)``.
+    """Returns a pair for every value inside ``node``: its path, such as ``address.city``, and its cell (the description
+    of the value). If the node itself is a cell, its path is ``(whole)``.
 
     If a stage has changed the elements of an array or map, the result has the cells of one element instead:
     ``items[].sku``.
@@ -254,8 +255,9 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
-    """Returns the path and the cell (the description of one value) of every value inside ``node``, as ``leaves`` does.
-    A cell that contains a struct is replaced with one cell for each field, at every level.
+    """Returns a pair for every value inside ``node``: its path, such as ``address.city``, and its cell (the description
+    of the value). Unlike the function ``leaves``, this function also splits a cell that contains a struct into one cell
+    for each field, at every level.
     """
     results = []
     for path, cell in leaves(node):
@@ -380,8 +382,8 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if ``stage`` has two properties: it skips records in which the key or value that it reads is null,
-    and it changes more than this key or value, for example the topic, in all other records.
+    """Returns True for a stage such as one that sets the topic from a field of the value. It skips records in which the
+    value is null. In all other records, it changes a different part of the record: the topic.
     """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
@@ -511,9 +513,9 @@ class _Fold:
     for every variant.
 
     The difficult question is whether any record can pass the whole chain. A stage may fail for all records of a
-    variant, except records with a null key or value. The planning continues with these exceptions, and the variant is
-    then in ``spared``. But a chain that works only on tombstones is a mistake. The chain is therefore rejected if a
-    stage failed and all remaining variants are in ``spared``.
+    variant, except records with a null key or value. The planning continues with these records, and the variant is then
+    in ``spared``. But a chain that works only on tombstones is a mistake. The chain is therefore rejected if a stage
+    failed and all remaining variants are in ``spared``.
 
     Attributes:
         records: The variants that can contain rows before the next stage, by number.
@@ -638,8 +640,8 @@ def missing_problem(stage: Stage, miss: Missing) -> Problem:
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
-    """Returns True if the stage of ``plan`` skips exactly the records with a null key or value. In all other records,
-    it must leave the key, the topic and the headers unchanged.
+    """Returns True if the stage of ``plan`` skips exactly the records with a null key or value, and never changes the
+    key, the topic or the headers.
 
     A null key or value has no schema (difference D6). The skipped records therefore need no separate variant of the
     plan.

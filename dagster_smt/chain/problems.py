@@ -91,7 +91,7 @@ def build(
     Returns:
         The object (None if an option is wrong), the problems, and the warnings. With ``lenient``, unknown options are
         warnings instead of problems, because Kafka ignores them. An option of an older Kafka version is accepted with a
-        warning. With ``as_kafka``, such an option is unknown, as in Kafka today.
+        warning. With ``as_kafka``, an option of an older version is unknown, as in Kafka today.
     """
     options, renamed = (options, []) if as_kafka else _todays(cls, options, place)
     unknown = []

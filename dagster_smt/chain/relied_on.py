@@ -19,8 +19,8 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The result of ``_form_of`` for masks that replace every value with a constant. It also stands for a drop. In both
-cases nothing of the value is left.
+"""The word that represents a drop, or a mask that replaces every value with a constant, when masks are compared. In
+both cases nothing of the value is left. The function ``_form_of`` returns this word.
 """
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
 """The options that determine which fields a stage masks. They do not affect what the masked values look like."""
@@ -150,8 +150,8 @@ def _condition_text(stage: Stage) -> str:
 
 
 def _meaning(stage: Stage) -> list[str]:
-    """Returns the class, the two options of the path syntax, and the predicate of ``stage``. Besides the paths, these
-    determine which fields and records the stage changes.
+    """Returns the class, the two options of the path syntax, and the predicate of ``stage``. Together with the paths,
+    these strings determine which fields and records the stage changes.
     """
     syntax = (getattr(stage.transform, name, "") for name in ("field_syntax_version", "strict_paths"))
     return [stage.connect_class, *map(str, syntax), _condition_text(stage)]

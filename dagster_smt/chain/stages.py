@@ -24,8 +24,8 @@ _STAGE_KEYS = ("alias", "type", "options", "predicate", "negate")
 _PREDICATE_KEYS = ("name", "type", "options")
 
 _PROVIDED = re.compile(r"\$\{(?:file|dir|directory|env|vault|secrets?|configmaps?|aws|azure|gcp|ssm)[\w.-]*:")
-"""A regular expression for the beginning of a reference such as ``${vault:``. It knows the usual names of configuration
-providers.
+"""A regular expression for the beginning of a reference such as ``${vault:``. The expression contains the usual names
+of configuration providers.
 """
 
 
@@ -92,9 +92,9 @@ def _no_list(properties: Mapping[str, Any]) -> Problem:
 def _predicate_problems(
     properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[StageDraft]
 ) -> list[Problem]:
-    """Returns the problems of predicates in ``properties``. For a predicate that a stage in ``drafts`` uses, this is
-    only a wrong ``plugin.version``. For an unused predicate, these are all problems, because Kafka also reads unused
-    predicates.
+    """Returns the problems of predicates in ``properties``. For a predicate that a stage in ``drafts`` uses, the result
+    contains only a wrong ``plugin.version``. For an unused predicate, the result contains all its problems, because
+    Kafka also reads unused predicates.
     """
     problems = []
     used = set()

@@ -14,8 +14,8 @@ from dagster_smt.model.record import PlanRecord, Record
 
 @dataclass(frozen=True)
 class Code:
-    """The declaration of a transform that is implemented in Python code. With it, planning and reports know some
-    properties of the code without running it.
+    """The declaration of a transform that is implemented in Python code. From the declaration, planning and reports
+    learn some properties of the code without running the code.
 
     Attributes:
         entries: The ledger entries that the code may write.

@@ -115,8 +115,8 @@ class FieldPasses:
             None, the condition is false for such a field.
         missing: Only with a schema: the problem to report if the schema lacks the field, or if the path has no steps.
             If None, the condition is false for a missing field, and a path without steps tests the whole key or value.
-        no_object: The problem to report if the key or value has no fields, such as a number. If None, the field is
-            treated as missing.
+        no_object: The problem to report if the key or value is not an object with fields, but for example the number 7.
+            If None, the field is treated as missing.
         strict: Only with a schema: True if a plain name in the path must be a field of a struct. As in Kafka, it then
             cannot be the key of a map.
     """

@@ -37,8 +37,8 @@ def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpo
         condition: The condition.
         record: The description of all records of one schema. In at least some of them, the key or value that the
             condition tests is not null.
-        at: Contains ``key`` or ``value``, whose fields the condition tests, and collects missing fields.
-        purpose: The purpose of the stage, as in messages.
+        at: Says whether the condition tests fields of the key or of the value. It also collects the missing fields.
+        purpose: The purpose of the stage, as messages word it, such as ``mask fields``.
 
     Raises:
         PlanError: The condition cannot test any record of these schemas.

@@ -20,7 +20,7 @@ def test_function(condition: Condition, purpose: str) -> Test:
 
     Args:
         condition: A condition on fields, ``NullValue``, ``Always``, or a ``Not`` of one of them.
-        purpose: The purpose of the stage, as in messages.
+        purpose: The purpose of the stage, as messages word it, such as ``mask fields``.
     """
     match condition:
         case Not(inner):

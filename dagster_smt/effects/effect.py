@@ -362,8 +362,8 @@ class Reject(_Effect):
     """An effect that removes the records for which a condition is true.
 
     Attributes:
-        condition: The condition. ``NullValue`` removes nothing in this effect, because the transform's ``on_null`` has
-            already dropped or rejected these records.
+        condition: The condition. With ``NullValue``, this effect removes nothing, because the transform's rule for
+            nulls (``on_null``) has already dropped or rejected each null.
         side: For a transform that acts on the whole record: the part (``key`` or ``value``) whose fields the condition
             reads. Otherwise empty.
     """

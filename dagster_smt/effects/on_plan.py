@@ -353,8 +353,9 @@ class _InsertFields:
         """Inserts the new fields in ``branch`` into ``name``, a struct inside ``group``. ``fields`` contains the fields
         of ``group`` and is changed.
 
-        If the struct is missing and the option ``makes_parents`` is set, a new struct is created. If it is missing
-        otherwise, or is not a struct, nothing is inserted and the path is reported as missing.
+        If the struct is missing and the option ``makes_parents`` is set, a new struct is created. If the struct is
+        missing and the option is not set, nothing is inserted, and the path is reported as missing. The same happens if
+        ``name`` is not a struct.
         """
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:

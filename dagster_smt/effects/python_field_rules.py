@@ -1,5 +1,5 @@
-"""``FieldRules``, the simplest base class for a transform. A subclass only implements the method ``rule``. It returns
-the function for values of one kind, such as ``string``.
+"""``FieldRules``, the simplest base class for a transform. A subclass only implements the method ``rule``. This method
+returns the function for values of one kind, such as ``string``.
 """
 
 from abc import abstractmethod

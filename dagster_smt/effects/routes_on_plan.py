@@ -90,8 +90,9 @@ def _as_text(by: ByField, node: Node) -> Cell:
 
 
 def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of a field that cannot contain a topic, as code, statement and hint. ``kind`` is the kind of
-    its values, such as ``map``: it is neither ``string`` nor a kind that ``by`` converts to strings.
+    """Returns three strings about the problem of a field that cannot contain a topic: a code, a statement and a hint.
+    ``kind`` is the kind of the field's values, such as ``map``. It is neither ``string`` nor a kind that ``by``
+    converts to strings.
     """
     if by.converts:
         statement = f"only a string, number or boolean can be a topic, but {by.label} is {kind}"

@@ -15,8 +15,8 @@ def needed_time(name: str) -> Needed:
 
 
 def no_time(name: str, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of the field ``name``, whose values are not times, as code, statement and hint. ``kind`` is
-    the kind of its values, such as ``map``.
+    """Returns three strings about the problem of the field ``name``, whose values are not times: a code, a statement
+    and a hint. ``kind`` is the kind of the field's values, such as ``map``.
     """
     statement = f"only int64 or a date can be a timestamp, but the field '{name}' is {kind}"
     return "SMT452", statement, "convert it with TimestampConverter or Cast first"

@@ -89,7 +89,7 @@ class Host:
         return self.send(_encoder.encode(request))
 
     def send(self, request: bytes, decoder: Any = _decoder) -> list[Any]:
-        """Sends ``request`` to the host (the Java process), and returns the answer as ``call`` does. The difference:
+        """Sends ``request`` to the host (the Java process), and returns the answer as the method ``call`` does. Here
         ``request`` is already encoded.
 
         Raises:

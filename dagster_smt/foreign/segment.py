@@ -54,7 +54,7 @@ class Lost(NamedTuple):
 
 class _Changes(NamedTuple):
     """The changes that the stages of a segment made to a record. ``bits`` has one bit for each ledger entry of a stage
-    that changed it. ``text`` lists the changed fields.
+    that changed the record. ``text`` lists the changed fields.
     """
 
     bits: int

@@ -42,7 +42,8 @@ class RowChange:
 
     Attributes:
         action: The effect in one word, such as ``insert``. In mode ``scd2``, ``begin`` closes the current version and
-            begins a new one, and ``close`` closes it. ``no row`` is a deletion of a key without a row.
+            begins a new version, and ``close`` only closes the current version. ``no row`` is a deletion of a key
+            without a row.
         columns: The columns whose values change.
         incomplete: The columns that still lack a value, because every event of the key contained only Debezium's
             placeholder for them.

@@ -130,7 +130,8 @@ class _Preview:
         interpreter: The prepared chain.
         reads_keys: True if the chain decodes keys.
         as_read: Two bits, for key and value. A bit is set if the preview shows the key (or value) in the format in
-            which it was read. If no stage changes it, the original bytes are then shown.
+            which it was read. If a bit is set and no stage changes the key (or value), the preview shows its original
+            bytes.
     """
 
     interpreter: Interpreter

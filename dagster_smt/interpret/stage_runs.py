@@ -258,8 +258,9 @@ class _StageFunction:
         return apply
 
     def _null(self) -> Callable[[], object] | None:
-        """Returns the function that handles a null, if the stage acts on a key or value that is null. It passes,
-        rejects or drops the record. Returns None if the stage treats null like any other value.
+        """Returns the function that the stage calls for a record whose key or value (the one on which the stage acts)
+        is null. The function passes through, rejects or drops the record. Returns None if the stage treats null like
+        any other value.
         """
         return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
             self.stage.transform.on_null()

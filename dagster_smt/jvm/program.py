@@ -195,7 +195,7 @@ def _is_alone(effect: Effect) -> bool:
 
 
 def _entries(effects: Iterable[Effect], first: int) -> dict[int, int]:
-    """Returns the number of each effect's first ledger entry, by the ``id()`` of the effect. ``first`` is the number
+    """Returns a dict from the ``id()`` of each effect to the number of its first ledger entry. ``first`` is the number
     for the first effect.
     """
     entries = {}

@@ -14,7 +14,7 @@ from dagster_smt.model.reports.run_report import RunReport
 
 EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "opened", "unknown"]
 WHOLE_VALUE = "value"
-"""The field of an edge if a column may come from any part of the value, so that no single field can be named."""
+"""The field that an edge names if its column may come from any part of the value."""
 Place = tuple[str, str]
 """The location of a field: its side (key or value), and its path within the side."""
 

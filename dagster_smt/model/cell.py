@@ -33,8 +33,8 @@ class Rule(Protocol):
 
 
 UNSET = "unset"
-"""The mark of a cell that can be null although its schema requires a value. A struct also has this mark if its required
-fields can be null.
+"""A mark in the plan (``Cell.marks``) for a value that can be null although its schema requires a value. A struct also
+has this mark if its required fields can be null.
 """
 
 
@@ -100,8 +100,8 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class AnyItem:
-    """An expression that checks the selected elements of an array or map. It is true if ``when`` has a value for at
-    least one selected element. If ``when`` is null for all of them, the expression is null.
+    """An expression that checks the selected elements of an array or map. The result is true if ``when`` is not null
+    for at least one selected element. If ``when`` is null for every selected element, the result is null.
     """
 
     container: "Expr"
@@ -124,10 +124,11 @@ class Cell:
         sources: The fields of the chain's input on which the value depends, such as ``value.a.b`` or ``topic``.
         copied: True if the value is an unchanged copy of its only source.
         nullable: True if the value can be null although its schema requires a value.
-        marks: Words for what stages have done to the value, such as ``masked``. ``masked.key`` means that they masked
+        marks: Words for what stages have done to the value, such as ``masked``. ``masked.key`` means that stages masked
             only the element ``key``. ``sealed`` in addition to ``masked`` means that a holder of the key can decrypt
             the value. ``opened`` means that a stage has decrypted the value.
-        items: Only for an array or map of which a stage has changed all elements: the node that describes each element.
+        items: If a stage has changed all elements of an array or map: the node that describes each element. Otherwise
+            None.
     """
 
     schema: Schema
@@ -144,7 +145,8 @@ class Cell:
 
     def call(self, rule: Rule, schema: Schema, *others: "Cell", nullable: bool = False) -> "Cell":
         """Applies ``rule`` to this value and to the values of ``others``. Returns a new cell (a description of a value)
-        with the schema ``schema``. Its sources are the sources of all these cells.
+        with the schema ``schema``. The new cell has the sources (the input fields on which it depends) of all these
+        cells.
         """
         sources = self.sources.union(*(c.sources for c in others))
         expr = Call(rule, (self.expr, *(c.expr for c in others)))
@@ -183,8 +185,9 @@ Node = Cell | Group
 
 
 def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
-    """Returns the names and nodes of the fields of ``node``, a struct. For a cell, creates a node for each field. The
-    new node refers to the field in the stage's input, such as ``Ref(("value", "id"))``.
+    """Returns pairs of a name and a node (the description of a value), one for each field of the struct ``node``. If
+    ``node`` is a ``Cell``, which is not split into fields, the function creates the nodes of the fields. Each new node
+    refers to a field of the stage's input, such as ``Ref(("value", "id"))``.
     """
     if isinstance(node, Group):
         return node.fields
@@ -213,7 +216,7 @@ def open_struct(node: Node) -> Group:
 
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
     """Returns a copy of ``group`` with the fields ``fields`` instead of its own. The schema of the copy is ``schema``,
-    with the schemas of ``fields`` as its fields.
+    but its list of fields is replaced, so that it agrees with ``fields``.
     """
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=schemas_of(nodes)))
@@ -251,8 +254,8 @@ def split_mark(mark: str) -> tuple[str, str]:
 
 
 def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
-    """Returns the node at the path ``steps`` inside ``node``, such as ``("address", "city")``. Returns None if the path
-    leads to no field.
+    """Returns the node (the description of a value) at the path ``steps`` inside ``node``. A path is a tuple of names,
+    such as ``("address", "city")``. Returns None if the path leads to no field.
     """
     for step in steps:
         if node is None or node.schema.type is not Type.STRUCT:

@@ -3,7 +3,7 @@ raises an error.
 
 A transform may declare that it reads neither key nor value. It is then planned only once, for records of all schemas.
 The plan cannot describe a key or value that the transform does not declare. ``None`` would be wrong, because it means
-that the key or value is null in every record. A transform that reads it without a declaration must fail.
+that the key or value is null in every record. A transform that reads a key or value without a declaration must fail.
 
 How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` with properties. A
 property reads the slot behind it (``_STORED``) and raises an error if the slot contains a ``_Hidden``.
@@ -29,8 +29,8 @@ _STORED = {side: getattr(PlanRecord, side) for side in SIDES}
 
 
 class _Hidden:
-    """A placeholder for a hidden key or value. A record stores the placeholder instead of the node. It contains the
-    error that reading the key or value raises.
+    """A placeholder for a hidden key or value. A record stores the placeholder instead of the node (the description of
+    the key or value). The placeholder contains the error that is raised if somebody reads the key or value.
     """
 
     def __init__(self, error: ClassError | PlanError):
@@ -64,8 +64,8 @@ class GuardedRecord(PlanRecord):
 
 
 def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) -> PlanRecord:
-    """Returns ``record`` with its key, its value or both hidden. ``errors`` maps ``key`` or ``value`` to the error that
-    reading it raises.
+    """Returns ``record`` with its key, its value or both hidden. ``errors`` maps ``key``, ``value`` or both to an
+    error, which is raised if the hidden part is read.
     """
     if not errors:
         return record
@@ -93,8 +93,9 @@ def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
 
 
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
-    """Returns ``after``, the result of a stage, as a plain ``PlanRecord`` without hidden parts. A key or value that is
-    still hidden in ``after`` is taken from ``before``, the record before the stage.
+    """Returns ``after``, the result of a stage, as a plain ``PlanRecord`` without hidden parts. If the key or value is
+    still hidden in ``after``, the stage has not changed it. The result then has the key or value of ``before``, the
+    record before the stage.
     """
     if not isinstance(after, GuardedRecord):
         return after
@@ -116,8 +117,8 @@ def undeclared(name: str, side: Side) -> ClassError:
 
 
 def check_references(name: str, exprs: Iterable[Expr | bool], reads: Iterable[str]) -> None:
-    """Raises an error if ``exprs``, the expressions of the class ``name``, refer to the key or value without a
-    declaration. ``reads`` contains the parts of a record that the class declares, such as ``value``.
+    """Raises an error if an expression reads a key or value that its class has not declared. ``name`` is the class, and
+    ``exprs`` are its expressions. ``reads`` contains the parts of a record that the class declares, such as ``value``.
     """
     roots = set()
     for expr in exprs:

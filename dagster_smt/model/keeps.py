@@ -1,15 +1,16 @@
 """Conditions on records, as data. A condition is true for each record that a stage keeps. A source can skip records for
 which the condition is false.
 
-For example, ``Filter`` with the predicate ``TopicNameMatches`` keeps a record if a ``TopicTest`` is true. The source
-then does not read topics for which the test is false.
+For example, ``Filter`` with the predicate ``TopicNameMatches`` drops the records of all matching topics. The condition
+of this stage is true for all other topics. The source then does not read the matching topics.
 
 A condition has three possible results: true, false, or not known. Before a source reads a record, it knows only some of
-its properties: the topic, the partition, the offset, and bounds of the timestamp. ``Unknown`` is a condition on the
-rest of the record. Its result is not known in advance, and neither is the result of its negation. The source must then
-read the record.
+its properties: the topic, the partition, the offset, and bounds of the timestamp. ``Unknown`` is a condition on other
+properties, such as a header. Its result is not known before the record is read, and neither is the result of its
+negation. The source must then read the record.
 
-A condition is data instead of a function, so that ``tables.push_down`` can determine where it may be true.
+A condition is data instead of a function, so that ``tables.push_down`` can determine for which topics and offsets the
+condition may be true.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from dagster_smt.model.schema import Schema
 
 Test = Callable[[Schema | None, Any], bool]
 """A function that takes a schema (None for no schema) and a value, and returns True or False. It is an immutable
-object. The stage tests records with the same object.
+object, and the stage itself tests records with this object.
 """
 
 

@@ -65,8 +65,8 @@ def check_value(data: bytes) -> str:
 
 
 _keys: dict[tuple[str, str, str, str], SecretKey] = {}
-"""Caches the keys of this process. The key of an entry consists of the reference, the encoding, the use, and the check
-value that the secret key must have.
+"""Caches the secret keys of this process. The cache finds a secret key by four strings: its reference, its encoding,
+its use, and the check value that it must have.
 """
 
 
@@ -141,8 +141,8 @@ class KeyReference:
 
     def sent(self) -> "KeyReference":
         """Returns a copy of the reference for another process. The copy contains the check value of this process's key:
-        a few bytes that show whether both processes have the same key. Without such a key, the reference stays
-        unchanged.
+        a few bytes that show whether both processes have the same key. If this process does not have the key, the
+        reference is returned unchanged.
         """
         if self.check:
             return self

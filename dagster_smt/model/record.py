@@ -14,7 +14,7 @@ Side = Literal["key", "value"]
 
 
 class DropRecord(Exception):
-    """Raised to drop a record, by a function that transforms values without a schema."""
+    """Drops the current record. A function that transforms a key or value without a schema raises this exception."""
 
 
 @dataclass(slots=True)
@@ -102,8 +102,8 @@ class PlanRecord:
         dropped: True if the current stage drops all records, and False if it drops none. Otherwise an expression that
             is true for a dropped record, and false or null for any other record. The stage neither changes the fields
             of a dropped record nor fails because of them.
-        null_key, null_value: The schema of a key or value that is null after the stage. None: a null has no schema.
-            False: a null has the schema of ``key`` or ``value``.
+        null_key, null_value: The schema of a key or value that is null after the stage. None: the null has no schema.
+            False: the null keeps the schema that the key or value has in this plan.
         target_partition: The partition that a stage has chosen in the topic of the record.
     """
 

@@ -157,7 +157,7 @@ def boxer(type: Type) -> Callable[[Any], Any]:
 
 def kind_of(value: Any) -> str:
     """Returns the kind of ``value``, which has no schema. The kind is the name of a Connect type, such as ``string`` or
-    ``int64``. It is ``Decimal`` for a decimal, and ``Timestamp`` for any date.
+    ``int64``. It is ``Decimal`` for a decimal, and ``Timestamp`` for every ``JavaDate``.
     """
     return _KINDS[type(value)]
 

@@ -66,8 +66,8 @@ class Schema:
         type: The Connect type.
         optional: True if null is allowed.
         name, version, doc: As in Connect; ``name`` also marks logical types.
-        parameters: Pairs, sorted by key.
-        default: Default value in the Python form of the type, or ``None`` for no default.
+        parameters: Pairs of a parameter's name and its value, sorted by name.
+        default: The default as a Python value of the type; ``None`` if there is no default.
         fields: For STRUCT: pairs of name and schema, in order.
         keys: For MAP: the schema of the keys.
         values: For MAP and ARRAY: the schema of the values or items.

@@ -45,9 +45,9 @@ class OneSchema:
         sides: Maps a side (``key`` or ``value``) whose format is Avro to its Avro reader.
         envelopes: Maps a side whose format is envelopes to a pair: the schema of the envelopes, and the text of this
             schema.
-        others: Usually None: this object gets the values whose schema has the text ``text``. The first schema of a
-            window also gets the values that name no schema. Its ``others`` lists the texts of all other schemas, and it
-            gets every value that has none of these texts.
+        others: None for every schema except the first: the object gets exactly the values whose schema has the text
+            ``text``. For the first schema of a window, ``others`` lists the texts of all other schemas. This object
+            gets every value that has none of these texts, so also the values that name no schema.
     """
 
     plan: Plan
@@ -71,8 +71,8 @@ class OneSchema:
         return frame
 
     def formats(self, table: SideFormats) -> Formats:
-        """Returns the formats of key and value in ``table``. If a format is envelopes, the result has the schema of
-        this object in that format.
+        """Returns the formats of key and value in ``table``. A format of envelopes gets the schema that this object has
+        for the key or value.
         """
         forms = {"key": table.key, "value": table.value}
         forms |= {side: replace(forms[side], schema=schema) for side, (schema, _) in self.envelopes.items()}
@@ -80,8 +80,8 @@ class OneSchema:
 
 
 def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: WindowForms) -> tuple[OneSchema, ...]:
-    """Returns one item for each schema that values in a window name. Returns an empty tuple if Spark cannot read all
-    these records without Python.
+    """Returns one item for each schema to which the values of a window (the run's range of offsets) refer. Returns an
+    empty tuple if Spark cannot read all these records without Python.
 
     Args:
         session: The session. It may lack the function ``from_avro``, or limits for Java's Avro reader.
@@ -202,8 +202,8 @@ def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None)
 def _avro_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns an item for each Avro schema in ``names``. For each schema id, ``names`` lists the topics whose records
-    name the id. The first item also gets the records that name no schema.
+    """Returns an item for each Avro schema in ``names``. ``names`` maps a schema id to the topics whose records contain
+    this id. The first item also gets the records that contain no schema id.
     """
     ids = {}
     for name, topics in names.items():

@@ -90,7 +90,7 @@ def check_settings(session: Any) -> None:
     which does not show whether the user has set a value.
 
     Raises:
-        UnsupportedError: SMT639 if the session has such a setting.
+        UnsupportedError: SMT639 if a setting of the session changes the meaning of this package's SQL.
     """
     if "ancient moments in Parquet" in missing():
         for name in _REBASE:

@@ -90,7 +90,8 @@ def evaluate(
         beat: Is called now and then while the columns are built, which takes seconds for wide schemas. To stop the
             work, ``beat`` may raise an exception.
         whole: If True, the result also contains the records that the JVM lane (the Java evaluator) leaves to Python.
-            The frame is then read twice. A caller that caches the rows passes False, and calls ``left_records`` later.
+            The frame is then read twice. A caller that caches the rows passes False, and calls the function
+            ``left_records`` later.
         note: Is called with the path on which the records are evaluated.
 
     Returns:

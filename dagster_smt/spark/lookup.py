@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 def lookup(values: Mapping[str, str | int] | Mapping[int, str], key: Column) -> Column:
     """Returns a column with the item of ``values`` for each ``key``; null for a key that ``values`` does not contain.
 
-    This is ``element_at`` and not ``column[key]``, because the Spark Connect client of Spark 3.5 accepts only literals
-    between the brackets.
+    The function uses ``element_at``. ``column[key]`` is not possible, because the Spark Connect client of Spark 3.5
+    accepts only literals between the brackets.
     """
     if not values:
         return F.lit(None)

@@ -8,8 +8,8 @@ module or with PySpark's functions: its method ``column(F, …)`` takes one of t
 Operators are written as functions, without extra parentheses. At each opening parenthesis, Spark's parser looks ahead
 to the closing parenthesis, and keeps the result in memory as long as the process lives.
 
-Such a text cannot contain a Python function. So ``python`` reserves a column for the function's result, and ``select``
-adds this column to the frame first.
+SQL text cannot contain a Python function. So the function ``python`` reserves a column for the result of a Python
+function. The function ``select`` adds this column to the frame before it selects anything.
 """
 
 import inspect

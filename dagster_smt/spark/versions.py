@@ -217,7 +217,7 @@ def frame_of_arrow(session: Any, table: Any) -> Any:
 
 def inheriting(session: Any, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Wraps ``work``, a function that another thread will run. The Spark jobs that ``work`` starts get the tags of the
-    current thread, so that they can be cancelled together with it.
+    current thread. If the jobs with these tags are cancelled, the jobs of ``work`` are cancelled as well.
     """
     from pyspark.util import inheritable_thread_target
 

@@ -2,7 +2,8 @@
 or in the extended syntax.
 
 In V1, the whole string is one field name, including any dots. In V2, dots separate the steps, and a dot inside
-backticks is part of a name. ``extended`` adds steps that are not names; ``model.paths.extended`` reads them.
+backticks is part of a name. ``extended`` adds steps that are not names, such as ``[0]`` or ``**``. The module
+``model.paths.extended`` reads such steps.
 """
 
 import re
@@ -125,8 +126,9 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
             have no halves. A quote can also begin after this character.
 
     Returns:
-        The parts, without surrounding spaces. A backtick before a mark ends a name in backticks. With a backslash
-        before it, the backtick belongs to the name: the result then contains the backtick without the backslash.
+        The parts, without surrounding spaces. In a name in backticks, a backtick before the mark ends the name. To
+        write a backtick there that belongs to the name, put a backslash before the backtick. The result contains this
+        backtick without the backslash.
     """
     parts, piece, at, opens = [], "", 0, True
     while at < len(text):

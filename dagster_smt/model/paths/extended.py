@@ -5,10 +5,10 @@
 | ``name``, ```` `any name` ````, ``['any name']`` | a field, or the value under a key |
 | ``[0]``, ``[-1]`` | an element of an array |
 | ``[*]``, ``*`` | every element, map value or field |
-| ``**`` | any number of levels |
-| ``/regex/``, ``/regex/i`` | every field or key whose name the expression matches anywhere |
-| ``type(string)`` | every value of a Connect type |
-| ``logical(Timestamp)`` | every value of a logical type |
+| ``**`` | any number of levels, including none |
+| ``/regex/``, ``/regex/i`` | every field or key whose name contains a match of the regular expression |
+| ``type(string)`` | every value of the Connect type ``string`` |
+| ``logical(Timestamp)`` | every value of the logical type ``Timestamp`` |
 """
 
 import re
@@ -113,7 +113,9 @@ def _no_path(text: str, at: int, what: str, hint: str) -> ConfigError:
 
 
 def step_text(step: Step, first: bool = False) -> str:
-    """Returns ``step`` as a path spells it. ``first`` is True if no other step precedes this step."""
+    """Returns ``step`` as a path spells it: ``.sku`` for the name ``sku``, ``[0]`` for the first element of an array.
+    ``first`` is True for the first step of a path, which has no dot before it: ``sku``.
+    """
     dot = "" if first else "."
     if isinstance(step, str):
         if step == trim(step) not in ("", WHOLE) and not _SIGN.search(step) and not _CALL.match(step):

@@ -39,7 +39,8 @@ def joined_destinations(batches: Iterable[Sequence[Destination]]) -> tuple[Desti
     """Returns one result for each table of a run that read several windows (ranges of offsets) one after the other.
     Each item of ``batches`` contains the results of one window. The numbers of records and rows are summed.
 
-    The status of a table comes from its last window. If the table was written in that window, it has not failed.
+    The status of a table is its status in the last window. A table that failed earlier, but was written in the last
+    window, counts as written.
     """
     together: dict[str, Destination] = {}
     for batch in batches:

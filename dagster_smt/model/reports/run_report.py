@@ -22,8 +22,8 @@ that it changes only the value. ``masked`` means that the value can no longer be
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One action of a stage whose records a report counts, such as "the stage ``hide`` masks the path ``email``". Each
-    entry has a number, which is its position in the plan.
+    """One action of a stage, such as "the stage ``hide`` masks the path ``email``". A report counts the records that
+    the action changed. Each entry has a number, which is its position in the plan.
 
     Attributes:
         stage: Index of the stage.
@@ -34,7 +34,7 @@ class LedgerEntry:
         target: For ``renamed``: the new name. For ``cast``: the new type. For ``added``: the origin of the value.
         matched: For a pattern path, or a V1 name with dots: the fields that ``path`` matches in the schema. Empty for
             all other paths, and if the plan does not know the schema.
-        explicit: True if the user configured ``path``, so that the field should exist.
+        explicit: True if the user configured ``path``. The user then expects that the field exists.
         from_records: True if the plan does not contain the entry. It was added because a foreign stage (a Java class
             from a jar) changed this field in a record.
     """
@@ -276,10 +276,11 @@ class TopicCounts:
         converters: The number of rows that a converter rejected.
         dropped, failed: The numbers of dropped and of failed rows, by stage.
         touched: The number of touched rows, by ledger entry.
-        further: The number of rows beyond the first row of each record.
+        further: The number of rows beyond the first row of each record. A record with three rows adds 2.
         empty: The number of records without a row: empty arrays, and messages that contain no row. Each is counted as
             one dropped row, although no stage drops it.
-        refused: The number of records with a failed row, if records may have several rows; else 0.
+        refused: The number of records with at least one failed row. If each record is exactly one row, this number is
+            not counted and is 0.
         changes: The changes that foreign stages made.
         erased: The number of records of erased people. The run does not evaluate them. Each is counted as one dropped
             row, although no stage drops it.
@@ -344,14 +345,14 @@ class RunReport:
             row, unless the topic table turns arrays into rows. With ``errors.tolerance=all`` failed records become dead
             letters.
         stages: Counts of rows per stage, in order.
-        ledger: Counts of rows per (stage, path).
+        ledger: For each stage and path, the number of rows that the stage touched (changed) there.
         before, after: Input and output schema of the value; ``None`` if schemaless.
         previous: Output schema of the value in the table's previous commit; ``None`` if that commit had none.
         lineage: Maps the path of each output column to the input fields on which the column depends; empty if
             schemaless.
         masked: Output columns with masked values (``Plan.masked``).
         rejects: The first rejected records of each topic.
-        topics: The counts of each topic. The counts above are sums over all topics.
+        topics: The counts of each topic. All other counts in this report are sums over the topics.
         failures: The problems of the topics from which the run committed nothing.
         files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.
@@ -363,10 +364,12 @@ class RunReport:
         chain: Hash of the chain; empty in reports of older versions.
         rows_written: Rows that the commit added, as counted by the table format; None if it does not count them.
         parts: The parts of the window, if it was read for several time partitions. The table does not store them.
-        unwritten: The failed records whose dead letters the dead letter topic rejects in every form.
+        unwritten: The failed records without a dead letter. The dead letter topic rejected even the shortest form of
+            their dead letters.
         keyed: For a table with keys: the effects of the events on its rows, by topic; empty for other tables.
         key_after: For a table with keys: the output schema of the key.
-        key_lineage: For a table with keys: the input fields of each field of the output key.
+        key_lineage: For a table with keys: a dict from each field of the output key to the input fields from which its
+            values come.
         destinations: For a run that writes many tables: the result for each table.
         destination_reports: For a run that writes many tables: the reports of the written tables, by topic. The table
             does not store them.

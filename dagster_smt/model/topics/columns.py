@@ -53,8 +53,8 @@ class HeaderValue:
         match: The header to take if several headers have this name. ``all`` takes all of them as an array, and ``2``
             takes the second. The column is null if there is no such header.
         decode: The decoder of the header's bytes, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
-        strict: True if a record fails when the bytes cannot be decoded. Otherwise the column is null, and the report
-            counts the record.
+        strict: What happens to a record whose bytes cannot be decoded. True: the record fails. False: its column is
+            null, and the report counts the record.
     """
 
     key: str
@@ -127,8 +127,8 @@ class Column:
         schema: The type of the column.
         source: The metadata or the header of the column; None for a field of the key or value (a physical column).
         virtual: For metadata and headers: true if the column is only read, and records are written without it.
-        keyed: True if the column is marked ``KEY``, as in ksqlDB. If only one column is marked, it is the whole key
-            instead of a field of the key.
+        keyed: True if the column is marked ``KEY``, as in ksqlDB. If no other column is marked, this column is the
+            whole key instead of a field of the key.
         bare_moments: True if the column is a ``TIMESTAMP`` that is declared without a precision.
     """
 

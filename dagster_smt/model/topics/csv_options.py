@@ -34,7 +34,7 @@ def character(text: str) -> str:
 
 
 def quotes(settings: Mapping[str, str]) -> bool:
-    """Returns True if ``settings`` permit cells in quotes."""
+    """Returns True if ``settings``, the options of the format ``csv``, permit cells in quotes, such as ``"a,b"``."""
     return settings.get("disable-quote-character", "false").lower() != "true"
 
 

@@ -86,10 +86,12 @@ STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrateg
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent", "json-confluent")
 """The formats whose records contain their schema, or the id of their schema in a registry."""
 SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json", "avro-confluent")
-"""The formats that can write values without a schema. They write them as JSON, or as Connect's Avro converter does."""
+"""The formats that can write values without a schema. For example, ``json`` writes such a value as JSON, and
+``avro-confluent`` writes it as Connect's Avro converter does.
+"""
 DESCRIBED = ("avro", "protobuf")
-"""The formats with one schema for all records. It comes from an option, from a file that an option names, or from the
-columns.
+"""The formats with one schema for all records. The schema comes from an option, from a file that an option names, or
+from the columns of the topic table.
 """
 READ_WHOLE = ("csv", *DESCRIBED)
 """The formats whose values are always decoded completely, because fields cannot be skipped."""
@@ -129,7 +131,8 @@ class Format:
             and ``canal-json`` are messages that contain a row, and are possible only for values.
         schema: The declared schema, for example of ``json_schema`` or ``csv``. For messages that contain a row, the
             parts of a message to read.
-        replace_null_with_default: The JSON converter's option of that name.
+        replace_null_with_default: True if a null field becomes the default of its field, as with the option
+            ``replace.null.with.default`` of Connect's JSON converter.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
         options: Options with Flink's names and a few others, as pairs or as a mapping. A secret is written as a
             reference such as ``${env:NAME}``.
@@ -234,8 +237,8 @@ class Format:
 
     @property
     def known_schema(self) -> Schema | None:
-        """The schema that all values of the format have in Connect, if it is the same for all values. Otherwise
-        None.
+        """The schema that every value of this format has in Connect, such as an optional STRING for the format
+        ``string``. None if the format does not determine the schema.
         """
         if self.kind in WHOLE:
             return Schema(WHOLE[self.kind], optional=True)

@@ -78,7 +78,7 @@ class KeyedRows:
 
     Attributes:
         mode: ``upsert``: a row for each key; ``scd2``: a row for each version of a key.
-        keys: The columns of the key; empty for the fields of the record's key.
+        keys: The table's key columns. If empty, the key columns are the fields of the record's key.
         deletes: The effect of a deletion: ``apply`` removes the row, ``soft`` flags it, ``ignore`` does nothing.
         delete_flag: The column with which the chain marks deletions. The table does not have this column.
         sequence_by: The column that orders the events of a key. If empty, the offsets order the events, so all events
@@ -86,7 +86,8 @@ class KeyedRows:
         track: The columns whose change creates a new version; empty for all columns.
         unavailable_value: The placeholder that an update event contains instead of a large unchanged value; empty if
             events contain no placeholders.
-        soft, validity: The names of the columns that the mode adds.
+        soft, validity: The names of the columns that the table gets in addition: ``soft`` for flagged deletions,
+            ``validity`` for the mode ``scd2``.
     """
 
     mode: Literal["upsert", "scd2"]

@@ -13,8 +13,8 @@ from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, s
 from dagster_smt.model.windows.window import Range, Window
 
 FORMAT = 4
-"""The highest number of a format in which this package stores states. A state is a part of each commit that describes
-the table.
+"""The number of the newest format in which this package stores states. A state is the part of each commit that
+describes the table.
 
 The number increases if older versions of this package would misinterpret a new state. States in older formats can still
 be read.
@@ -169,7 +169,7 @@ class TableState:
         kind: The content of the table: ``records``, ``columns``, or the mode of a table with keys, such as ``upsert``.
         window: The window (ranges of offsets) that the commit read.
         held: Offsets whose records have been processed: each became a row or a dead letter, or was dropped.
-        gaps: Offsets that the table skips permanently, because somebody agreed to it.
+        gaps: Offsets that the table skips permanently, because somebody agreed to lose their records.
         failed: Offsets of ``held`` whose records failed when they were last read.
         roughly: True if ``failed`` may include offsets that have rows. This happens if ranges were joined because there
             were more than ``MOST_FAILED``, or if only some elements of an array failed.
@@ -177,8 +177,8 @@ class TableState:
             topic-partition. If a record after this offset is deleted before a run reads the record, it is lost. Older
             states have no ``begins``.
         spans: The time spans that runs for a time window have read, per topic-partition.
-        absent: Offsets that a run skipped because the source did not have them, although it had later offsets. If they
-            appear later, a run reads them.
+        absent: Offsets that a run skipped because the source did not have them, although it had later offsets. If the
+            skipped offsets appear later, a run reads them.
         epochs: The leader epoch of each topic-partition when a run last measured it, for sources with leader epochs.
         identities: The identity of each topic in its source.
         rows: Rows per topic.
@@ -186,10 +186,10 @@ class TableState:
         dead_letters: For each partition of the dead letter topic: the offset at which the next run begins to search for
             existing dead letters. Earlier dead letters belong to records in ``held``.
         unmasked: Records in the table that masks, drops or renames did not change.
-        accepted: Decisions that such records are acceptable, newest last.
+        accepted: Users' decisions to accept records that masks, drops or renames did not change, newest last.
         former: Offsets of rows from a deleted topic, if a new topic has the same name. A run that reads these offsets
             of the new topic must not replace the old rows.
-        settled: Decisions that rows changed by other writers are correct, newest last.
+        settled: Users' confirmations that rows changed by other writers are correct, newest last.
         report: The run's report as JSON data.
         waiting: For runs that write many tables: offsets that a run has read, but that are not in ``held``, because a
             table could not be written. The next run reads these offsets again.

@@ -13,12 +13,12 @@ from dagster_smt.model.caseless import caseless
 TOPIC = "{topic}"
 """The placeholder for the topic in a sink's path or table name."""
 PROGRESS = "_smt_progress"
-"""The name of the progress table of a sink with ``{topic}``. Its location is the sink's path or table name with this
-name in place of ``{topic}``.
+"""The name of the table that stores the progress of a sink with ``{topic}``. For the sink ``lake.{topic}``, it is
+``lake._smt_progress``.
 """
 DELETIONS = "__deleted"
-"""The suffix of a table that remembers deleted keys. For example, the table with keys ``orders`` may have a second
-table whose name ends with ``__deleted``.
+"""The suffix of the name of a table that remembers deleted keys. For example, ``orders__deleted`` may contain the keys
+of the rows that were deleted from ``orders``.
 """
 MOST_CHARACTERS = 200
 """The largest length of a table name. File names have at most 255 bytes, and the names of some further tables consist

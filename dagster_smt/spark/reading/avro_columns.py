@@ -1,8 +1,8 @@
 """Reads Avro in Spark with ``from_avro``, without Python. All keys, or all values, must name the same schema.
 
-``from_avro`` receives the schema with technical field names such as ``f0``, and of the logical types only decimals. It
-can still read the records, because the bytes of a record contain neither names nor logical types. This module adds the
-original names and the logical types afterwards.
+``from_avro`` receives a changed schema: its fields have technical names such as ``f0``, and decimals are its only
+logical types. ``from_avro`` can still read the records, because the bytes of a record contain neither names nor logical
+types. This module adds the original names and the logical types afterwards.
 
 This module makes two checks that ``from_avro`` does not make. It appends an end marker to each value, to detect
 left-over bytes. And it checks that strings are UTF-8.

@@ -34,7 +34,7 @@ _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
-    """Removes the masks from the first stages of the plan ``plan``, so that the reader applies them.
+    """Removes the masks from the first stages of ``plan``. The reader of the records must then apply these masks.
 
     Returns:
         The plan, in which the first stages no longer mask; and a dict from path to mask. A path begins with ``key`` or

@@ -66,8 +66,8 @@ class SideColumns:
         form: The format, with a declared schema.
         schema: The schema with the fields to read. All other fields are skipped.
         masks: Maps paths to the masks that are applied while records are read (``early_masks``).
-        calls: Python functions that are applied to fields after the masks. They need a struct at the top, so that each
-            field has a column of its own.
+        calls: Python functions that are applied to fields after the masks. They are possible only if the key or value
+            is a struct, because each field then has a column of its own.
         envelope: The text of the schema, if the keys or values are envelopes. Only the JVM lane, the Java evaluator
             inside Spark, reads envelopes.
     """
@@ -401,8 +401,9 @@ def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int |
 
 
 def _negative_zero(column: pa.Array) -> bool:
-    """Returns True if ``column`` contains -0.0. The batch must then be read again by the slower reader of the Python
-    evaluator. Connect reads ``-0.0`` as 0.0, but it reads ``-1e-400`` as -0.0.
+    """Returns True if ``column`` contains -0.0. The slower reader of the Python evaluator must then read the batch
+    again. Connect reads the text ``-0.0`` as 0.0, but the text ``-1e-400`` as -0.0, and the column does not show which
+    text it was.
     """
     zeros = column.filter(pc.equal(column, 0.0))
     return len(zeros) > 0 and bool(np.signbit(zeros.to_numpy(zero_copy_only=False)).any())

@@ -133,7 +133,7 @@ class _Start:
         problems: The possible problem of each key or value. ``finish`` adds the problem of unreadable timestamps.
         known: Maps ``key`` or ``value`` to its problem, if only one problem is possible. The column ``bad_key`` or
             ``bad_value`` is then a boolean. Otherwise this column contains the problem, or null.
-        messages: ``key`` or ``value``, if its format, such as ``debezium-json``, has messages without a row.
+        messages: Contains ``key`` or ``value`` if its format allows messages without a row, as ``debezium-json`` does.
 
     In the result, the column ``in_problem`` contains the problem of a record, or null. If both key and value are
     unreadable, this is the problem of the key, as in Connect.
@@ -395,8 +395,8 @@ def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Col
     """Returns the name of the column for a field of the key or value ``side``.
 
     Normally this is the column ``read``. If the values must be converted after reading, such as dates, the field gets a
-    new column. If ``read`` is None because nothing needs the field, it gets a column of nulls. The function adds such a
-    column to ``computed``.
+    new column. If ``read`` is None because nothing needs the field, it gets a column of nulls. The function adds each
+    new column to ``computed``.
     """
     if read is None:
         column = F.lit(None).cast(internal_type(schema))

@@ -42,7 +42,9 @@ Python must then read the envelope.
 """
 _TEXTS_DDL = "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `records` bigint"
 IN_GUESSED, GUESSED = "in_guessed", "__guessed"
-"""The two names of the column from ``as_guessed``: the name inside an evaluator, and the name in its result."""
+"""The two names of the column that the function ``as_guessed`` returns: its name inside an evaluator, and its name in
+the evaluator's result.
+"""
 AS_GUESSED, OTHER = 1, 2
 _WORDS = {"as_guessed": AS_GUESSED, "other": OTHER}
 
@@ -77,7 +79,7 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
 
     The function ignores records without a readable schema. If there are too many schemas (``MAX_SCHEMAS``), the least
     frequent schemas are left out. A record with such a schema becomes a dead letter, unless the record fits the columns
-    of the other schemas. A schema counts once for each partition in which it occurs.
+    of the other schemas. For this limit, a schema that occurs in three partitions counts as three schemas.
 
     Args:
         frame: Kafka's columns.
@@ -227,7 +229,8 @@ def schema_text(side: str, kind: str) -> Column:
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
     """Returns two items. The first maps ``key`` and ``value`` to the column with the bytes that name its schema, if its
-    format names schemas. The second is a boolean column that is true if these bytes exist. A null key needs none.
+    format names schemas. The second is a boolean column that is true if these bytes exist. For a record with a null
+    key, this column is true without bytes for the key.
     """
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}

@@ -49,8 +49,8 @@ def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
     schema are ignored.
 
     If there are more than ``2 * MAX_SCHEMAS`` schemas, the least frequent schemas are left out. A record with such a
-    schema becomes a dead letter, unless the record fits the columns of the other schemas. A schema counts once for each
-    partition in which it occurs.
+    schema becomes a dead letter, unless the record fits the columns of the other schemas. For this limit, a schema that
+    occurs in three partitions counts as three schemas.
 
     Args:
         frame: Kafka's columns.
@@ -167,7 +167,8 @@ class _Collector(BatchRunner):
 
     def result(self) -> pa.RecordBatch:
         """Returns one row per schema, with the number of its records and the coordinates of its first record. For a
-        schema before the chain, these are the coordinates of the first record in the same batch.
+        schema before the chain, these are the coordinates of the first record of the batch, which may have a different
+        schema.
         """
         rows = []
         for (topic, key, value, before), uses in self.uses.items():

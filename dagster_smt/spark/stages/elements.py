@@ -166,8 +166,8 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
     """Returns a UDF that is true if at least one element of an array or map satisfies the test of ``any_item``.
 
-    If the test raises an exception, the UDF returns null. Such a record fails in any case, because the ``Each`` that
-    changes the same elements also fails.
+    If the test raises an exception, the UDF returns null. A record for which this happens fails in any case, because
+    the ``Each`` expression that changes the same elements also fails.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

@@ -36,10 +36,12 @@ class Scope:
     """The columns to which the expressions of one stage refer.
 
     Attributes:
-        sides: Maps ``key`` and ``value`` to the columns that hold it. An absent key or value is missing.
+        sides: Maps ``key`` and ``value`` to the columns that hold the key and the value. There is no entry for a key or
+            value that the records do not have.
         columns: Maps topic, partition, offset, timestamp and headers to the names of their columns.
         topics: All possible topics. Empty if a stage has changed the topic.
-        items: Maps the names that expressions give to the elements of arrays and maps to a pair: column and schema.
+        items: For expressions about the elements of arrays and maps. Maps the name of an element in such an expression
+            to a pair: the column of the element, and its schema.
         in_python: Columns that Python computes, so that Spark computes each of them only once. The key is the ``id()``
             of the ``Call`` or ``Each``. The value also holds this object, so that its id stays unique.
         raised: Pairs of a column and a rule. The column contains the ``exception_class`` of the rule's exceptions.
@@ -334,8 +336,9 @@ def failing_calls(expr: Expr | None) -> list[Call]:
 
 
 def eaches(expr: Expr | None) -> list[Each]:
-    """Returns the ``Each`` expressions in ``expr``, which change the elements of arrays and maps. If one ``Each`` works
-    on the result of another, the other comes first. An ``Each`` in the body of another ``Each`` is not included.
+    """Returns the ``Each`` expressions in ``expr``, which change the elements of arrays and maps. If the array or map
+    of an ``Each`` is the result of a second ``Each``, the second one comes first. An ``Each`` in the body of another
+    ``Each`` is not included.
     """
     if isinstance(expr, Call):
         results = []

@@ -389,8 +389,9 @@ class _StepRun:
 
     @cached_property
     def _merges(self) -> bool:
-        """True if the records that skip the stage can use the same columns as the records that it changes. This needs
-        two things: the schemas of both are equal, and the stage does not change the schema.
+        """True if the records that skip the stage can use the same columns as the records that it changes. This is the
+        case if all these records have the same schemas after the stage, and if these are also the schemas before the
+        stage.
 
         If False, the stage's new columns are null for the records that skip it.
         """
