@@ -95,8 +95,8 @@ class Available:
         identities: Maps a topic to its identity. A topic that is deleted and created again gets a different identity.
         offsets_at: Returns the first offset of each topic-partition at or after a time; see ``Source.offsets_at``.
         late: Finds the late records of a time window; see ``run.late_records.late_offsets``.
-        offsets_at_each: Does the same as ``offsets_at`` for several times. If None, the run calls ``offsets_at`` for
-            each time.
+        offsets_at_each: Returns the results of ``offsets_at`` for several points in time at once. If None, the run
+            calls ``offsets_at`` for each point in time.
         committed: Returns the offsets that a consumer group has committed; see ``Source.committed``.
         epochs: Maps a topic-partition to its leader epoch; see ``TopicEnds``.
         cut_back: Finds partitions that have lost records after a run read them; see ``Source.cut_back``.
@@ -117,10 +117,10 @@ class Available:
     late: LateOffsets = lambda after, moments: {}
 
     def firsts(self, topics: Sequence[str], moments: Sequence[int]) -> Sequence[Mapping[TopicPartition, int]]:
-        """Returns one mapping for each time in ``moments``: from each topic-partition to its first offset at or after
-        the time.
+        """Returns one mapping for each point in time in ``moments``: from each topic-partition to its first offset at
+        or after this time.
 
-        For example, the mapping ``{("orders", 0): 120}`` means that offset 120 is the first one. See
+        For example, if the first such offset of ``orders-0`` is 120, the mapping is ``{("orders", 0): 120}``. See
         ``Source.offsets_at``.
         """
         if self.offsets_at_each is not None:

@@ -19,8 +19,8 @@ from dagster_smt.tables.written_formats import check_names, written_formats
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
     """Returns the plan of ``chain`` on the topic table ``table``: the schema before and after each stage.
 
-    If the schema of the values depends on the records, the plan contains no schemas. The same is true of the keys, if
-    the chain reads them.
+    If the schema of the values is not known before a run, the plan contains no schemas. If the chain reads keys, the
+    schema of the keys must also be known.
 
     Args:
         chain: The chain.
@@ -42,8 +42,8 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
         sink: The table or the topics to which the run writes.
 
     Raises:
-        PlanError: No record of the table can pass through the chain or be written. If ``topics`` is empty, also: a
-            mask, drop or rename cannot touch any record.
+        PlanError: No record of the table can pass through the chain or be written. If ``topics`` is empty, the error is
+            also raised for a mask, drop or rename that cannot touch any record.
         UnsupportedError: SMT905, the records cannot be written in their format.
     """
     written = written_formats(table, sink)
@@ -83,15 +83,16 @@ def declared_values(table: TopicTable) -> Schema | None:
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Returns ``chain`` with ``keeps_key`` and ``keeps_topic`` set as ``sink`` requires. A chain otherwise keeps only
-    the value.
+    """Returns ``chain`` with the settings ``keeps_key`` and ``keeps_topic`` that ``sink`` requires. By default, the
+    result of a chain contains only the value of a record.
 
-    If the table has keys, and the format of the keys has a schema, the chain keeps the record's key. If each output
-    topic has its own table, the chain keeps the output topic.
+    ``keeps_key`` is set if two conditions are met: each row of the sink belongs to a key (``mode: upsert`` or
+    ``scd2``), and the format of the record keys has a schema. ``keeps_topic`` is set if the sink writes each output
+    topic to a table of its own.
 
     Raises:
-        PlanError: SMT701, the sink names no key columns, and the format of the keys has no schema; SMT706, the elements
-            of arrays become rows, and such rows have no keys of their own.
+        PlanError: SMT701, the sink names no key columns, and the format of the record keys has no schema; SMT706, the
+            elements of arrays become rows, and such rows have no keys of their own.
     """
     if isinstance(sink, TableSink) and sink.per_topic:
         chain = replace(chain, keeps_topic=True)
@@ -108,8 +109,8 @@ def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
 
 
 def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Problem]:
-    """Yields a warning for each stage or column that sets the record's timestamp or partition, if ``sink`` cannot store
-    it.
+    """Yields a warning for each stage or column that sets the timestamp of a record, if ``sink`` cannot store this
+    timestamp. Does the same for the partition of a record.
     """
     if sink.kind != "records":
         return

@@ -4,7 +4,8 @@ For example, a first stage keeps only records from offset 100 on. The run then d
 
 Before it reads a record, a run knows the record's topic, partition and offset. It knows little about timestamps: a
 broker returns the first offset at or after a time, and all earlier records that have a timestamp are older. Other parts
-of a condition are unknown, so the run assumes that they may be true. It may read too many records, but never too few.
+of a condition are unknown, so the run assumes that they may be true. The run may read too many records, but never too
+few.
 
 The module ``effects.passing`` derives the condition of a stage from its effects. Decision 16 explains the design.
 """
@@ -301,8 +302,8 @@ class RecordPlace:
 
 
 def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
-    """Applies ``test`` to ``value`` twice: as in a record with a schema, and as in a record without one. Returns both
-    results.
+    """Applies ``test`` to ``value`` twice: as in a record with a schema, and as in a record without a schema. Returns
+    both results.
     """
     return _answer(test.test, column.schema, value) | _answer(test.test, None, value)
 

@@ -17,7 +17,7 @@ def with_files(form: Format, folder: Path) -> Format:
 
     Args:
         form: The format.
-        folder: The folder of relative file paths.
+        folder: The folder in which a relative file path begins.
 
     Raises:
         ConfigError: SMT273, a file cannot be read.

@@ -200,7 +200,7 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
 def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
     """Yields the paths of two fields whose names differ only in case, such as ``("customer.id", "customer.ID")``.
 
-    It compares only fields of the same struct.
+    Only the names of fields in the same struct are compared.
     """
     for path, struct in all_structs(schema):
         seen: dict[str, str] = {}

@@ -133,7 +133,8 @@ class TableSink(Sink):
             the topic table.
         mode: For kind ``columns`` only: ``append`` adds a row for each record; ``upsert`` keeps one row for each key;
             ``scd2`` keeps each version of a key.
-        keys: The columns of the key, or ``record_key``: the fields of the record's key.
+        keys: The names of the key columns, such as ``["id"]``. With ``record_key`` instead of names, the key columns
+            are the fields of the record's key.
         deletes: The effect of a tombstone, or of a row that the chain marks as deleted. ``apply`` removes the row.
             ``soft`` keeps the row, and sets the flag ``_is_deleted`` and the time ``_deleted_at``. ``ignore`` does
             nothing.
@@ -144,7 +145,8 @@ class TableSink(Sink):
         track: For ``scd2`` only: the columns whose change creates a new version. If empty, all columns.
         unavailable_value: Debezium's ``unavailable.value.placeholder``. If an event has this string in a column, the
             table keeps the column's value. If empty, there is no placeholder.
-        soft_delete_columns, validity_columns: The names of the columns that ``soft`` and ``scd2`` add.
+        soft_delete_columns, validity_columns: The names of the columns that ``deletes: soft`` and ``mode: scd2`` add to
+            the table.
         partition_by: The partitioning of a new table: columns, or ``year(at)``, ``month(at)``, ``day(at)``,
             ``hour(at)``; on Iceberg also ``bucket(16, id)`` and ``truncate(4, name)``.
         cluster_by: The columns by which a new table stores similar rows together: ``CLUSTER BY`` in Delta, the sort
@@ -276,8 +278,8 @@ NO_LAYOUT: Mapping[str, Any] = {
     "comment": "",
     "target_file_size": "",
 }
-"""Values of the layout options that give a table no layout. They suit a table that this package adds next to another
-one.
+"""Values of the layout options that give a table no layout. This package creates its helper tables with these values,
+such as the table that stores the progress.
 """
 
 
@@ -420,8 +422,8 @@ class KafkaSink(Sink):
 
     Attributes:
         topics: The cluster.
-        group: The consumer group that stores the progress: on the source's cluster, its committed offsets are the
-            offsets that runs have reached. If empty, the name of the asset or op.
+        group: The consumer group that stores the progress on the source's cluster. The committed offsets of the group
+            are the offsets that runs have reached. If empty, the name of the asset or op.
         key, value: The formats in which keys and values are written. If None, the formats of the topic table.
         max_topics: The largest number of topics that one run may write to. The limit protects against a router that
             takes the topic from an arbitrary field.

@@ -86,9 +86,9 @@ class TopicTable:
             ``key_matches_value``.
         push_down: Leaves records unread if the chain's first stages would drop them because of their topic, partition,
             offset or timestamp. With ``off``, all records are read. With ``exact``, a record stays unread only if the
-            stages drop it with any value, even with null. With ``no-tombstones``, you promise that no value is null. A
-            record then stays unread if the stages drop it with any value except null. Unread records cannot fail, and
-            are counted as dropped.
+            stages would drop it with every possible value, including null. With ``no-tombstones``, you promise that no
+            value is null. A record then stays unread if the stages would drop it with every value except null. Unread
+            records cannot fail, and are counted as dropped.
         primary_key: The columns of a statement's ``PRIMARY KEY (…) NOT ENFORCED``. A sink with keys uses these columns
             if it does not name its own.
         partitioned_by: The columns and transforms of a statement's ``PARTITIONED BY``. A sink that writes a table uses

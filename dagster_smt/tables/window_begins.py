@@ -17,12 +17,13 @@ from dagster_smt.tables.topic_table import millis_of
 def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition, int]:
     """Returns the first offset that a table should hold, for each topic-partition in ``there``.
 
-    - For a known partition, it is the offset in the table's state.
-    - For a new partition of a known topic, it is 0, even if the first records have been deleted.
+    - For a partition in the table's state, it is the offset that the state stores.
+    - For a new partition of a topic in the state, it is 0, even if the first records have been deleted.
     - For a new topic, it is the topic's earliest offset.
 
-    A state of an earlier version may lack the partition, although the table holds some of its offsets. The first of
-    these offsets, or the partition's earliest offset, is then used, whichever is smaller.
+    If an earlier version of this package wrote the state, a partition may be missing there, although the table holds
+    some of its offsets. The result is then the smaller of two offsets: the first offset that the table holds, and the
+    earliest offset of the partition.
     """
     topics = topics_in(state.begins)
     begins = {}
@@ -156,7 +157,7 @@ def other_topics(
 def _ends(state: TableState) -> dict[TopicPartition, int]:
     """Returns, for each topic-partition, the offset after the last one that the table holds.
 
-    If the table holds no offset of a partition, it is the offset at which the table begins.
+    If the table holds no offset of a partition, the result is the offset at which the table begins.
     """
     return {**state.begins, **{place: intervals[-1][1] for place, intervals in state.held.parts.items()}}
 
@@ -164,7 +165,8 @@ def _ends(state: TableState) -> dict[TopicPartition, int]:
 def _cut_back(
     state: TableState, available: Available, ends: Mapping[TopicPartition, int], places: Sequence[TopicPartition]
 ) -> Mapping[TopicPartition, int]:
-    """Finds partitions that have lost records, but have got new records since, so that their end offset shows no loss.
+    """Finds partitions that have lost records, although their end offset does not show the loss. The reason is that new
+    records have arrived since then.
 
     Returns the first lost offset of each such partition. Records at the end are lost only if the leader changes, so
     only partitions with a new leader epoch are checked.

@@ -127,8 +127,8 @@ def reached_before(
     """Returns, for each partition, the offset at which the previous time window ended. This window ended at the time
     ``since``.
 
-    A partition is left out if no run has read its previous window. A partition in ``added`` gets its first offset, if
-    runs have read the previous window of another partition of its topic.
+    A partition is left out if no run has read its previous window. For a partition in ``added``, the result is its
+    first offset, if runs have read the previous window of another partition of the same topic.
 
     Args:
         since: The start of a time window.

@@ -253,7 +253,7 @@ class _Resolving:
     def there(self, offsets: OffsetSet) -> OffsetSet:
         """Returns the subset of ``offsets`` at which the source has a record.
 
-        If this would be too many ranges, some neighbouring ranges are joined. The result then also contains the
+        If the subset has too many ranges, some neighbouring ranges are joined. The result then also contains the
         ``offsets`` between them, which have no record.
         """
         if self.available.present is None or not offsets:

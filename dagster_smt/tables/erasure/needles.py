@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import quote
 
 _LEAST = 6
-"""The number of characters from which a string is searched for everywhere. Shorter strings, and numbers with fewer than
-``_DIGITS`` digits, may occur by chance.
+"""A string with at least this number of characters is searched for everywhere in a file. A shorter string, such as
+``anna``, may occur by chance. The same is true of a number with fewer than ``_DIGITS`` digits.
 """
 _DIGITS = 9
 _QUOTED = re.compile(rb'"(?=((?:[^"\\]|\\u[0-9a-f]{4})*)\\*")')
@@ -36,7 +36,7 @@ class Needles:
 
     Attributes:
         ids: The ids of the people.
-        names: The names of the columns and fields that contain ids. Of a path such as ``customer.id``, only ``id``.
+        names: The names of the columns and fields that contain ids. For the path ``customer.id``, the name is ``id``.
         values: Other values that only these people have, such as e-mail addresses.
     """
 
@@ -104,9 +104,9 @@ class Needles:
 
     @cached_property
     def cuts(self) -> frozenset[str]:
-        """Strings that truncated statistics may contain instead of a value that is searched for. They are the
-        beginnings of the value: its first 16 or 32 characters, perhaps with a greater last character or one more
-        character.
+        """The beginnings of long values, in the forms in which the statistics of a column may contain them. Table
+        formats truncate a long value in statistics to its first 16 or 32 characters. They may then replace the last
+        character with a greater one, or add a character.
         """
         cuts = set()
         for text in self.ids | self.anywhere:
@@ -161,7 +161,8 @@ class Needles:
 
     def in_bytes(self, data: bytes) -> int:
         """Returns the number of places in ``data`` at which a value of an erased person occurs. ``data`` may be any
-        text, such as ``{"user_id": "anna"}``. A short id, such as ``anna``, is counted only after one of ``names``.
+        text, such as ``{"user_id": "anna"}``. A short id, such as ``anna``, is counted only after one of the column
+        names in ``names``, such as ``user_id``.
         """
         places = set()
         for pattern in (self._anywhere, self._behind_names, self._in_paths):

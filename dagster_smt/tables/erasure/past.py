@@ -54,7 +54,7 @@ def remove_past(session: SparkSession, table: LakeTable, *, no_writers: bool) ->
 
     Args:
         session: The Spark session.
-        table: The table. The last commit of this package holds its state.
+        table: The Delta or Iceberg table.
         no_writers: True if no run is writing. Files that no version references are then removed immediately, instead of
             after 168 hours.
 
@@ -83,9 +83,10 @@ def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
     """Allows ``VACUUM`` after an earlier erasure has removed the beginning of the log of ``table``. Without this
     function, ``VACUUM`` rejects such a table.
 
-    The function records in Delta's log, as a ``VACUUM`` would, that the files of all versions before the remaining log
-    have been removed. This is true, because the earlier erasure also removed these files. The entry names the first
-    version of the remaining log, because Delta rejects an entry about a version that the log no longer has.
+    The function writes an entry to Delta's log: the files of all versions before the remaining log have been removed. A
+    ``VACUUM`` writes the same entry. The entry is true, because the earlier erasure also removed these files. The entry
+    names the first version of the remaining log, because Delta rejects an entry about a version that the log no longer
+    has.
     """
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)
@@ -135,8 +136,8 @@ def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
     """Rewrites all data files of ``table``, if it is an Iceberg table, and yields a description of each step.
 
     This removes values of erased people from the table's only manifest. For each data file, a manifest contains the
-    least and the greatest value of each column, even if the file has been deleted. Iceberg does not rewrite a manifest
-    if it is the only one. So the data files must be rewritten.
+    least and the greatest value of each column, even if the data file has been deleted. Iceberg does not rewrite a
+    manifest if it is the only one. So the data files must be rewritten.
     """
     if not isinstance(table, IcebergTable):
         return

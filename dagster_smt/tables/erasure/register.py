@@ -31,8 +31,8 @@ class Register:
         return self.spec.register_table.place
 
     def erased(self) -> Erased:
-        """Reads the erased people from the register. Only entries with the kind of ids of this erasure, such as
-        ``person``, are read.
+        """Reads the erased people from the register. Each entry of the register states the kind of its id, such as
+        ``person``. Entries with another kind than this erasure are ignored.
 
         Raises:
             TableError: SMT755, entries were written with a key that is missing from the key ring.

@@ -51,8 +51,9 @@ DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_
 _SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
            KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)  # fmt: skip
 _UNTOLD = {"SMT628", "SMT629"}
-"""Problem codes for a request that the brokers reject. If they reject the request for a topic's settings, the result
-simply lacks this topic.
+"""Problem codes for a request that the brokers reject: a permission is missing (SMT628), or the reason is another one
+(SMT629). If a request for the settings of a topic fails with such a code, the client leaves out this topic instead of
+raising an error.
 """
 _LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
@@ -75,7 +76,7 @@ class _OffsetAnswer:
 
 
 class KafkaClient:
-    """A client of the brokers of a cluster.
+    """A client that sends requests to the brokers of a Kafka cluster.
 
     Args:
         topics: The cluster with its options.
@@ -614,8 +615,8 @@ class KafkaClient:
 
     @contextmanager
     def asking(self, what: str) -> Iterator[None]:
-        """Converts failures of the client inside the block into errors of this package. ``what`` names the requested
-        information in these errors.
+        """Converts failures of the client in the ``with`` block into errors of this package. ``what`` names the
+        requested information in these errors.
 
         Raises:
             EngineError: SMT625: no broker responds; SMT626: the login fails; SMT627: TLS fails; SMT628: a permission is

@@ -98,8 +98,9 @@ def forms_of(
 
 
 def _brief(name: str, content: bytes | None) -> bytes | None:
-    """Shortens the header that contains the text of a problem: only the first word stays, the problem's code. Returns
-    the ``content`` of every other header unchanged.
+    """Returns a short form of ``content``, the content of the header ``name``. If the header contains the text of a
+    problem, the short form is only the first word of the text, such as ``SMT443``. The content of every other header is
+    returned unchanged.
     """
     if name == _MESSAGE and content is not None:
         return content.split(b" ")[0]

@@ -78,8 +78,8 @@ def _with_runs(data: dict[str, Any], state: TableState) -> str:
     """Returns ``data`` as a metadata string, together with two more parts of ``state``: the last runs, and the offsets
     at which the next search for dead letters starts.
 
-    If the string would be too long, it contains fewer runs, without the oldest ones. If it is too long even without any
-    run, it contains the runs but not the offsets.
+    If the string would be too long, the oldest runs are left out, one after the other. If the string would be too long
+    even without any run, the offsets are left out instead, and the string contains as many of the latest runs as fit.
     """
     runs = [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in state.runs]
     letters = {"d": dict(state.dead_letters)} if state.dead_letters else {}

@@ -70,7 +70,7 @@ class KafkaTopics:
         client_options: Options of librdkafka, for the client that lists topics and offsets. Most of librdkafka's
             options are derived from ``options``. Set only those that librdkafka spells differently.
         isolation_level: ``read_committed`` skips aborted transactions, and ends before the first open transaction.
-            ``read_uncommitted`` reads the records of aborted and open transactions, too.
+            ``read_uncommitted`` also reads the records of aborted and open transactions.
         create: Settings with which a run creates missing target topics. If None, a missing target topic is an error.
         timeout: The time limit of each request to the brokers, in seconds.
     """

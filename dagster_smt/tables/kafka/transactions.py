@@ -221,9 +221,10 @@ class Transactions:
     def _abort(self, last: Outgoing) -> None:
         """Aborts a transaction in which records were rejected or lost, and notes how to avoid the rejection.
 
-        If brokers rejected a batch, they do not report which of its records is wrong, so later records are sent one by
-        one. If they rejected a single record, this is ``last``, the record that was sent last. The method notes one of
-        three facts: the record is too large, the topic requires keys, or the record cannot be written at all.
+        There are two cases. If brokers rejected a batch of several records, they do not report which record is wrong.
+        The method then notes that later records must be sent one by one. If brokers rejected a record that was sent
+        alone, this is ``last``, the record that was sent last. The method then notes the reason: the record is too
+        large, the topic requires keys, or the record cannot be written at all.
 
         Raises:
             TableError: SMT590, the brokers rejected the records because of the producer or the topic.

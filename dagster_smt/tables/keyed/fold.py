@@ -5,7 +5,7 @@ An event is a record that changes or deletes the row of its key. A window is the
 | column | type | meaning |
 |---|---|---|
 | ``key``, ``row``, ``op``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``order`` | | as of the last event |
-| ``unchanged`` | array<string> | columns that no event contains; the row in the table keeps its values there |
+| ``unchanged`` | array<string> | columns that no event contains; in the table, these columns keep their values |
 | ``incomplete`` | array<string> | columns without a known value: no event after a deletion contains them |
 | ``crosses`` | boolean | true if the events are from several partitions |
 | ``events`` | bigint | the number of events |
@@ -29,9 +29,9 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 def last_events(events: DataFrame) -> DataFrame:
     """Returns one row per key, with the last event of the key. This event is the change to the key's row in the table.
 
-    The function suits tables without soft deletions. The last event may lack columns, because an update did not change
-    them. The column ``unchanged`` lists these columns. If the list is not empty, the caller needs ``folded_events``,
-    which takes the missing values from earlier events.
+    Use the function for tables without soft deletions (deletions that only mark a row as deleted). The last event may
+    lack columns, because an update did not change them. The column ``unchanged`` lists these columns. If the list is
+    not empty, the caller needs ``folded_events``, which takes the missing values from earlier events.
     """
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
     record = []
@@ -155,7 +155,7 @@ class _EventFold:
     - ``unchanged``: the columns that still have the value in the table. Before the first event, these are all columns;
     - ``incomplete``: the columns without a known value. After a deletion, these are all columns.
 
-    A soft deletion changes none of the three fields.
+    A soft deletion (which only marks the row as deleted) changes none of the three fields.
     """
 
     def __init__(self, row: StructType, *, soft: bool):

@@ -40,9 +40,9 @@ def version_changes(
         keyed, schema: The table and its columns.
 
     Returns:
-        A row for each version that is added, changed or removed, and for each key with a conflict. The columns are
-        ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete``, ``now_topic`` and
-        ``now_partition``.
+        A row for each version that is added, changed or removed, and for each key with a conflict (a key whose events
+        have no order). The columns are ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete``,
+        ``now_topic`` and ``now_partition``.
     """
     versions = _Versions(keyed, schema)
     if table is None:
@@ -52,7 +52,7 @@ def version_changes(
 
 
 class _Versions:
-    """Computes the changes of the versions in one table with one row per version of a key."""
+    """Computes the versions that events add, change or remove, in a table with one row per version of a key."""
 
     def __init__(self, keyed: Keyed, schema: StructType):
         self.keyed, self.schema = keyed, schema
@@ -69,7 +69,8 @@ class _Versions:
         - the version that was open when the window began: it has no end, or it ended in the window or later;
         - all versions that began in the window or later.
 
-        The result has the columns of an event and the column ``stale``. It is true for versions of the second kind.
+        The result has the columns of an event and the column ``stale``. ``stale`` is true for versions of the second
+        kind.
         """
         row = F.struct(*conformed_columns(table, self.schema)).alias("row")
         rows = table.select(key_of_rows(self.keyed), row).join(events.select("key").distinct(), "key", "left_semi")
@@ -104,8 +105,8 @@ class _Versions:
     def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
         """Returns the changes to the versions of all keys in ``events``.
 
-        A key's events may come from several partitions. Offsets then do not show their order, so the result contains a
-        conflict for this key instead of changes.
+        A key's events may come from several partitions. Offsets then do not show the order of the events, so the result
+        contains a conflict for this key instead of changes.
 
         Args:
             events: The events.
@@ -256,7 +257,7 @@ class _Versions:
         return F.struct(*columns)
 
     def _beside(self, versions: DataFrame, there: DataFrame) -> DataFrame:
-        """Compares two sets of versions, and returns the changes that turn the second set into the first.
+        """Compares ``versions`` with ``there``, and returns the changes that turn ``there`` into ``versions``.
 
         Args:
             versions: The versions that the events create.
@@ -292,7 +293,9 @@ class _Versions:
 
 
 def _comparable(column: Column, kind: DataType) -> Column:
-    """Returns ``column``, or a JSON string of it if its type contains a map, because Spark cannot compare maps."""
+    """Returns ``column`` in a form that Spark can compare. Spark cannot compare maps, so a column whose type contains a
+    map becomes a JSON string.
+    """
     if _has_map(kind):
         return F.to_json(F.struct(column.alias("v")))
     return column

@@ -149,8 +149,9 @@ def _row_with_sequence(keyed: Keyed) -> Column:
 def _is_older(keyed: Keyed) -> Column:
     """Returns a condition that is true if an event is older than the current row of its key.
 
-    The condition compares the event with the event that produced the row. Without ``sequence_by``, it is always false:
-    a run that reads old offsets again also reads all later offsets again.
+    The condition compares the event with the event that produced the row. For a table without the option
+    ``sequence_by``, the condition is always false: a run that reads old offsets again also reads all later offsets
+    again.
     """
     if not keyed.rows.sequence_by:
         return F.lit(False)
@@ -170,7 +171,7 @@ def _is_older(keyed: Keyed) -> Column:
 def _conflicts(keyed: Keyed, changes: DataFrame) -> Column:
     """Returns a condition that is true if an event and the current row of its key have no order.
 
-    This is the case if they come from different partitions, and if no sequence orders them.
+    They have no order if they come from different partitions, and if the event has no sequence.
     """
     if not keyed.rows.sequence_by:
         return ~_same_partition()

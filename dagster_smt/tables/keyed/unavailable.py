@@ -1,7 +1,7 @@
 """Recognizes columns that a Debezium event does not contain, because an update did not change their large values.
 
 Postgres does not log such a value (TOAST). Debezium then writes a placeholder, the string of its option
-``unavailable.value.placeholder``. Its form depends on the type of the column:
+``unavailable.value.placeholder``. The form of the placeholder depends on the type of the column:
 
 - a string or bytes: the placeholder, or its base64, because JSON writes bytes as base64;
 - an array of strings or bytes: the placeholder, its base64 or a UUID derived from it, as the only element;

@@ -35,8 +35,9 @@ _NO_LITE = re.compile(r"DELTA_CANNOT_VACUUM_LITE")
 _LONGER = re.compile(r"low retention period|retentionDurationCheck")
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _UNCHECKED: dict[int, tuple[int, str | None]] = {}
-"""Maps the id of a session to a pair: the number of steps that currently run without Delta's retention check, and the
-value of the setting before these steps.
+"""Maps the id of a session to a pair. The first item is the number of ``_unchecked`` blocks that are running now, with
+Delta's retention check switched off. The second item is the value that the setting of the check had before these
+blocks; None if it was not set.
 """
 _LOCK = threading.Lock()
 
@@ -91,11 +92,12 @@ class DeltaMaintenance:
         return self.remove_files(max(self.options.retention_hours, SAFE_HOURS))
 
     def remove_files(self, safe_hours: float) -> StepResult:
-        """Removes old files as ``clean_up`` does, and files that no version references if they are older than
-        ``safe_hours``.
+        """Removes two kinds of files: files that only versions older than ``retention_hours`` need, and old files that
+        no version references.
 
         Args:
-            safe_hours: The minimum age of such a file in hours. Used only with ``allow_short_retention``.
+            safe_hours: With ``allow_short_retention``, the age in hours above which files that no version references
+                are removed. Without this option, ``retention_hours`` also applies to these files.
 
         Raises:
             TableError: See ``clean_up``.
@@ -144,7 +146,7 @@ class DeltaMaintenance:
             before: The version of the table before ``VACUUM``. Only later entries of the log are read.
 
         Returns:
-            The number and size. Without a number if the log does not contain it, as on some file systems.
+            The number and size. The number is None if the log does not contain these entries, as on some file systems.
         """
         history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
         files, size = 0, 0

@@ -136,7 +136,8 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
 def _before(hours: float) -> str:
     """Returns the procedure argument ``older_than``, which selects all snapshots and files older than ``hours``.
 
-    The time contains microseconds. In whole seconds, it would leave out the snapshots of the current second.
+    The time in the argument contains microseconds. A time in whole seconds would leave out the snapshots of the current
+    second.
     """
     moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
     return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}+00:00'"

@@ -1,5 +1,5 @@
-"""Shared by the maintenance of all table formats: the protocol of the steps, file sizes, and errors about other
-writers.
+"""The code that the maintenance of all table formats shares: the protocol of the steps, file sizes, and errors about
+other writers.
 """
 
 import re

@@ -182,8 +182,9 @@ def _note_misfits(proposal: Proposal, observation: Values) -> None:
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
     """Adds the columns of the key to ``proposal``. The records in ``samples`` contain the keys.
 
-    No column is added if a field of the value always equals the key, or if the key's format is not JSON or a single
-    value.
+    If keys are JSON objects, each field becomes a column. If keys have a format for single values, such as ``string``,
+    the key becomes one column, unless a field of the value always equals the key. Keys in any other format become no
+    columns.
     """
     kind = proposal.key.kind
     if kind is None:

@@ -15,8 +15,7 @@ _KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent", "json-
 
 
 def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: str) -> Proposal:
-    """Returns ``proposal`` with new columns. They are the fields of the schema that the last record of ``samples``
-    uses.
+    """Returns ``proposal`` with new columns: the fields of the schema that the last record of ``samples`` uses.
 
     Args:
         proposal: The proposal for these records.

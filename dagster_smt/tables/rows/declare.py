@@ -83,8 +83,8 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
 def _key_schema(row: Row, form: Format) -> Schema | None:
     """Returns the schema of the record's key, as the key columns of ``row`` declare it.
 
-    Usually, this is a struct of the key columns. If ``form`` writes a single column without a struct around it, it is
-    the schema of this column.
+    Usually, this is a struct of the key columns. If ``form`` writes a single column without a struct, the result is the
+    schema of this column.
     """
     if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
         return optional(row.key_column.schema)
@@ -94,7 +94,7 @@ def _key_schema(row: Row, form: Format) -> Schema | None:
 def _value_schema(row: Row, form: Format) -> Schema | None:
     """Returns the schema of the record's value, as the value columns of ``row`` declare it.
 
-    Usually, this is a struct of the value columns. If ``form`` writes a single column without a struct around it, it is
+    Usually, this is a struct of the value columns. If ``form`` writes a single column without a struct, the result is
     the schema of this column.
     """
     schema = row.value_schema()
@@ -255,8 +255,8 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
 def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
     """Yields a problem for each map in ``schema`` whose keys are not strings.
 
-    The keys of a JSON object are always strings. Only Connect's converter can write maps with different keys, as a list
-    of pairs.
+    The keys of a JSON object are always strings. Only Connect's converter can write maps whose keys have other types:
+    it writes such a map as a list of pairs.
     """
     if not form.text_standard:
         return

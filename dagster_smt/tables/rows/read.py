@@ -151,8 +151,8 @@ class ReadRow(RowTransform):
         """Returns two expressions for comparing ``column`` in the record's key with ``column`` in the record's value.
 
         Returns:
-            The column in the key, which is null if the key is null; and an expression that is null if the record has no
-            value. Nothing is compared in such a record.
+            Two expressions. The first is the column in the key; it is null if the key is null. The second is null if
+            the record has no value. Nothing is then compared.
         """
         node = self._in_key(column, record)
         if isinstance(node, Cell):

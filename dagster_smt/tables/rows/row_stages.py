@@ -31,13 +31,13 @@ class RowStage(Stage):
 
     @property
     def connect_class(self) -> str:
-        """The full name of the transform's class, as ``Stage`` describes."""
+        """The full name of the transform's class. See ``Stage``."""
         return self.transform.connect_class
 
 
 def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | None = None) -> Chain:
-    """Adds the stages that read and write the columns of a topic table to ``chain``. Without columns, the chain is
-    unchanged.
+    """Adds the stages that read and write the columns of a topic table to ``chain``. If the topic table declares no
+    columns, the chain is returned unchanged.
 
     Args:
         chain: The chain, with or without these stages.

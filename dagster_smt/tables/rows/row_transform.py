@@ -24,5 +24,7 @@ class RowTransform(CodeTransform):
         return frozenset({"value", "key"} if self.row.key_fields else {"value"})
 
     def configured(self) -> dict[str, Any]:
-        """Returns the columns of the topic table as an option, as ``Options`` describes."""
+        """Returns the columns of the topic table as the option ``columns``, such as ``{"columns": ["id: int64"]}``. See
+        ``Options``.
+        """
         return {"columns": [f"{c.name}: {c.schema.label}" for c in self.row.columns]}

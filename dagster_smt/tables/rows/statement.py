@@ -87,8 +87,8 @@ class _Parser(RowParser):
         return Statement(name, tuple(columns), tuple(self.keys), options, keys, partitions)
 
     def row_column(self) -> Column:
-        """Parses a column as ``RowParser`` does. In ``CREATE STREAM``, a field with the name ``ROWTIME``, for example,
-        is an error.
+        """Parses a column as ``RowParser`` does. In ``CREATE STREAM``, a field with the name of a pseudo column, such
+        as ``ROWTIME``, is an error.
         """
         token, word = self.now, self.word()
         if self.primary_key_clause():

@@ -44,10 +44,11 @@ _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "properties.enable.auto.commit": ("false",),
     "scan.topic-partition-discovery.interval": (),
 }
-"""Maps an option to the values that are accepted and ignored, because runs behave in this way in any case.
+"""Maps an option of a statement to the values that are accepted and then ignored. Such a value requests what runs
+always do.
 
-For example, ``sink.delivery-guarantee`` may be ``at-least-once``. An empty tuple accepts any value. The case of values
-is ignored.
+For example, runs always write records at least once, so ``sink.delivery-guarantee`` may be ``at-least-once``. An empty
+tuple accepts any value. The case of values is ignored.
 """
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 """Maps the words that ksqlDB uses for delimiters to the delimiters."""
@@ -210,8 +211,8 @@ def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iter
     """Removes Flink's option ``timestamp_mapping.legacy`` from ``options`` if its value is ``false``.
 
     With ``false``, Flink writes ``TIMESTAMP_LTZ`` columns in the same way as this package. But it writes ``TIMESTAMP``
-    columns as ``local-timestamp-millis``, which Connect's converter reads as a plain number. So a ``TIMESTAMP`` column
-    is then a problem.
+    columns as ``local-timestamp-millis``, which Connect's converter reads as a plain number. So with ``false``, a
+    ``TIMESTAMP`` column is a problem.
 
     Args:
         options: The options of the statement.

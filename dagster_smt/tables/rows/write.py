@@ -205,7 +205,7 @@ def _other(origin: str, name: str, kind: str) -> tuple[str, str, str]:
 
 
 def _header_rule(column: Column, *, there: bool) -> Any:
-    """Returns the rule that writes ``column`` to the headers, or None if the column is not about headers.
+    """Returns the rule that writes ``column`` to the headers. Returns None if the column was not read from headers.
 
     If ``there`` is False, the chain has dropped the column. The rule then removes the column's headers.
     """

@@ -4,10 +4,10 @@ not written again.
 Two runs never append at the same time. For file topics, the second run waits. For topics of a cluster, the later run
 fences the earlier run.
 
-Each record has headers with the name of its writer, such as a consumer group, and with its source record, such as
-``orders-0@17``. Before a run appends records, it reads the end of each target topic, and skips the records that an
-earlier attempt has already written. This search need not begin at offset 0: each commit stores, for each target
-partition, the offset at which the next run starts to search.
+Each appended record has headers that name its writer (for example a consumer group) and its source record (the record
+that the run read, for example ``orders-0@17``). Before a run appends records, it reads the end of each target topic,
+and skips the records that an earlier attempt has already written. This search need not begin at offset 0: each commit
+stores, for each target partition, the offset at which the next run starts to search.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,8 +39,8 @@ class Trace:
             record, its last value applies.
         owner: A pair: the name of the header that names the writer, and the name of this writer, such as
             ``("dagster_smt.group", "orders")``.
-        source: Three columns with the topic, partition and offset of the source record, as strings. They are computed
-            from the headers of a written record.
+        source: Three columns, which are computed from the headers of a written record: the topic, the partition and the
+            offset of its source record (the record that the run read), as strings.
     """
 
     identity: Sequence[str]
@@ -67,14 +67,14 @@ def append_once(
         trace: The headers that identify the records.
         since: For each target partition, the offset at which the search for already written records starts, such as
             ``{"orders-0": 120}``.
-        taken_in: The source offsets that the table holds after this commit. No later run appends the records of these
-            offsets, so later runs need not search for them.
+        taken_in: The source offsets that are processed when this run has committed. Later runs do not append the
+            records of these offsets again, so later runs need not search for them.
         order: The columns that order the records; see ``Topics.append``.
         say: Is called with lines about the progress.
 
     Returns:
-        Two results. The first is ``since`` for the next run: the offset for each partition at which it starts to
-        search. The second describes the records that were appended.
+        Two results. The first is the argument ``since`` of the next run: for each target partition, the offset at which
+        the next run starts to search. The second describes the records that were appended.
     """
     with place.alone(trace.owner[1], topics, trace.identity, say) as alone:
         return _append_once(alone, frame, topics, trace, since, taken_in, order, say)
@@ -136,12 +136,14 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """Returns, by partition, the offset at which later runs must start to search, such as ``{"orders-0": 120}``.
+    """Returns, for each target partition, the offset at which later runs must start to search for already written
+    records, such as ``{"orders-0": 120}``.
 
-    This is the offset of the first record from ``owner`` whose source record is not in ``taken_in``. A partition
-    without such a record is left out. Such a record comes from a run that died before its commit, or the table is being
-    rebuilt. A later run reads the source record again. It must then find the written record, so that it does not write
-    a second one.
+    For example, ``owner`` wrote the record at offset 120, but its source record is not in ``taken_in``, because the run
+    died before its commit. A later run reads the source record again. To write no second record, the later run must
+    find the record at offset 120.
+
+    The result contains the offset of the first such record. A partition without such a record is left out.
 
     Args:
         traces: The written records, as ``_traces`` returns them.

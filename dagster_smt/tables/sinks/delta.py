@@ -84,16 +84,17 @@ _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
 _RECORDING: dict[int, tuple[int, str | None]] = {}
-"""Maps the ``id()`` of a Spark session to a pair: the number of its ``_empty_commits`` blocks that are running now, and
-the value of the setting before these blocks, or None.
+"""Maps the ``id()`` of a Spark session to a pair. The first item is the number of ``with`` blocks of ``_empty_commits``
+that this session is running now. The second item is the value that the setting ``EMPTY_COMMITS`` had before these
+blocks; None if it was not set.
 """
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
 """The number of latest commits in which a run searches for commits of other writers."""
 _LOG_LIMITS = (1, 30, None)
-"""To read the state, a run first reads only the last commit of the log, which usually contains the state. If it does
-not, the run reads the last 30 commits, and finally the whole log (None).
+"""The numbers of commits that a run reads to find the state, in three attempts. The last commit (1) usually contains
+the state. Otherwise the run reads the last 30 commits, and finally the whole log (None).
 """
 
 
@@ -228,8 +229,8 @@ class DeltaTable:
     def next_number(self, before: TableState | None) -> int:
         """Returns the number of the next commit: 8 if the state ``before`` has the number 7. See ``Table``.
 
-        The number must be new, because Delta silently skips a commit with a number that it has seen before. This is so
-        even if a restore has removed the earlier commit.
+        The number must be new, because Delta silently skips a commit with a number that an earlier commit had. Delta
+        does so even if a restore has removed that earlier commit.
         """
         last = self._history(1)
         if not last:
@@ -268,8 +269,8 @@ class DeltaTable:
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
     def _history(self, limit: int | None) -> list[Commit]:
-        """Returns the latest commits, up to ``limit``, the newest first. If there is no table, the list is empty.
-        Unless ``limit`` is 1, the call may list the whole log.
+        """Returns the latest commits, the newest commit first: at most ``limit`` commits, or all commits if ``limit``
+        is None. If there is no table, the list is empty. Unless ``limit`` is 1, this may list the whole log.
         """
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
@@ -439,7 +440,7 @@ class DeltaTable:
 
         Args:
             changes: A row for each change. A change inserts, updates or deletes the row of its key.
-            merge: States how the changes are applied.
+            merge: The rules by which the changes are applied, such as the key columns.
             state: The state to store: offsets, counts and failed records.
             expected: The state that the run began with. If the table now has a different state, the method raises an
                 error.
@@ -559,8 +560,8 @@ class DeltaTable:
             self._save(self._writer(frame, state, replaced).options(**properties))
 
     def _make_empty(self, frame: DataFrame) -> bool:
-        """Creates the table without rows, with the columns of ``frame`` and with the layout of its definition, such as
-        its partitions. Does nothing if the table exists, or if the definition has no layout.
+        """Creates the table without rows. The table gets the columns of ``frame``, and the layout (such as partitions)
+        from the definition of the table. Does nothing if the table exists, or if the definition has no layout.
 
         Returns True if this call has created the table.
         """
@@ -691,7 +692,8 @@ class DeltaTable:
 
     @contextmanager
     def _empty_commits(self) -> Iterator[None]:
-        """Changes a setting of the session inside the block, so that Delta writes a commit even if there are no rows.
+        """Changes a setting of the session while the ``with`` block runs, so that Delta writes a commit even if there
+        are no rows.
 
         Threads that use the same session share this setting. So the block that ends last restores the setting.
         """

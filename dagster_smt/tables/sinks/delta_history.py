@@ -114,7 +114,7 @@ class Standing:
 
     Attributes:
         state: The state in the commit of this package that wrote the rows. None if the search reached no such commit.
-        replaced: The newest commit with which another writer has removed all these rows since then. None if there is no
+        replaced: The newest commit with which another writer has later removed all of these rows. None if there is no
             such commit.
         lost: A phrase such as ``version 5``: the table was restored to this version, which the log no longer contains.
             Otherwise empty.

@@ -30,7 +30,7 @@ but other writers read it.
 """
 GENERATED = f"{OWN_PREFIX}generated"
 """The table property that lists the generated columns, as compressed JSON. The JSON maps each column to its entry in
-``partition_by``: ``{"at_day": "day(at)"}``.
+the option ``partition_by``: ``{"at_day": "day(at)"}``.
 """
 TARGET_SIZE = "delta.targetFileSize"
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
@@ -49,8 +49,8 @@ REDACTED = "*********(redacted)"
 
 
 def generated_columns(layout: Layout) -> dict[str, str]:
-    """Returns the generated columns that ``layout`` requires. Each column is mapped to its entry in ``partition_by``:
-    ``{"at_day": "day(at)"}``.
+    """Returns the generated columns that ``layout`` requires. The result maps each column to its entry in the option
+    ``partition_by``: ``{"at_day": "day(at)"}``.
     """
     columns = {}
     for field in layout.partition_by:
@@ -157,7 +157,7 @@ def create_generated(
 
 def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
     """Reads the generated columns of a table from ``properties``, the table's properties. The result maps each column
-    to its entry in ``partition_by``: ``{"at_day": "day(at)"}``.
+    to its entry in the option ``partition_by``: ``{"at_day": "day(at)"}``.
     """
     text = properties.get(GENERATED)
     if not text:
@@ -226,8 +226,8 @@ def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> l
 
 
 def different_properties(layout: Layout, properties: Mapping[str, str]) -> list[str]:
-    """Returns a text such as ``property delta.appendOnly`` for each property in ``layout`` whose value in
-    ``properties``, the table's properties, differs. The text does not contain the values.
+    """Compares the properties in ``layout`` with ``properties``, the current properties of the table. For each property
+    with a different value, returns a text such as ``property delta.appendOnly``. The text does not contain the values.
     """
     names = []
     for name, value in layout.properties.items():

@@ -26,9 +26,9 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         table: The name of the table in the session's catalog, as SQL. None for a table without a name.
 
     Returns:
-        The commit. The result is None if there is no table, or if the function cannot read its log. It cannot read the
-        log of a table in another catalog, or with a version of Delta that has different classes. ``DESCRIBE HISTORY``
-        then shows which of these cases it is.
+        The commit. The result is None if there is no table. It is also None if the function cannot read the log,
+        because the table is in another catalog, or because the installed version of Delta has different classes. The
+        caller can find out the reason with ``DESCRIBE HISTORY``.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]

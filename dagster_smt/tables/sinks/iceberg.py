@@ -106,8 +106,8 @@ class IcebergTable(IcebergStates):
         ``LaidOutTable``.
 
         Args:
-            rebuild: True if the run replaces the table, which then gets the layout of its definition. There is no
-                warning.
+            rebuild: True if the run replaces the table. The new table gets the layout of its definition, so the method
+                returns no warning.
         """
         properties = self._properties()
         if properties is None or rebuild or not self.spec.layout:
@@ -215,7 +215,7 @@ class IcebergTable(IcebergStates):
 
         Args:
             changes: A row for each change. A change inserts, updates or deletes the row of its key.
-            merge: States how the changes are applied.
+            merge: The rules by which the changes are applied, such as the key columns.
             state: The state to store: offsets, counts and failed records.
             expected: The state that the run began with. If the table now has a different state, the method raises an
                 error.
@@ -402,7 +402,8 @@ class IcebergTable(IcebergStates):
         then moves ``main`` to the end of the branch.
 
         Args:
-            base: The snapshot at which the branch starts. ``main`` must still be there at the end.
+            base: The snapshot at which the branch starts. ``main`` must still be at this snapshot when the branch is
+                complete.
             state: The state to store in a property of the table. If None, no state is stored.
             columns: Metadata of the columns, to store in another property; see ``column_metadata``.
             write: Writes the rows to the branch.
@@ -558,8 +559,8 @@ class IcebergTable(IcebergStates):
 
         Args:
             statement: The statement as SQL.
-            base: If ``main`` is no longer at this snapshot after a failure, the method raises an error. None to ignore
-                this.
+            base: A snapshot. If ``main`` is no longer at this snapshot after a failure, the method raises an error. If
+                None, the method does not check this.
             done: Is called after a failure. If it returns True, the change has happened nevertheless, and the method
                 returns.
         """

@@ -80,7 +80,7 @@ class Snapshot:
 
     @property
     def foreign(self) -> ForeignCommit:
-        """The snapshot as a foreign commit, for messages."""
+        """The snapshot as a foreign commit (a commit of another writer), for messages."""
         return ForeignCommit(f"snapshot {self.id}", self.operation, self.millis)
 
 
@@ -142,8 +142,9 @@ class WayBack:
     """The result of a search backwards from a snapshot.
 
     Attributes:
-        passed: The snapshots of other writers that the search has passed, the last one first.
-        marked: The newest snapshot with a marker; None if there is none.
+        passed: The snapshots of other writers that the search has passed, the newest snapshot first.
+        marked: The newest snapshot with a marker (a string such as ``17.5f3a``, which a run writes). None if there is
+            no such snapshot.
         expired: The expired snapshot at which the search ended; empty if it ended elsewhere.
     """
 

@@ -117,7 +117,7 @@ def create_statement(table: str, columns: str, layout: Layout, properties: Mappi
 
 
 def order_changes(layout: Layout) -> Iterator[str]:
-    """Yields the ALTER TABLE clauses that apply the sort order of ``layout`` to a table."""
+    """Yields the ALTER TABLE clauses that give a table the sort order of ``layout``."""
     if not layout.cluster_by:
         return
     yield f"WRITE ORDERED BY {', '.join(map(column_sql, layout.cluster_by))}"

@@ -34,7 +34,7 @@ NEWEST = "dagster_smt.newest"
 example is ``4711 17.5f3a``.
 """
 COLUMNS = "dagster_smt.columns"
-"""The table property for column metadata that Iceberg cannot store elsewhere, as packed JSON."""
+"""The table property for column metadata that Iceberg cannot store elsewhere, as compressed JSON."""
 MOST_STATES = 5
 """The number of old states that stay in the table's properties, so that the table can be rolled back. Each removal of
 states takes time. So a run waits until there are more than 10 states, and then removes all but the newest 5.
@@ -194,8 +194,8 @@ class IcebergStates:
         back.
 
         The search may reach a snapshot that has expired, so that its parent is unknown. Then the method reads the
-        parent from older metadata files. The property ``NEWEST`` also helps, if it names this snapshot or the table's
-        first commit.
+        parent from older metadata files. It needs no older files if the property ``NEWEST`` names the expired snapshot:
+        the property also contains the marker of this snapshot.
 
         Args:
             properties: The table's properties.

@@ -132,8 +132,8 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT589", str(error), statement, hint)) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:
-        """Writes the records of ``frame``. The records of each source partition are written in their order. Returns the
-        number of records and the number of topics.
+        """Writes the records of ``frame`` to their topics. The records of each source partition are written in the
+        order of their offsets. Returns the number of records and the number of topics.
         """
         targets = self._targets(frame, state.window.topics)
         topics = sorted({target.topic for target in targets})
@@ -155,13 +155,13 @@ class KafkaTable(RecordTable):
 
     def _targets(self, frame: DataFrame, read: Collection[str]) -> list[TargetRecords]:
         """Returns descriptions of the records in ``frame``: their numbers and sizes by target topic. A run has usually
-        called ``measure`` before the commit. The method then returns these descriptions, and does not read the records
-        again.
+        called ``measure`` before the commit. The method then returns the results of ``measure``, and does not read the
+        records again.
 
         Args:
             frame: The records.
-            read: The source topics of the run. After it called ``measure``, the run may have left out some source
-                topics. Their records are ignored.
+            read: The source topics of the run. After it called ``measure``, the run may have left out a source topic.
+                The records of this topic are ignored.
         """
         if not self._measured:
             return self._measure(frame)
@@ -230,15 +230,15 @@ class KafkaTable(RecordTable):
         """Returns descriptions of the records in ``frame``: their numbers and sizes by target topic. See
         ``RecordTable``.
 
-        The next commit uses these descriptions, so it must write exactly these records. Only the records of whole
-        topics may be left out.
+        The next commit uses these descriptions, so it must write exactly these records. It may leave out all records of
+        a source topic, but not single records.
         """
         self._measured[:] = self._measure(frame, prefix)
         return [*self._measured]
 
     @cached_property
     def _measured(self) -> list[TargetRecords]:
-        """The descriptions of the records that the next commit writes."""
+        """Descriptions of the records that the next commit writes: their numbers and sizes by target topic."""
         return []
 
     def _measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:

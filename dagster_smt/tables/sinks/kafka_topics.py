@@ -169,8 +169,8 @@ class KafkaPlace:
 
 @dataclass(frozen=True)
 class _OnePlace(KafkaPlace):
-    """Topics of a cluster for a single writer. Readers of committed records see either all appended records or none of
-    them.
+    """Topics of a cluster for a single writer. Consumers with ``read_committed`` never see a record of a transaction
+    that has not been committed.
     """
 
     producer: Transactions

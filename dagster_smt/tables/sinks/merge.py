@@ -31,12 +31,13 @@ these settings.
 
 @dataclass(frozen=True)
 class Merge:
-    """States how a ``MERGE`` applies changes to the rows of a table with keys. A change inserts, updates or deletes the
-    row of its key.
+    """The rules by which a ``MERGE`` applies changes to the rows of a table with keys. A change inserts, updates or
+    deletes the row of its key.
 
     Attributes:
         columns: The columns of the table after the merge.
-        matched_by: The columns, usually the key, in which a change and its row must be equal.
+        matched_by: The columns, usually those of the key. A change applies to the row that has the same values in these
+            columns.
         partial: Columns that an update may leave unchanged. The update lists such columns in ``unchanged``.
         actions: The actions that occur in the changes, such as ``insert``. If empty, any action may occur.
     """
@@ -69,7 +70,7 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
         table: The table's name as SQL.
         changes: The view with the changes. Its columns are ``row`` (the new row), ``unchanged`` (names of columns that
             keep their values) and ``action`` (``insert``, ``update`` or ``delete``).
-        merge: States how the changes are applied.
+        merge: The rules by which the changes are applied, such as the key columns.
     """
     on, clauses = _keyed(merge, "now")
     return f"MERGE INTO {table} AS now USING {changes} AS change ON {on} {' '.join(map(_clause_text, clauses))}"
@@ -83,7 +84,7 @@ def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: 
         table: The table's name as SQL.
         changes: A row for each change, with the columns ``row`` (the new row), ``unchanged`` (names of columns that
             keep their values) and ``action`` (``insert``, ``update`` or ``delete``).
-        merge: States how the changes are applied.
+        merge: The rules by which the changes are applied, such as the key columns.
     """
     if can_merge_frames():
         merge_frame(table, changes, "change", *_keyed(merge, row_name(table)))
@@ -140,7 +141,7 @@ def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
     is true if a change and a row of the table have the same key.
 
     Args:
-        merge: States how the changes are applied.
+        merge: The rules by which the changes are applied, such as the key columns.
         now: The name by which the statement refers to a row of the table.
     """
     matches = " AND ".join(f"{now}.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
@@ -228,7 +229,8 @@ def undisturbed(session: SparkSession) -> Iterator[None]:
 @contextmanager
 def standard_assignment(session: SparkSession) -> Iterator[None]:
     """Sets ``spark.sql.storeAssignmentPolicy`` of ``session`` from ``LEGACY`` to ``ANSI`` while the block runs. With
-    ``LEGACY``, Spark rejects a merge into an Iceberg table. With a different value, nothing changes.
+    ``LEGACY``, Spark rejects a merge into an Iceberg table. If the setting has another value, the function changes
+    nothing.
 
     The changes of a merge have the types of the table, so both policies store the same values. A separate session is
     not an option: it would have its own catalog, and the catalog of the run would not see the commit.

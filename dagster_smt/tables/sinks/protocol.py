@@ -85,8 +85,8 @@ def check_expected(
     Args:
         now: Returns the current state of the table.
         expected: The state that this run began with. The current state must be the same.
-        replaced: The rows that this run replaces. If it replaces all rows and began without a state, an unreadable
-            current state is not an error.
+        replaced: The rows that this run replaces. If the run replaces all rows and began without a state, the current
+            state may be unreadable.
         place: The name of the table in messages.
 
     Raises:
@@ -181,8 +181,8 @@ class Table(Protocol):
         """Returns the state that describes the table's current rows: offsets, counts and failed records. None if no run
         has committed.
 
-        Usually, our latest commit contains this state. If somebody has restored the table or rolled it back, it is in
-        an earlier commit.
+        Usually, our latest commit contains this state. If somebody has restored the table or rolled it back, an earlier
+        commit contains the state.
 
         Args:
             settle: True to accept that another writer has replaced all rows. The state before this replacement then
@@ -201,7 +201,7 @@ class Table(Protocol):
     def next_number(self, before: TableState | None) -> int:
         """Returns the number of the next commit: 8 if ``before``, the current state, has the number 7.
 
-        Two runs that begin with the same state use the same number, because commits of other writers do not affect it.
+        Two runs that begin with the same state use the same number. Commits of other writers do not change the number.
         In a Delta table, the number is new, even if a restore has removed earlier commits. In other sinks, the id of
         the attempt distinguishes two commits with the same number.
         """
@@ -306,7 +306,9 @@ class LaidOutTable(Table, Protocol):
 
 @runtime_checkable
 class MergingTable(Table, Protocol):
-    """A sink that supports tables with keys. There, a record inserts, updates or deletes the row of its key."""
+    """A sink that supports tables with keys. In such a table, each record inserts, updates or deletes the row of its
+    key.
+    """
 
     def version(self) -> str:
         """Returns a string that identifies the current version of the table: Delta's version number, such as ``7``, or
@@ -322,7 +324,8 @@ class MergingTable(Table, Protocol):
         Args:
             changes: A row for each change, with the columns ``row`` (the new row), ``unchanged`` (names of columns that
                 keep their values) and ``action`` (``insert``, ``update`` or ``delete``).
-            merge: States how the changes are applied. Columns that the table lacks are added.
+            merge: The rules by which the changes are applied, such as the key columns. Columns that the table lacks are
+                added.
             state: The state to store with the rows.
             expected: The state that the run began with.
             seen: The version of the table from which the changes were computed; see ``version``.

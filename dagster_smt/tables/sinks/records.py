@@ -23,7 +23,8 @@ GROUP_HEADER = "dagster_smt.group"
 class TargetRecords:
     """Describes the records of a run that have the same target topic.
 
-    ``KafkaTable`` describes the records of each source partition and of each Spark task separately.
+    From ``KafkaTable``, an object describes only those of these records that one Spark task holds and that come from
+    one source partition.
 
     Attributes:
         topic: The target topic.
@@ -49,8 +50,8 @@ class RecordTable:
     """The base class of sinks that write records to topics. The class implements parts of the protocol ``Table``."""
 
     def measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:
-        """Returns one description for each target topic of the records in ``frame``. It contains only the topic's name.
-        ``KafkaTable`` returns descriptions with numbers and sizes.
+        """Returns one description for each target topic of the records in ``frame``. The description contains only the
+        topic's name. ``KafkaTable`` returns descriptions with numbers and sizes.
 
         Args:
             frame: The records.
@@ -75,7 +76,9 @@ class RecordTable:
         return 1
 
     def foreign(self) -> list[ForeignCommit]:
-        """Returns an empty list, because records of other writers do not matter. See ``Table``."""
+        """Returns an empty list, because a run may append to topics to which other writers have also appended. See
+        ``Table``.
+        """
         return []
 
     def schema(self) -> StructType | None:
@@ -83,7 +86,9 @@ class RecordTable:
         return None
 
     def holds_rows(self) -> bool:
-        """Returns False, because records of other writers are no obstacle. See ``Table``."""
+        """Returns False, because a run may write to topics that already contain records of other writers. See
+        ``Table``.
+        """
         return False
 
     def keep(self, state: TableState) -> None:
@@ -92,8 +97,8 @@ class RecordTable:
         """
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Raises ``NotImplementedError``. ``append_once`` appends records to topics instead, if the topics do not
-        contain them yet.
+        """Raises ``NotImplementedError``. To append only the records that the topics do not contain yet, call
+        ``append_once`` instead.
         """
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""Contains SQL for sinks: a condition that matches replaced rows, and an encoding for strings in table properties."""
+"""Writes SQL conditions for the rows that a commit replaces, and encodes strings for table properties."""
 
 import zlib
 from typing import Any

@@ -86,8 +86,8 @@ class FilePlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["FilePlace"]:
-        """Yields these topics. While the block runs, no other process can append to them under the name ``owner``: it
-        waits until the block ends. See ``Topics``.
+        """Yields these topics. While the block runs, no other process can append to them under the name ``owner``:
+        another process that tries to do so waits until the block ends. See ``Topics``.
         """
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)

@@ -38,8 +38,8 @@ class Source(Protocol):
         """Returns the names of all topics, sorted."""
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic, such as Kafka's topic id. It is an empty string if the source does not
-        know it.
+        """Returns the identity of each topic, such as Kafka's topic id. If the source does not know the identity of a
+        topic, the identity is an empty string.
 
         If a topic is deleted and created again, its identity changes.
 
@@ -82,8 +82,8 @@ class Source(Protocol):
     def ahead(self) -> list[Problem]:
         """Returns a problem for each record with a future timestamp that ``offsets_at`` has met.
 
-        A time window that ends now stops before such a record. So it misses later records of the partition, even if
-        their timestamps are in the window. The list is empty if the source does not check timestamps.
+        A time window that ends now stops before such a record. So the window misses later records of the partition,
+        even if their timestamps are in the window. The list is empty if the source does not check timestamps.
         """
 
     def changed(self, window: Window) -> list[Problem]:
@@ -102,7 +102,7 @@ class Source(Protocol):
         """
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """Returns the result of ``offsets_at`` for each time in ``moments``.
+        """Returns the results of ``offsets_at`` for all points in time in ``moments``, one result for each point.
 
         A source that must search its records for the times reads the records only once.
         """

@@ -30,7 +30,9 @@ class BaseSource:
         return TopicEnds(self.ranges(topics))
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Returns True if ``before`` and ``now`` are equal. They are identities of a topic; see ``Source``."""
+        """Returns True if the identities ``before`` and ``now`` are equal, and therefore belong to the same topic. See
+        ``Source``.
+        """
         return before == now
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
@@ -52,7 +54,7 @@ class BaseSource:
         raise NotImplementedError
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[TopicPartition, int]]:
-        """Returns one mapping for each time in ``moments``: it calls ``offsets_at`` once per time. See ``Source``."""
+        """Calls ``offsets_at`` for each point in time in ``moments``, and returns the results. See ``Source``."""
         topics = list(topics)
         return [self.offsets_at(topics, millis) for millis in moments]
 

@@ -2,8 +2,8 @@
 
 Runs use this client instead of Spark's Kafka source in two cases:
 
-- A record has a timestamp that Spark cannot hold. Spark's source would fail. So the client reads this record, and all
-  later offsets of the window in this partition.
+- A record has a timestamp that Spark cannot hold. Spark's source would fail. So the client reads this record, and also
+  all later records of the window in the same partition.
 - A topic table declares leader epochs, which Spark's source does not have. The client then reads all records.
 
 The client needs several times as long for a record, because each record becomes a Python object.
@@ -87,7 +87,9 @@ _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
 
 
 def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
-    """Returns the messages before the offset ``end``, and True if all of them have now arrived."""
+    """Returns a pair: the messages before the offset ``end``, and a flag. The flag is True if all messages before
+    ``end`` have arrived.
+    """
     from confluent_kafka import KafkaError, KafkaException
 
     records = list[Any]()

@@ -85,8 +85,8 @@ def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
     """Yields the record batches of ``chunk``, a part of a file. It stops at the first row that is not the expected
     record.
 
-    A batch is yielded only after the next one has been read without a problem. So a wrong row after the last expected
-    record also removes the last batch.
+    A batch is yielded only after the next batch has been read without a problem. So if a wrong row follows the last
+    expected record, the last batch is not yielded either.
     """
     held = None
     try:
@@ -205,7 +205,8 @@ _moments = msgspec.json.Decoder(_Moment)
 
 
 def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns the number of the first line of ``chunk`` at or after each time in ``moments``. Lines are counted from 0.
+    """Returns, for each time in ``moments``, the number of the first line of ``chunk`` at or after this time. Lines are
+    counted from 0.
 
     If all lines are earlier than a time, the time is left out. A line that is not a record is treated as a line without
     a time. The function ``late_rows`` does the same for Parquet.

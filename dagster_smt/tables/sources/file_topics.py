@@ -143,8 +143,8 @@ class FileTopicsSource(BaseSource):
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """Returns one mapping for each time in ``moments``, with the first offset of each topic-partition. See
-        ``Source``.
+        """Returns one mapping for each time in ``moments``: from each topic-partition to its first offset at or after
+        this time. See ``Source``.
 
         Spark reads the records of the topics once. Lines that are not records are ignored.
         """

@@ -236,8 +236,8 @@ def _name(folder: Path) -> None:
 def staging(root: Path, say: Say = silent) -> Iterator[Path]:
     """Yields a new folder under ``root`` for unfinished files. The folder is removed at the end of the block.
 
-    Before that, folders of dead writers are removed. A living writer holds the lock of its folder. So a folder whose
-    lock is free belongs to a dead writer.
+    First, the function removes the folders of dead writers. A living writer holds the lock of its folder. So a folder
+    whose lock is free belongs to a dead writer.
     """
     folder = root / f"{STAGING}-{secrets.token_hex(8)}"
     lock = folder.with_name(f"{folder.name}.lock")

@@ -44,7 +44,8 @@ def nothing() -> None:
 
 
 class KafkaReader(BaseSource):
-    """Topics of a cluster, from which a run reads records. Usually, Spark's Kafka source reads them; see ``read``.
+    """Topics of a cluster, from which a run reads records. Usually, Spark's Kafka source reads these records; see
+    ``read``.
 
     Args:
         spec: The topics.
@@ -64,8 +65,8 @@ class KafkaReader(BaseSource):
         return self.client.names()
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the topic id of each topic in ``topics`` (KIP-516). It changes if a topic is deleted and created
-        again.
+        """Returns the topic id of each topic in ``topics`` (KIP-516). The id changes if the topic is deleted and
+        created again.
         """
         ids = {}
         for topic, (id_, _) in self.client.described(topics).items():
@@ -140,9 +141,9 @@ class KafkaReader(BaseSource):
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
         """Returns the records of ``window``, the range of offsets that a run reads. See ``Source``.
 
-        Spark's ``kafka`` source reads them, with explicit start and end offsets. It fails if records have been lost.
-        If a timestamp in a partition is later than Spark can hold, the Python client reads this record and all later
-        records of the partition.
+        Spark's ``kafka`` source reads the records, with explicit start and end offsets. The source fails if records
+        have been lost. If the timestamp of a record is later than Spark can hold, the Python client reads this record
+        and all later records of its partition.
         """
         assert self.session is not None
         beat()
@@ -157,8 +158,8 @@ class KafkaReader(BaseSource):
         return frame
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """Returns the records of ``window``, with the column ``leaderEpoch``; see ``Source``. confluent-kafka's client
-        reads them.
+        """Reads the records of ``window`` with confluent-kafka's client, and returns them with the column
+        ``leaderEpoch``. See ``Source``.
         """
         assert self.session is not None
         beat()

@@ -166,7 +166,8 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns the number of the first row of ``chunk`` at or after each time in ``moments``. Rows are counted from 0.
+    """Returns, for each time in ``moments``, the number of the first row of ``chunk`` at or after this time. Rows are
+    counted from 0.
 
     If all rows are earlier than a time, the time is left out.
 

@@ -1,5 +1,5 @@
-"""Reads records from a table with Kafka's columns, such as a lake's bronze table. Runs use it like topics, by
-offset.
+"""Reads records from a table with Kafka's columns, such as a lake's bronze table. Runs select the records of the table
+by topic, partition and offset, as in Kafka.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +42,8 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 class TableReader(BaseSource):
     """A table with Kafka's columns, opened as a source.
 
-    Each call of a method reads the table's current version. A data frame keeps the version at which it was created.
+    Each call of a method reads the table's current version. A data frame that a method has returned still reads the
+    version that was current when the method was called.
     """
 
     knows_times = False
@@ -122,8 +123,8 @@ class TableReader(BaseSource):
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """Returns one mapping for each time in ``moments``, with the first offset of each topic-partition. See
-        ``Source``.
+        """Returns one mapping for each time in ``moments``: from each topic-partition to its first offset at or after
+        this time. See ``Source``.
 
         One query finds the offsets for all times.
         """
