@@ -11,8 +11,8 @@ class ConcatFields(Transform):
 
     Values are written as Java prints them. A date becomes the text of `java.util.Date` in UTC. A field that is null or
     missing contributes the value of `field.replace.missing`. Bytes are rejected, because Java writes them differently
-    in every run. Fields are top-level names: a dot is part of the name. Option values lose surrounding whitespace, so a
-    delimiter that consists of spaces is empty.
+    in every run. Fields are top-level names: a dot is part of the name. Whitespace around the value of an option is
+    removed. A delimiter that consists only of spaces therefore becomes empty.
 
     With a schema, the new field is an optional string after the other fields, and no field with its name may exist yet.
     Null fields become their defaults. The struct becomes required and loses its name, version, doc and parameters.

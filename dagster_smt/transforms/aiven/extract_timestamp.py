@@ -11,10 +11,12 @@ from dagster_smt.effects.effect import Effect, SetTimestamp
 class ExtractTimestamp(Transform):
     """Replace the record's timestamp with a field of the key or value.
 
-    The field must be an int64, or Connect's Timestamp, Date or Time. `timestamp.resolution` is the unit of an int64,
-    and has no effect on the other types. Any other type is rejected, including narrower integers. A field that is
-    missing or null is rejected; with a schema, a null is read as the field's default. The field is a top-level name: a
-    dot is part of the name. The key and value stay as they are. A null key or value is rejected.
+    The field must be an int64, or Connect's Timestamp, Date or Time. Any other type is rejected, including narrower
+    integers. `timestamp.resolution` is the unit of an int64, and has no effect on Timestamp, Date and Time. The field
+    is a top-level name: a dot is part of the name. The key and value stay as they are.
+
+    A record is rejected if the key or value is null, or if the field is missing or null. Exception: if the field is
+    null, and its schema has a default, the default is the timestamp.
 
     A timestamp that Spark cannot store (after the year 294247) is also rejected.
     """

@@ -10,13 +10,13 @@ class ExtractTopic(Transform):
     """Replace the topic with the key or value, or with one of its fields.
 
     The field may be a string, a number or a boolean. The topic is the field's value, as Java prints it. With a schema,
-    it may also be a Date, Time or Timestamp, which becomes the text of `java.util.Date` in UTC. Structs, arrays, maps,
-    bytes and decimals are always rejected.
+    the field may also be a Date, Time or Timestamp, which becomes the text of `java.util.Date` in UTC. Structs, arrays,
+    maps, bytes and decimals are always rejected.
 
     If the field is missing, null or an empty string, the record is rejected. With `skip.missing.or.null`, the record
-    keeps its topic instead. With a schema, a null field is read as its default. Without a schema, a string of spaces is
-    treated as empty. With a schema, such a string becomes the topic. If `field.name` is set, a null key or value is
-    always rejected.
+    keeps its topic instead. With a schema, the default of a null field is read instead of the null. Without a schema, a
+    string of spaces is treated as empty. With a schema, such a string becomes the topic. If `field.name` is set, a null
+    key or value is always rejected.
 
     The field is a top-level name: a dot is part of the name. The transform does not check whether Kafka allows the
     topic name. Partition, key and value stay as they are.

@@ -23,8 +23,8 @@ class FilterByFieldValue(Transform):
     A field matches if it has the same Java class and the same value as `field.value`. For example, `42` (an INT8)
     matches neither the number 42 in JSON (an INT64) nor the string `"42"`. To match numbers, set `field.value.pattern`
     instead, such as `^42$`. The transform searches for the pattern in the string that Connect would write for the field
-    into a header. The field is a top-level name: a dot is part of the name. With a schema, a null is read as the
-    field's default.
+    into a header. The field is a top-level name: a dot is part of the name. With a schema, the default of a null field
+    is compared instead of the null.
 
     A null key or value passes through unchanged. A pattern does not match a field that is null, or that is missing from
     an object without a schema.

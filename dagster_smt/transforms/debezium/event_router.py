@@ -39,13 +39,18 @@ class EventRouter(CodeTransform):
     match, the value itself is the topic. Columns keep their schemas, and their nulls become defaults. A null topic, an
     event without a row, and a timestamp that Spark cannot hold (after the year 294247) are rejected.
 
-    `table.fields.additional.placement` lists items `column:header` and `column:envelope`, each with an optional
-    `:name`. An item `column:partition` names an int32 column with the partition of the message. Without such an item,
-    or if the column is null, the producer chooses the partition by the key. Later stages then see no partition. Without
-    an envelope, the value is the payload. With an envelope, the value is a struct of `payload` and the listed columns.
-    The version of its schema comes from the column `table.field.event.schema.version`. The name of its schema combines
-    the name of the row's schema and the value of the topic column, for example `shop.Order.Value` for `shop.Value`. In
-    a table of columns, the schema has neither name nor version.
+    `table.fields.additional.placement` lists more columns of the row. Each item has one of these forms:
+
+    - `column:header` or `column:header:name`: the column becomes a header.
+    - `column:envelope` or `column:envelope:name`: the column becomes a field of the value.
+    - `column:partition`: the column, an int32, contains the partition of the message. Without this item, or if the
+      column is null, the producer chooses the partition by the key. Later stages then see no partition.
+
+    Without an item `column:envelope`, the value is the payload. With such items, the value is an envelope: a struct of
+    `payload` and the listed columns. The version of the envelope's schema comes from the column
+    `table.field.event.schema.version`. The name of the envelope's schema combines the name of the row's schema and the
+    value of the topic column, for example `shop.Order.Value` for `shop.Value`. In a table of columns, the schema has
+    neither name nor version.
 
     `table.expand.json.payload` parses a string that begins with `{` into a struct. The schema is inferred from the
     values: all fields are optional, numbers are int32, int64 or double, and structs are named after their paths. Nulls

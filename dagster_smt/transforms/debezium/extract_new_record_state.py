@@ -49,12 +49,17 @@ class ExtractNewRecordState(CodeTransform):
     | `rewrite` | the row before the change, with `__deleted` `true` | dropped |
     | `rewrite-with-tombstone` | the row before the change, with `__deleted` `true` | passes through |
 
-    `add.fields` and `add.headers` list fields of the event. `op`, `ts_ms`, `ts_us` and `ts_ns` are fields of the event
-    itself; `id`, `total_order` and `data_collection_order` are fields of its `transaction`; `struct.field` is a field
-    of another struct; any other name is a field of `source`. A name after a colon is the new name. Without a colon,
-    `source.ts_ms` is named `source_ts_ms`. A listed field that the event does not have is skipped. If the event does
-    not even have the struct of a listed field, the event is rejected. Added fields are always optional. A whole struct
-    can become a header, but not a field. Tombstones only get the header `op`, with the value `d`.
+    `add.fields` and `add.headers` list fields of the event:
+
+    - `op`, `ts_ms`, `ts_us` and `ts_ns` are fields of the event itself.
+    - `id`, `total_order` and `data_collection_order` are fields of the event's `transaction`.
+    - A name with a dot, such as `source.table`, is a field of the named struct.
+    - Any other name is a field of `source`.
+
+    A name after a colon is the new name. Without a colon, `source.ts_ms` is named `source_ts_ms`. A listed field that
+    the event does not have is skipped. If the event does not even have the struct of a listed field, the event is
+    rejected. Added fields are always optional. A whole struct can become a header, but not a field. Tombstones only get
+    the header `op`, with the value `d`.
 
     In a table of columns (one column for each field of the value), the output schema must be the same for inserted,
     updated and deleted rows. The rewriting modes therefore reject an event if its rows before and after the change have

@@ -65,8 +65,8 @@ class HeaderToValue(CodeTransform):
     """Move or copy headers into fields of the value, which must be a struct. A null value passes through unchanged.
 
     Each listed header fills its field, with the header's schema and in the order of the record's headers. Missing
-    headers are skipped. `move` then drops all headers with the listed names. `a.b` means the field `b` of the struct
-    `a`; the struct is created if the value does not have it. For example, `headers=event_timestamp,key` with
+    headers are skipped. `move` then drops all headers with the listed names. In `fields`, `a.b` means the field `b` of
+    the struct `a`; the struct is created if the value does not have it. For example, `headers=event_timestamp,key` with
     `fields=timestamp,source.id` adds the field `timestamp`, and the field `id` in `source`. An existing field is
     replaced and keeps its schema, so the types must be equal. Structs on a path become required and lose their
     defaults; nothing is added to a null struct. Nulls of other fields become defaults.

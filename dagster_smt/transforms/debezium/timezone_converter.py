@@ -63,14 +63,19 @@ class TimezoneConverter(CodeTransform):
     which of the two applies, even if the string has a different offset. Within hours of a change of the clock, the
     result can therefore have the wrong offset. Fields of other types stay as they are, and a null becomes its default.
 
-    Without a list, all rows are converted. `include.list` contains rules for the fields to convert, and `exclude.list`
-    contains rules for the fields to leave as they are. `topic:name` and `source:table` apply to all fields of a topic
-    or table; `topic:name:field` and `source:table:field` apply to one field. The prefix `topic` or `source` also
-    applies to the rules after it. A rule `name:field` before any prefix applies to topics and to tables. A field
-    without a prefix is a field of the rows before and after the change; a prefix `before.`, `after.` or `source.`
-    restricts the rule to one of these structs. Rules for topics take precedence over rules for tables. If one rule
-    names a whole table and another rule names a field of the same table, only the field is listed:
-    `source:customers,source:customers:created_at` means `source:customers:created_at`. The same is true of topics.
+    Without `include.list` and `exclude.list`, all rows are converted. `include.list` contains rules for the fields to
+    convert, and `exclude.list` contains rules for the fields to leave as they are:
+
+    - `topic:name` and `source:table` apply to all fields of a topic or table.
+    - `topic:name:field` and `source:table:field` apply to one field of a topic or table.
+    - The prefix `topic` or `source` of a rule also applies to the later rules without such a prefix.
+    - `name:field`, before the first rule with such a prefix, applies to topics and to tables.
+    - A field is a field of the rows before and after the change. With `before.`, `after.` or `source.` in front, the
+      field belongs to only this one of the three structs.
+
+    Rules for topics take precedence over rules for tables. If one rule names a whole table and another rule names a
+    field of the same table, only the field is listed: `source:customers,source:customers:created_at` means
+    `source:customers:created_at`. The same is true of topics.
 
     Differences from Debezium 3.6.1:
 

@@ -78,8 +78,9 @@ class Cast(NullDefaults, NestedPaths, Transform):
     be a number in Java's syntax. A string that is cast to a boolean becomes false unless it is `true`. Dates become
     numbers of days or milliseconds. Bytes become Base64 strings.
 
-    A cast field stays optional and keeps its default, but loses its name, version, doc and parameters. A null key or
-    value passes through unchanged, and a null field stays null. Without a schema, a missing field becomes null.
+    The schema of a cast field stays optional or required, and keeps its default. The schema loses its name, version,
+    doc and parameters. A null key or value passes through unchanged, and a null field stays null. Without a schema, a
+    missing field becomes null.
     """
 
     connect_class = PACKAGE + "Cast"

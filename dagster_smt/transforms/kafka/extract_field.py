@@ -13,8 +13,9 @@ _MISSING = "java.lang.IllegalArgumentException"
 class ExtractField(NullDefaults, NestedPaths, Transform):
     """Replace the key or value with one of its fields.
 
-    With a schema, the field must exist, and its schema becomes the schema of the key or value. Without a schema,
-    a missing field gives null. A null key or value stays null, with the field's schema.
+    With a schema, the field must exist, and the field's schema becomes the schema of the key or value. Without a
+    schema, a missing field gives a null key or value. A key or value that is already null stays null, with the field's
+    schema.
     """
 
     connect_class = PACKAGE + "ExtractField"

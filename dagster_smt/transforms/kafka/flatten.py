@@ -25,8 +25,8 @@ class Flatten(CodeTransform):
     unchanged.
 
     With a schema, a field is optional if the field itself or any struct around it is optional. A null becomes its
-    field's default, except inside a null struct. Maps are rejected, and so are two fields with the same new name.
-    Without a schema, the later of two such fields wins.
+    field's default, except inside a null struct. Maps are rejected. If two fields get the same new name, a record with
+    a schema is rejected; without a schema, the later field wins.
     """
 
     connect_class = PACKAGE + "Flatten"

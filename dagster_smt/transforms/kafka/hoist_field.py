@@ -17,7 +17,8 @@ class HoistField(NestedPaths, Transform):
     null field. If the schema of the key or value does not allow null, the record is rejected.
 
     With `hoisted`, an inner field is wrapped instead. The new struct replaces the field, and the option `field` gives
-    the struct its name. Inside the new struct, the field keeps its own name. A missing field changes nothing.
+    the struct its name. Inside the new struct, the wrapped field keeps its own name. A record without the field that
+    `hoisted` names stays as it is.
     """
 
     connect_class = PACKAGE + "HoistField"

@@ -17,15 +17,17 @@ _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or stat
 class InsertField(NullDefaults, NestedPaths, Transform):
     """Add fields with the record's metadata, or with a fixed string.
 
-    A name that ends with `!` creates a required field. A name that ends with `?`, or without either suffix, creates an
-    optional field. One such suffix is removed from the name. The fields are appended in the order topic, partition,
-    offset, timestamp, static. The topic is the current topic, after earlier routers. With a schema, the timestamp is a
-    Timestamp; without a schema, it is a number of milliseconds. If a field of the name exists, a record with a schema
-    is rejected; without a schema, the field is overwritten. A null key or value passes through unchanged.
+    The last character of a field name says whether the new field is required: `source!` creates the required field
+    `source`; `source?` and `source` create the optional field `source`. The new fields are appended in the order topic,
+    partition, offset, timestamp, static. The topic is the current topic, after earlier routers. With a schema, the
+    timestamp is a Timestamp; without a schema, the timestamp is a number of milliseconds.
+
+    If a field with the new name already exists, a record with a schema is rejected; without a schema, the field is
+    overwritten. A null key or value passes through unchanged.
 
     With `field.syntax.version=V2` or `extended`, fields can be inserted into inner structs. Missing parents are
     created, and existing fields are replaced, even with a schema. The options `field.on.missing.parent` and
-    `field.on.existing.field` change that. Nothing is inserted into a parent that is null or is not a struct.
+    `field.on.existing.field` change these two rules. Nothing is inserted into a parent that is null or is not a struct.
     """
 
     connect_class = PACKAGE + "InsertField"

@@ -12,16 +12,16 @@ class InsertHeader(Transform):
 
     | spelling | type |
     |---|---|
-    | `1`, `128` | the smallest fitting integer type: int8, int16 |
+    | `1`, `128` | the smallest integer type that can hold the number: int8 for `1`, int16 for `128` |
     | `1.5` | 32-bit float |
     | `true` | boolean |
     | `null` | a header without a value |
-    | `2020-01-01`, `2020-01-01T12:34:56.789Z` | Date, Timestamp (UTC) |
-    | `[1,2]`, `{"a":1}` | array, map |
+    | `2020-01-01`, `2020-01-01T12:34:56.789Z` | Date for the first, Timestamp (UTC) for the second |
+    | `[1,2]`, `{"a":1}` | array for the first, map for the second |
     | anything else | string |
 
     Text after an array or map is dropped. Text after a number or date is also dropped if it begins with a comma, colon,
-    quote or bracket: `1,2` is the int8 1. Other text stays whole: `a,2` is a string.
+    quote or bracket: `1,2` is the int8 1. Any other text is a string and stays whole: `a,2` is the string `a,2`.
     """
 
     connect_class = PACKAGE + "InsertHeader"

@@ -18,9 +18,10 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
 
     `include` and `exclude` refer to the names before renaming. If both list a field, `exclude` wins. All renames happen
     at once, so two fields can swap names. Names that a record does not have are ignored. The result is a required
-    struct. A null key or value passes through unchanged. If a nested field is included, the structs around it also
-    stay. If a nested field is dropped, its struct can become empty. A new name is not a path: a renamed field stays in
-    its struct.
+    struct. A null key or value passes through unchanged.
+
+    If `include` lists a nested field, the structs around the field also stay. If `exclude` lists the only field of a
+    struct, the struct stays and is empty. A new name in `renames` is not a path: a renamed field stays in its struct.
     """
 
     connect_class = PACKAGE + "ReplaceField"

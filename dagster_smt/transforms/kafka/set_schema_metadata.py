@@ -15,9 +15,9 @@ _AFTER = _BEFORE.replace('],"optional":false', '],"optional":false,"name":"order
 class SetSchemaMetadata(NullDefaults, Transform):
     """Set the name or the version, or both, of a struct's schema.
 
-    If an option is not set, that attribute of the schema stays as it is, and so do the fields, doc and parameters. The
-    name is literal: `${topic}` is not expanded. The key or value must be a struct. A value without a schema is
-    rejected; a tombstone passes through unchanged.
+    If `schema.name` is not set, the schema keeps its name; if `schema.version` is not set, it keeps its version. The
+    fields, the doc and the parameters always stay. The new name is literal: `${topic}` is not expanded. The key or
+    value must be a struct. A value without a schema is rejected; a tombstone passes through unchanged.
     """
 
     connect_class = PACKAGE + "SetSchemaMetadata"

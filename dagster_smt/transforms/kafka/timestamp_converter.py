@@ -59,8 +59,9 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
 
     With a schema, the field must be a Date, Time or Timestamp, a string, or an int64 (Unix time). Any other type is
     rejected, even if the field is null. Without a schema, the field must be a string or a whole number. Java's
-    SimpleDateFormat parses strings in UTC. It is lenient: fields overflow (`2020-13-45` is 14 February 2021), text
-    after the timestamp is ignored, and `.123456` with `SSS` means 123456 milliseconds.
+    SimpleDateFormat parses strings in UTC. SimpleDateFormat is lenient: a month above 12 or a day above 31 overflows
+    (`2020-13-45` is 14 February 2021). Text after the timestamp is ignored. With the pattern `SSS`, `.123456` means
+    123456 milliseconds.
 
     The converted field has a new schema, which is optional if the old schema was optional. If the field is missing, a
     record with a schema stays as it is. In a record without a schema, the field is added with the value null. A null

@@ -16,9 +16,9 @@ class ValueToKey(NullDefaults, NestedPaths, Transform):
 
     The key is a required struct without a name. Its fields keep their schemas and follow the order of the option. Even
     a single field is put into a struct; `ExtractField$Key` in the next stage extracts the field again. The value stays
-    as it is. With a schema, every field must exist; without a schema, a missing field gives null. A null value is
-    rejected: guard the stage with `RecordIsTombstone`. In the key, a nested field has the name of the last step of its
-    path.
+    as it is. With a schema, every field must exist; without a schema, a missing field gives null. In the key, a nested
+    field has the last name on its path: `customer.id` becomes `id`. A null value is rejected. If the topic contains
+    tombstones, give the stage the predicate `RecordIsTombstone` with `negate=true`.
     """
 
     connect_class = PACKAGE + "ValueToKey"

@@ -77,13 +77,13 @@ class Coarsen(TextTransform):
     |---|---|---|
     | `ip` | strings | the first address of the network |
     | `date` | Date, Timestamp; strings in ISO 8601 | the beginning of the period, in UTC or in the string's zone |
-    | `number` | numbers, Decimal | the next lower multiple of `step` |
+    | `number` | numbers, Decimal | the largest multiple of `step` that is not above the number |
     | `coordinate` | floats, Decimal | the number with `decimals` places, rounded down |
     | `postcode` | strings | the first letters and digits |
 
-    Types stay, but a string field loses its default. A string that is not an address or a date fails the record. A
-    postcode that is not longer than `characters` becomes empty. A null stays null, and a value of a different type is
-    rejected.
+    Types stay, but a string field loses its default. With `kind=ip` or `kind=date`, a record fails if the string is not
+    an address or a date. A postcode that is not longer than `characters` becomes empty. A null stays null, and a value
+    of a different type is rejected.
     """
 
     connect_class = "dagster_smt.privacy.Coarsen"

@@ -17,10 +17,11 @@ class Encrypt(Keys, TextTransform):
     """Encrypt strings and whole numbers with AES. `Decrypt` decrypts them with the same key.
 
     `mode=gcm` (AES-GCM with a random nonce) hides which values are equal. With `mode=siv` (AES-SIV), equal values
-    become equal strings, so tables can still be joined on them, and a replay produces the same strings. The result is
-    `smt1:<mode>:<key id>:<Base64>`, a string without a default. Keys of AES-GCM have 16, 24 or 32 bytes, keys of
-    AES-SIV twice as many. One key of AES-GCM should encrypt no more than four billion values (NIST SP 800-38D, 8.3). A
-    null stays null, and a value of a different type is rejected. This class needs the extra `privacy`.
+    become equal strings, so tables can still be joined on these strings, and a second run over the same records writes
+    the same strings. The result is `smt1:<mode>:<key id>:<Base64>`, a string without a default. Keys of AES-GCM have
+    16, 24 or 32 bytes. Keys of AES-SIV have 32, 48 or 64 bytes. One key of AES-GCM should encrypt no more than four
+    billion values (NIST SP 800-38D, 8.3). A null stays null, and a value of a different type is rejected. This class
+    needs the extra `privacy`.
     """
 
     connect_class = "dagster_smt.privacy.Encrypt"

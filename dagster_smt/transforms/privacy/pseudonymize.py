@@ -26,9 +26,9 @@ class Pseudonymize(Keys, TextTransform):
     Equal values have equal pseudonyms, so tables can still be joined. Without the key, nobody can compute a pseudonym
     from a value. Only fields with the same `domain` can be joined. A string is encoded as UTF-8. A whole number is
     treated as the string of its decimal digits, so 42 and "42" have the same pseudonym. With an empty `domain` and
-    `alphabet=hex`, the pseudonym is the beginning of the HMAC of the value, as other tools print it. The result is a
-    string without a default. A null stays null, and a value of a different type is rejected. The shorter a pseudonym
-    is, the likelier it is that two values have the same pseudonym.
+    `alphabet=hex`, the pseudonym is the beginning of the HMAC of the value, as other tools print it. The result of the
+    transform is a string without a default. A null stays null, and a value of a different type is rejected. The shorter
+    a pseudonym is, the likelier it is that two values have the same pseudonym.
     """
 
     connect_class = "dagster_smt.privacy.Pseudonymize"

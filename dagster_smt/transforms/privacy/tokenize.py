@@ -11,9 +11,11 @@ class Tokenize(TokenTransform):
     Characters of `alphabet` become other characters of `alphabet`, and separators stay: `+47 22 12 34 56` becomes
     another number with a plus and four spaces. Equal values have equal tokens, so tables can still be joined. With the
     key, `Detokenize` turns tokens back into the original strings. A token does not name its key. Only fields with the
-    same `domain` can be joined; its UTF-8 bytes are the tweak of FF1. A whole number is treated as the string of its
-    decimal digits, and the result is a string without a default. A null stays null, and a value of a different type is
-    rejected. Keys have 16, 24 or 32 bytes. This class needs the extra `privacy`.
+    same `domain` can be joined; the UTF-8 bytes of `domain` are the tweak of FF1.
+
+    A whole number is treated as the string of its decimal digits, and the result is a string without a default. A null
+    stays null, and a value of a different type is rejected. Keys have 16, 24 or 32 bytes. This class needs the extra
+    `privacy`.
     """
 
     connect_class = "dagster_smt.privacy.Tokenize"
