@@ -86,8 +86,8 @@ class NestedPaths(BaseModel):
 def check_paths(
     option: str, texts: Iterable[str], parse: Callable[[str], FieldPath], single: bool = False
 ) -> Iterator[tuple[str, str, str]]:
-    """Yields (option, statement, hint) for each of the configured paths ``texts`` that is wrong. ``Options.check``
-    reports these problems.
+    """Yields a triple (option, statement, hint) for each wrong path in ``texts``, the configured paths.
+    ``Options.check`` reports these problems.
 
     A path is wrong if ``parse`` rejects it, or if it is empty. With ``single``, a path that can match several fields is
     also wrong.

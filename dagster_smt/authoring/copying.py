@@ -56,8 +56,8 @@ def _validated(name: str, child: Node, present: Expr) -> Node:
 
 
 def filled(cell: Cell, parent: Expr | None) -> Cell:
-    """Returns ``cell`` with the default of its schema in place of null. If the struct around the cell is null
-    (``parent`` is null), the cell stays null.
+    """Returns the field ``cell`` with the default of its schema in place of null. In records in which the surrounding
+    struct is null (``parent`` is null), the field stays null.
     """
     default = Const(cell.schema.default, cell.schema)
     if parent is None:

@@ -17,7 +17,7 @@ from dagster_smt.model.secrets import is_reference
 KEY_RING = "key.ring"
 _ITEM = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _ONLY = "1"
-"""The id of a key whose option gives no id."""
+"""The id of a key for which the option ``key.ring`` gives no id."""
 
 
 def _references(items: tuple[str, ...]) -> tuple[str, ...]:
@@ -111,8 +111,8 @@ def domain_of(domain: str, path: FieldPath) -> str:
 
 
 def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
-    """Yields the key references of all stages of ``chain``. Each comes as a pair: the location of the option that
-    contains the reference, and the reference itself.
+    """Yields the key references of all stages of ``chain``. Each reference comes as a pair: the location of the option
+    that contains the reference, and the reference itself.
     """
     for stage in chain.stages:
         if isinstance(stage.transform, Keys):

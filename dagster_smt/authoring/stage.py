@@ -66,8 +66,9 @@ class Stage:
 
     @property
     def acts_on(self) -> str:
-        """The side (key or value) whose null is handled by the transform's rule for nulls. For a transform that reads
-        both sides, it is the value. Empty for a transform that reads neither side.
+        """The side (key or value) to which the transform's rule for nulls applies: the rule says what happens if this
+        side is null. For a transform that reads both sides, it is the value. Empty for a transform that reads neither
+        side.
         """
         if self.side:
             return self.side
@@ -128,7 +129,9 @@ class Chain:
 
     @property
     def hides(self) -> bool:
-        """True if a stage masks or drops a field, or may do so."""
+        """True if a stage masks or drops a field. Also True if a stage runs from a jar, because such a stage may do
+        both.
+        """
         if any(stage.transform.foreign for stage in self.stages):
             return True  # a class from a jar may hide anything
         for stage in self.stages:

@@ -18,14 +18,14 @@ def needed_topic(origin: str) -> Filled:
 
 
 def routed(record: PlanRecord, text: Cell, needed: Filled, skip: bool, at: Planning) -> PlanRecord:
-    """Returns ``record`` with the topic ``text``. If that topic is null or empty, the record is rejected or keeps its
-    topic.
+    """Returns ``record`` with the topic ``text``. If the new topic is null or empty, the record is rejected, or keeps
+    its old topic with ``skip``.
 
     Args:
         record: The record before the stage.
         text: A cell with the new topic.
         needed: The rule that rejects a topic that is null or empty.
-        skip: True to keep the topic instead of rejecting the record.
+        skip: True to keep the old topic instead of rejecting the record.
         at: The planning of the stage. This function reports to it which records get the new topic.
     """
     topic = record.topic

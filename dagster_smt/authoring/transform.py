@@ -74,8 +74,8 @@ class Entry:
 
     @property
     def relied_on(self) -> bool:
-        """True if the user expects the action to change at least one record. A warning is due if it changes no
-        record.
+        """True if the user expects the action to change at least one record. If the action changes no record, a warning
+        is due.
         """
         return self.explicit and self.action in SILENT
 
@@ -188,7 +188,9 @@ class Transform(Options):
     plugin: ClassVar[str] = "transform"
     sided: ClassVar[bool] = True
     purpose: ClassVar[str] = ""
-    """The purpose of the transform, as worded in messages: ``only a struct can be used for [mask fields]``."""
+    """The purpose of the transform in error messages. With the purpose ``mask fields``, a message says ``only a struct
+    can be used for [mask fields]``.
+    """
     null: ClassVar[NullRule] = "apply"
     """The treatment of a null key or value. A class in which the treatment depends on options overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()

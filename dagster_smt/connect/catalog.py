@@ -48,8 +48,8 @@ class Catalog:
 
     Attributes:
         classes: The known classes, by their names in ``connector.class``.
-        goals: The target of the component, by family.
-        sources: The pages on which the rules of each family are based, by family.
+        goals: Maps the name of a family to the kind of component that an import writes, such as ``table``.
+        sources: Maps the name of a family to the pages on which the family's rules are based.
         rules: The rules in order. Rules that apply to all connectors come first.
     """
 

@@ -187,7 +187,8 @@ def _free(name: str, kind: str, others: Sequence[str], config: Mapping[str, str]
         name: The preferred name.
         kind: ``transforms`` for an alias of a transform, ``predicates`` for a name of a predicate.
         others: The names of this kind that the connector lists.
-        config: The properties of the connector. They may also contain options of unlisted names.
+        config: The properties of the connector. These properties may also contain options of names that are not in
+            ``others``.
     """
     while name in others or any(key.startswith(f"{kind}.{name}.") for key in config):
         name += "_"

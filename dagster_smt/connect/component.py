@@ -42,7 +42,9 @@ from dagster_smt.tables.proposal.look import Look, TopicSamples
 
 CHAIN_FILE = "chain.properties"
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
-"""The Kafka servers, if a user names none: a reference to an environment variable, which each run reads."""
+"""The value for Kafka's servers if the user names no servers. It refers to an environment variable, which each run
+reads.
+"""
 _LONGEST_NAME = 100
 """The largest number of characters in a folder's name. File systems accept 255 bytes."""
 _OFFSET_RESET = "consumer.override.auto.offset.reset"

@@ -35,8 +35,8 @@ def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, 
 
 
 def _written(connector: Connector) -> tuple[dict[str, Any], str]:
-    """Returns the topics that the source ``connector`` writes, and the value of the option that names them, such as a
-    prefix.
+    """Returns two items: the topics that the source ``connector`` writes, and the value of the option for these topics,
+    such as a prefix.
     """
     config = connector.config
     if family_of(connector) == "mirror":

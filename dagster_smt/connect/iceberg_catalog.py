@@ -113,7 +113,9 @@ def _class_in_name(config: Mapping[str, str]) -> str:
 
 
 def _setting(option: str) -> str:
-    """Returns the Spark setting of a catalog that corresponds to ``option``; empty if there is none."""
+    """Returns the name of the catalog setting in Spark for ``option``, an option of the sink. Returns an empty string
+    if Spark has no such setting.
+    """
     if option.startswith(f"{_CATALOG}."):
         return option.removeprefix(f"{_CATALOG}.")
     if option.startswith(_HADOOP):  # Hadoop settings of the sink; Spark accepts them for each catalog

@@ -67,7 +67,7 @@ class ProjectSession:
 
 def session_for(parts: Iterable[tuple[Connector, ConnectorComponent]]) -> ProjectSession:
     """Returns the Spark session that the components of Iceberg sinks need. Changes the table name of each such
-    component: ``shop.orders`` becomes ``iceberg.shop.orders``, where ``iceberg`` is the catalog of the sink.
+    component: ``shop.orders`` becomes ``iceberg.shop.orders``, if the sink's catalog is called ``iceberg``.
 
     The catalog does not become the session's default catalog, so that the names of other tables in the project keep
     their meaning.
@@ -108,7 +108,7 @@ def _free_name(connector: Connector, catalogs: Mapping[str, Mapping[str, str]]) 
 
 
 def write_session(session: ProjectSession, folder: Path) -> None:
-    """Writes the session into a project that has none. A second session would be an error.
+    """Writes the session into a project that has no session yet. A project must not have two sessions.
 
     Args:
         session: The session. Its ``file`` and ``in_project`` are set.

@@ -102,8 +102,8 @@ def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> N
 
 
 def _keys(connector: Connector, settings: TableSettings) -> bool:
-    """Sets the key columns in ``settings`` for a table with keys. Returns False if the key columns are unknown, or if
-    the key is the topic, partition and offset, so that rows are only added.
+    """Sets the key columns in ``settings`` for a table with keys. Returns False in two cases: the key columns are
+    unknown, or the key consists of topic, partition and offset, so that rows are only added and never replaced.
     """
     mode_option, mode = _first(connector, _KEY_MODES)
     fields_option, text = _first(connector, _KEY_FIELDS)

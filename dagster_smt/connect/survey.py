@@ -23,7 +23,7 @@ STRAY = "SMT007"
 options.
 """
 BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
-"""Routers that map each topic to exactly one topic, whatever the records contain."""
+"""Routers that determine the new topic of a record from its old topic alone, whatever the record contains."""
 FROM_JAR = "runs from its jar"
 """The beginning of the verdict on a class that comes from a jar, because this package does not contain it."""
 _NO_CLASS = "SMT010"

@@ -24,7 +24,7 @@ _ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
 
 @dataclass(frozen=True)
 class Beside:
-    """The parts of a component that writes to topics, which a connector reads.
+    """The parts of a component that writes to topics. A connector, which stays in use, reads these topics.
 
     Attributes:
         stage: The last stage of the component's chain, which adds the suffix to the topic.
@@ -42,7 +42,7 @@ class Beside:
 
 
 def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
-    """Returns the parts of a component that writes to topics. A sink connector, which stays in use, reads them.
+    """Returns the parts of a component that writes to topics. A sink connector, which stays in use, reads these topics.
 
     Args:
         connector: The connector.

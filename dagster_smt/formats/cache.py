@@ -29,7 +29,9 @@ class Cache(dict[K, V]):
 
 
 class TextCache(Cache[bytes, V]):
-    """A cache whose keys are strings from records. It is also emptied before its keys exceed ``MOST_BYTES``."""
+    """A cache whose keys are byte strings from records. The cache is also emptied before the total length of its keys
+    exceeds ``MOST_BYTES``.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -63,7 +63,7 @@ def parsed_float(text: str, schema: Schema) -> float | None:
 
 def text_reader(schema: Schema, form: Format, where: str) -> Convert:
     """Returns a function that converts a string to a Python value of the type ``schema``: ``"12"`` to 12, or
-    ``"1970-01-31"`` to a ``JavaDate``. A value that is not a string is read as JSON.
+    ``"1970-01-31"`` to a ``JavaDate``. A value that is not a string, such as a number, is read as parsed JSON.
     """
     exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
     if schema.type in FLOATS:

@@ -17,7 +17,8 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
     """Returns two functions: one reads and one writes values of ``form``, as ``ShortConverter`` and similar converters
     do.
 
-    Numbers are big-endian, and have exactly the length of the type. A value of a different type is rejected.
+    Numbers are big-endian, and take up exactly the number of bytes of their type. A value of a different type is
+    rejected.
     """
     kind = PRIMITIVES[form.kind]
     read, write = (read_boolean, write_boolean) if kind is Type.BOOLEAN else number_codec(form.kind)

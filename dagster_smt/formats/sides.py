@@ -75,7 +75,7 @@ class SideCodec:
 
 
 _ARRAY = f"to turn each element of a value into a row of a table of columns, set json.{ARRAYS_AS_ROWS} to true"
-"""The hint for a value that is an array, although the format declares a row."""
+"""The hint in the error for a value that is an array. The format declares that each value is a row."""
 
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
@@ -240,7 +240,7 @@ class EnvelopeReader:
         return schema, payload
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """Returns the JSON of the schema in ``data``, an envelope. Returns None if the record has no value."""
+        """Returns the JSON of the schema in ``data``, an envelope. Returns None if ``data`` is None."""
         if data is None:
             return None
         return bounded_text(bytes(_envelope(data).schema))

@@ -200,7 +200,9 @@ def _validate(schema: Schema, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refused(ValueRule):
-    """A rule that rejects every value except null. It is used if the stage cannot process values of this type."""
+    """A rule that rejects every value except null. A stage uses this rule for a field whose type the stage cannot
+    process.
+    """
 
     code: str = ""
     statement: str = ""

@@ -305,7 +305,9 @@ def field_of(group: Group, name: str, missing_class: str = DATA_EXCEPTION) -> No
 
 
 def present(node: Node) -> Expr | None:
-    """Returns an expression that is null exactly if ``node`` is null; None if the node is never null."""
+    """Returns an expression that is null in exactly those records in which ``node`` is null. Returns None if the node
+    is never null.
+    """
     if not node.may_be_null:
         return None
     if isinstance(node, Cell):

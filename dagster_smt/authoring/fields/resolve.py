@@ -160,8 +160,8 @@ def _is_of(schema: Schema, step: Step) -> bool:
 
 
 def _known(schema: Schema, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], str]:
-    """Returns two items for an error message about a path without a match: the names from which the user can choose,
-    and the name in the path that does not exist.
+    """Returns two items for an error message about a path without a match: the names that the user may have meant, and
+    the name in the path that does not exist.
 
     The function follows ``steps`` in ``schema`` as long as each step matches exactly one value. For the path
     ``customer.nmae``, it returns the fields of ``customer``, and ``nmae``.

@@ -136,10 +136,11 @@ def escape_of(name: str) -> bytes:
 
 
 class _Scan:
-    """A scan for a name at every level of a value. ``ends`` is True if the name is the last step of the path.
+    """A scan for a name at every level of a value. The attribute ``ends`` is True if the name is the last step of the
+    path.
 
-    With ``ends``, the scan does less work if the JSON of an object contains the name only once, as a key of this
-    object. The scan then does not search the values inside the object.
+    In this case, the scan need not search the values inside an object if the object's JSON contains the name only once,
+    as a key of the object itself.
     """
 
     def __init__(self, below: _Walk, name: str, ends: bool):

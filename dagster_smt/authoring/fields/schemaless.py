@@ -68,8 +68,8 @@ def value_visitor(
     """Returns a function that applies ``acts`` (one for each path) to all matches of ``paths`` in a value. An act may
     only replace the matched value, so the function can run deep scans on JSON without decoding it.
 
-    A top-level field that is missing is added with the value null, as in Connect. ``texts`` has an item for each act:
-    if the act replaces all strings with the same string, the JSON text of this string, else None.
+    A top-level field that is missing is added with the value null, as in Connect. ``texts`` has an item for each act.
+    If the act replaces all strings with the same string, the item describes this string; otherwise the item is None.
     """
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):

@@ -17,8 +17,8 @@ from dagster_smt.tables.sink_options import SourceColumns
 SHOWN = 20
 """The largest number of rows whose differences are listed."""
 _CANDIDATES = 500
-"""A row of the chain is compared with at most this many rows of the connector's table, to find the most similar row.
-Rows that the chain also produces are not compared.
+"""To find the most similar row of the connector's table, a row of the chain is compared with at most this many rows.
+Rows of the table that the chain also produces are not compared.
 """
 _NUMBER, _PLACE = "__smt_number", "__smt_place"
 

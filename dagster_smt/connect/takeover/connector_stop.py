@@ -160,8 +160,8 @@ class Settling:
         return offsets
 
     def _settled(self, heads: Heads, flight: InFlight) -> StoppedConnector | None:
-        """Returns the stopped connector with its committed offsets. Returns None if the connector has committed in the
-        meantime: a table then has a newer version than in ``heads``.
+        """Returns the stopped connector with its committed offsets. Returns None if a table has a newer version than in
+        ``heads``, because the connector has then committed in the meantime.
         """
         offsets = self.offsets()
         answer = self.rest.offsets()

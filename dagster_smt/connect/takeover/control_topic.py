@@ -186,8 +186,8 @@ def _with_space(schema: Any) -> Any:
     """Returns ``schema`` in a form that an Avro reader accepts: types without a namespace get one, and logical types
     are removed.
 
-    Iceberg writes ``"namespace": ""`` where it defines such a type, and only the type's name where it uses the type
-    again. By Avro's rules, a reader would search for this name in the enclosing namespace.
+    Iceberg defines a type without a namespace once, with ``"namespace": ""``. After that, Iceberg writes only the
+    type's name. By Avro's rules, a reader would search for this name in the enclosing namespace, and not find it.
     """
     names: set[str] = set()
     _collect(schema, names)

@@ -247,7 +247,7 @@ def _counted(
     place: TopicPartition, files: Sequence[ConnectorFile], offset: int, begin: int, count: CountRows
 ) -> Problem | None:
     """Counts the rows in ``files``, and the rows that the chain produces for the same offsets. Returns a problem if the
-    numbers differ, or if the topic no longer contains all of these records.
+    two numbers differ, or if the topic no longer contains all records of these offsets.
 
     The counts are needed because some offsets may have no record, and because the chain may drop records. If all files
     are in one folder, only the last file is counted, because each file begins after the end of the previous file. In

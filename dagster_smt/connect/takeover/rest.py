@@ -93,8 +93,8 @@ class ConnectRest:
         self._ask("PATCH", "/offsets", {"offsets": items})
 
     def until(self, holds: Callable[[ConnectorState], bool], seconds: float) -> ConnectorState:
-        """Waits until ``holds`` returns True for the connector's state, but at most ``seconds``. Returns the last
-        state.
+        """Waits until the function ``holds`` returns True for the connector's state, but at most ``seconds`` seconds.
+        Returns the last state.
         """
         end = time.monotonic() + seconds
         state = self.state()

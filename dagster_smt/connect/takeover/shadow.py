@@ -230,8 +230,8 @@ def _write(report: ShadowReport, rows: RowComparison, folder: Path) -> None:
 
 
 def facts_of(report: ShadowReport) -> list[tuple[str, str]]:
-    """Returns the facts about ``report`` that a page shows: the compared tables and offsets, and the numbers of
-    rows.
+    """Returns the lines that a page shows about ``report``, as pairs of a name and a text. The lines name the compared
+    tables and offsets, and the numbers of rows.
     """
     rows = report.rows
     return [

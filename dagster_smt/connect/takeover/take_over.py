@@ -167,8 +167,8 @@ class TakeOver:
             table.take(covered, measured, identities, record.rows)
 
     def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: StoppedConnector) -> bool:
-        """Returns True if the connector has committed nothing to the tables since ``settled`` was determined. Adds the
-        current versions of the tables to the audit records ``records``.
+        """Returns True if the connector has committed nothing to the tables since the table versions in ``settled``.
+        Adds the current versions of the tables to the audit records ``records``.
         """
         heads = self.settling.heads()
         for record, head in zip(records, heads, strict=True):
@@ -428,8 +428,8 @@ class TakeOver:
                 write_record(record, table.plan.folder)
 
     def _resume_if_it_ran(self) -> None:
-        """Starts the connector again if it ran before this command stopped it. Leaves the connector stopped if a table
-        already has the note of a takeover.
+        """Starts the connector again if it ran before this command stopped it. If a table already has the note of a
+        takeover, the connector stays stopped.
         """
         if any(_is_taken(table.state()) for table in self.tables):
             return

@@ -43,7 +43,8 @@ TEXT = json.dumps(_SCHEMA, separators=(",", ":"))
 _DOUBLE, _FLOAT = Struct("<d"), Struct("<f")
 _ABSENT, _PRESENT = b"\0", b"\2"
 _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
-"""Maps a Connect integer type to the field of ``Anything`` that stores its values: an ``int16`` is stored in ``int``.
+"""Maps the name of a Connect integer type to the field of the record ``Anything`` that stores such integers: an
+``int16`` is stored in the field ``int``.
 """
 
 

@@ -71,7 +71,8 @@ class Avro:
     Attributes:
         schema: The Connect schema.
         read: A function from bytes to the value; raises ``DataError`` SMT416.
-        source: The Avro schema from which ``schema`` was built, as parsed JSON. A named type may appear as its name.
+        source: The Avro schema from which ``schema`` was built, as parsed JSON. A named type may be represented by its
+            name alone.
         names: Maps the names of the types in the schema to their definitions.
     """
 
@@ -82,8 +83,8 @@ class Avro:
 
     @property
     def top(self) -> Any:
-        """The Avro schema as parsed JSON: a list for a union, else a dict. A bare name such as ``"int"`` is replaced by
-        a dict.
+        """The Avro schema as parsed JSON: a list for a union, else a dict. If the schema is only a name, such as
+        ``"int"``, the result is a dict: ``{"type": "int"}``.
         """
         if isinstance(self.source, str):
             return self.names.get(self.source, {"type": self.source})
@@ -103,7 +104,8 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
     Args:
         text: The schema as JSON.
-        references: The schemas whose types ``text`` uses. If one of them uses a type of another, the other comes first.
+        references: The schemas whose types ``text`` uses. Each of these schemas comes after the schemas whose types it
+            uses.
         place: The schema's name in messages.
         declared: True if the schema comes from declared columns. Decimals are then limited to their precision, which
             Connect does not check.
@@ -205,8 +207,8 @@ def _take(items: int, width: int) -> None:
 
 
 def bare(data: Any) -> Any:
-    """Returns the schema ``data`` without logical types. For a logical type, fastavro would return an object that lacks
-    some of the information.
+    """Returns the Avro schema ``data`` without logical types. For a value of a logical type, fastavro would return a
+    Python object that lacks some of the information in the bytes.
     """
     return _keyed(data, None)
 
@@ -243,8 +245,8 @@ class _ConnectBuilder:
         declared: True if the schema comes from declared columns, whose decimals have a limited number of digits.
         names: Maps the name of each type to its definition.
         open: The names of the types that are being built at the moment.
-        built: Maps a type's name, and True for a type with a default, to the type's schema and the function that
-            converts its values.
+        built: The types that have been built. The key is a pair: the name of a type, and True if the type is used with
+            a default. The value is the type's schema, and the function that converts its values.
         nothing: Counts values that take up no bytes, such as nulls.
     """
 
@@ -278,7 +280,7 @@ class _ConnectBuilder:
         """Returns the Connect schema of the Avro type ``avro``, and a function that converts its values. A record or
         another named type is built at most twice: with a default, and without.
 
-        The result is not yet optional and has no default, which ``build`` adds.
+        The result is not optional and has no default. The method ``build`` adds both.
         """
         name = avro.get("name")
         if name is not None:
@@ -470,8 +472,8 @@ class _ConnectBuilder:
 
 
 def _parameters(avro: dict[str, Any]) -> dict[str, str]:
-    """Returns parameters for a Connect schema: the docs of a record type and its fields; or the doc, the default and
-    the symbols of an enum.
+    """Returns the parameters that the Connect schema of the Avro type ``avro`` gets: the docs of a record type and its
+    fields; or the doc, the default and the symbols of an enum.
     """
     kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
     parameters: dict[str, str] = {}
@@ -611,8 +613,9 @@ def _member(member: Any) -> str:
 
 
 def _test(member: Any) -> Callable[[Any], bool]:
-    """Returns a function that returns True for values of ``member``, one type of a union. For a type with a name
-    (a record, an enum or a fixed), fastavro returns a pair of this name and the value. The function compares the name.
+    """Returns a function that returns True for values of ``member``, one type of a union. For a value of a named type
+    (a record, an enum or a fixed), fastavro returns a pair: the type's name, and the value. The function then compares
+    the name.
     """
     kinds = _TYPES.get(_kind(member))
     if kinds is not None:

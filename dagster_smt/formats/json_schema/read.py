@@ -135,7 +135,7 @@ class _NodeReader:
 
     def _union(self, node: Mapping[str, Any], branches: Sequence[Any], document: str, around: tuple[str, ...]) -> Node:
         """Returns Connect's schema JSON for ``node``, a union, and a function that prepares its values. ``branches``
-        are the types of the union.
+        contains the types of the union, as subschemas.
 
         A union of null and one type becomes an optional type. A union of several types becomes a struct with one
         optional field per type.

@@ -26,7 +26,9 @@ TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type
 CONNECT_TYPE = "connect.type"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
-"""The suffix of the message type for one entry of a map: protoc creates ``TagsEntry`` for the map ``tags``."""
+"""The suffix in the name of a message type for one entry of a map. For the map ``tags``, protoc creates the message
+type ``TagsEntry``.
+"""
 LOCATIONS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
     "confluent.type.Variant": "confluent/type/variant.proto",
@@ -54,8 +56,8 @@ _FAILED = "Couldn't build proto file into descriptor pool: "
 
 
 def refused(place: str, statement: str, hint: str = "read the values as bytes, or change the schema") -> ConfigError:
-    """Returns the error SMT273 for a schema that cannot be used. ``place`` is the schema's name in the message,
-    ``statement`` the reason.
+    """Returns the error SMT273 for a schema that cannot be used. ``place`` is the name of the schema, and ``statement``
+    is the reason. Both are parts of the error message.
     """
     return ConfigError(Problem("SMT273", place, statement, hint))
 

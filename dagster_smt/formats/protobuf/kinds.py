@@ -1,9 +1,10 @@
 """Translates Protobuf types that are single values in Connect: scalars, enums and some messages (``ProtobufData``'s
 converters).
 
-Connect has no unsigned numbers. An unsigned 32-bit number becomes INT64. An unsigned 64-bit number also becomes INT64,
-with the same bits. The parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. A value that does not
-fit the Protobuf type is rejected when it is written, although Connect would truncate it.
+Connect has no unsigned numbers. An unsigned 32-bit number becomes INT64. An unsigned 64-bit number becomes the INT64
+with the same bits, which is negative for large numbers. The parameter ``io.confluent.connect.protobuf.Type`` contains
+Protobuf's type. A value that does not fit the Protobuf type is rejected when it is written, although Connect would
+truncate it.
 """
 
 import math

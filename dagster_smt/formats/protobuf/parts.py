@@ -147,7 +147,7 @@ def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
 def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
     """Returns a function that writes a dictionary into the Protobuf map ``name``.
 
-    A null value becomes Protobuf's default, as in ``ProtobufData``.
+    If the value of an entry is null, Protobuf's default is written, as in ``ProtobufData``.
     """
     key, write, fill = keys.write, values.write, values.fill
     assert key is not None

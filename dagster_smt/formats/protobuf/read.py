@@ -159,7 +159,8 @@ class _KindBuilder:
     """A builder of Connect schemas, readers and writers for Protobuf messages and fields.
 
     Attributes:
-        demanding: True if a message has required fields. The Protobuf runtime does not check them when it reads.
+        demanding: True if a message has required fields. The reader must then check them itself, because the Protobuf
+            runtime does not.
         first: Maps each message type to the number of the first field with this type, or to None if that field is a
             list. Connect stores the number in the schema of the message type.
     """

@@ -51,8 +51,8 @@ class RegistrySchema:
     Attributes:
         text: The schema: JSON for Avro and JSON Schema; for Protobuf the file's descriptor in base64, or the source
             text if the registry has no other form.
-        references: Pairs of a reference's name and its schema text. If one reference needs another, the other comes
-            first.
+        references: Pairs of a reference's name and its schema text. Each reference comes after the references that it
+            needs.
         rules: The rules that consumers apply; in a ``Contract``, the rules that producers apply.
         tags: The tags in the schema's metadata. ``("shop.*.email", ("PII",))`` gives the tag ``PII`` to all fields
             whose full name matches the pattern.
@@ -305,8 +305,8 @@ def _response(
 def _client(options: Options, use: str) -> Any:
     """Returns the registry client for ``use``, a name such as ``rules`` or ``versions``.
 
-    Each use has its own client. A client caches a schema by its id alone, and would return it to other uses in the
-    wrong format, or after it was deleted.
+    Each use has its own client, because a client caches schemas by their ids alone. A shared client could return a
+    schema in the wrong format to another use, or a schema that has been deleted.
     """
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
@@ -409,8 +409,8 @@ def no_protoc() -> EngineError:
 
 
 def silent_registry(url: str, why: str) -> EngineError:
-    """Returns the error (SMT636) for the registry at ``url``. The registry does not answer, or its answer is not that
-    of a schema registry; ``why`` says which.
+    """Returns the error (SMT636) for the registry at ``url``. ``why`` says what happened: the registry does not answer,
+    or the answer does not come from a schema registry.
     """
     hint = "check that the registry runs, its url, and the credentials"
     return EngineError(

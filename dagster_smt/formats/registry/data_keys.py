@@ -175,8 +175,8 @@ class DataKeys:
         return data_key
 
     def _asked(self, version: int, *, deleted: bool = True) -> tuple[Any, Any, Any]:
-        """Requests ``version`` of the data key; -1 is the latest version. Returns the cipher, the key encryption key
-        and the data key.
+        """Requests the version ``version`` of the data key from the registry; -1 stands for the latest version. Returns
+        the cipher, the key encryption key and the data key.
 
         Returns None in place of the data key if the registry does not have it.
         """

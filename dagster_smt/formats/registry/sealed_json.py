@@ -131,7 +131,7 @@ class JsonWalks:
             node: A part of the schema.
             document: The name of the document that contains the node, for references.
             path: The full name of the nearest surrounding property, such as ``$.customer.mail``.
-            concerned: True if the rule applies to that property; None if no property surrounds the node.
+            concerned: True if the rule applies to the property at ``path``; None if no property surrounds the node.
             level: The number of levels around the node.
         """
         if not isinstance(node, dict) or level > 4 * MAX_LEVELS:

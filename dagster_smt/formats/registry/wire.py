@@ -78,8 +78,8 @@ class RegistryReader:
         return entry.schema, entry.read(data[len(header) :])
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """Returns the header of ``data``, which contains the id of the record's schema. Returns None if the record has
-        no value.
+        """Returns the header of ``data``, which contains the id of the record's schema. Returns None if ``data`` is
+        None.
         """
         if data is None:
             return None

@@ -191,8 +191,8 @@ class EventRouter(CodeTransform):
 
     def variant(self, record: Record) -> Hashable:
         """Returns the values in ``record`` on which its output schema depends. For an envelope, these are the topic and
-        the version. For a JSON payload, this is the schema of the payload. Returns None for a value that is not a
-        change event, and if no option asks for an envelope or for a JSON payload.
+        the version. For a JSON payload, this is the schema of the payload. Returns None in two cases: the value is not
+        a change event, or no option asks for an envelope or for a JSON payload.
         """
         schema = record.value_schema
         if (
@@ -222,9 +222,9 @@ class EventRouter(CodeTransform):
         return outbox.EnvelopeVariant.of(route, version, payload)
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant (the property that selects a plan) if ``record`` is an event of a deleted or updated row,
-        else None. Such an event results in no message, so its plan needs no columns. If updates are errors, an updated
-        row also gives None.
+        """Returns a variant (an object that selects a plan) if ``record`` is an event of a deleted or updated row, else
+        None. Such an event results in no message, so its plan needs no columns. If the options treat updates as errors,
+        the result for an updated row is also None.
         """
         return outbox.no_message(record, self.table_op_invalid_behavior == "fatal")
 

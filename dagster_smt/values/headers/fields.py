@@ -147,7 +147,8 @@ class KeepNamed(ValueRule):
 class HasOtherHeaderOrNull(ValueRule):
     """A rule that returns True if the record has a header with a name that is not listed, else null.
 
-    The ledger (the run's counts of changed records) counts every result that is not null. False would be counted.
+    The result is never False, because the ledger (the run's counts of changed records) counts every result that is not
+    null.
     """
 
     names: tuple[str, ...]
@@ -192,7 +193,8 @@ class HasHeaderRule(ValueRule):
 class HasHeaderOrNull(ValueRule):
     """A rule that returns True if the record has a header of exactly this name, else null.
 
-    The ledger (the run's counts of changed records) counts every result that is not null. False would be counted.
+    The result is never False, because the ledger (the run's counts of changed records) counts every result that is not
+    null.
     """
 
     name: str

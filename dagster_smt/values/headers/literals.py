@@ -79,9 +79,10 @@ class _NotParsable(Exception):
 
 
 class _LiteralParser:
-    """A parser for one string. The string is split into tokens.
+    """A parser for one string. The parser splits the string into tokens: delimiters such as ``,``, and the text between
+    delimiters.
 
-    A delimiter is a token, unless a backslash precedes it. ``at`` is the position of the next token.
+    A delimiter after a backslash is not a token of its own. ``at`` is the position of the next token.
     """
 
     def __init__(self, text: str):
@@ -321,8 +322,8 @@ def _temporal(token: str) -> Parsed | None:
 
 
 def _number(token: str) -> Parsed | None:
-    """Returns the number in ``token`` with its narrowest type. A fraction becomes a 32-bit float if the float is
-    finite, even if some digits are lost.
+    """Returns the number in ``token`` with its narrowest type. A number with a fraction, such as ``1.5``, becomes a
+    32-bit float, even if digits are lost. A number that is too large for a 32-bit float becomes a double or a decimal.
     """
     value = parse_big_decimal(token)
     if value is None:

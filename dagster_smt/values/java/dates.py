@@ -115,7 +115,7 @@ _ISO_8601 = {
 class _DatePart:
     """A part of a date pattern. It is literal text (``letter`` is empty), or a letter that is repeated ``count`` times.
 
-    ``abuts`` is True if another number follows immediately. ``count`` then limits the number of digits.
+    ``abuts`` is True if the next part of the pattern is also a number. This part then has at most ``count`` digits.
     """
 
     letter: str

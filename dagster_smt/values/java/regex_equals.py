@@ -90,8 +90,8 @@ class EqualsLiteral(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if Catalyst compares the value with the literal differently from Java. If the value can never have the
-        literal's Java class, the result is always False, and no comparison is needed.
+        """True if Catalyst compares the value with the literal differently from Java. False if the value can never have
+        the literal's Java class: the rule then returns False for every value, without a comparison.
         """
         return self._kind not in _CATALYST and self._same_class
 

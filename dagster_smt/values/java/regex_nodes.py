@@ -164,8 +164,8 @@ def repeat(node: Node, times: Quantifier) -> Node:
 
 
 def group(opening: str, body: Node, number: int | None, times: Quantifier | None) -> Node:
-    """Returns a group with the content ``body``, repeated as ``times`` states (None: not repeated). A group with a
-    ``number`` captures its match.
+    """Returns a group with the content ``body``. The group is repeated as ``times`` states; None means that it is not
+    repeated. The group captures its match if ``number`` is not None.
     """
     own = {} if number is None else {number: CapturingGroup()}
     if times is None:

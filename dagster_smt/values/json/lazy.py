@@ -95,8 +95,8 @@ def check_depth(text: bytes) -> None:
     """Raises an error if ``text`` has more nested levels than Connect allows. Call the function before decoding
     ``text``.
 
-    With Python's default recursion limit, the function does nothing, because decoding itself fails at this depth;
-    ``deeper`` then raises the error.
+    With Python's default recursion limit, the function does nothing: decoding then fails at this depth by itself, and
+    the function ``deeper`` raises the error.
 
     Raises:
         DataError: SMT411.
@@ -180,7 +180,7 @@ def not_json(error: Exception | None = None) -> DataError:
 
 def decode_whole(text: bytes) -> Any:
     """Decodes the first level of ``text``, the JSON of a whole record, and checks that the whole text is UTF-8. If
-    ``text`` is empty, the result is null. The text may also be in UTF-16, for example; see ``converted_to_utf8``.
+    ``text`` is empty, the result is null. JSON in another encoding, such as UTF-16, is converted to UTF-8.
     """
     if not text:
         return None
@@ -224,7 +224,7 @@ def converted_to_utf8(text: bytes) -> bytes | None:
 
 def may_need_utf8(text: bytes | None) -> bool:
     """Returns True if the JSON ``text`` may need ``converted_to_utf8``, which converts JSON from other encodings. If
-    the result is False, ``text`` needs no conversion. The function is fast, because it looks at only two bytes.
+    the result is False, ``text`` needs no conversion. The function is fast, because it reads only two bytes.
     """
     if not text:
         return False

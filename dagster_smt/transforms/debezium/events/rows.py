@@ -26,8 +26,8 @@ _DELETED_ROW = Const("d", STRING)
 
 
 def latest_row(after: Group, before: Group, decides: Expr) -> Group:
-    """Returns the row for an event: the row after the change or, for a deleted row, the row before the change. The
-    result also has the field ``__deleted``.
+    """Returns the row that replaces an event: the row after the change or, for a deleted row, the row before the
+    change. The new row also has the field ``__deleted``.
 
     ``decides`` is an expression that is null if the event has no row after the change.
 
@@ -124,7 +124,7 @@ def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...
 def _as_field(node: Node, row: Expr) -> Cell:
     """Returns a copy of ``node`` that can be added to ``row`` as a field. The copy is optional and has no default.
 
-    If ``node`` is a struct or map, every record that contains both ``row`` and ``node`` is rejected.
+    If ``node`` is a struct or map, every record in which neither ``row`` nor ``node`` is null is rejected.
     """
     schema = node.schema.with_(optional=True, default=None)
     if schema.type not in (Type.STRUCT, Type.MAP):
@@ -154,8 +154,8 @@ def with_event_headers(
     """Returns the headers of the record, followed by one new header for each of ``references``. A new header contains a
     field of the event, such as ``op``.
 
-    With ``tombstones``, a record with a null value does not get these headers. It gets only a header for the reference
-    ``op``, if there is one, with the value ``d``.
+    With ``tombstones``, a record whose value is null does not get these headers. If ``references`` contains ``op``,
+    this record gets a single header for ``op``, with the value ``d``.
     """
     headers = nulls = record.headers
     value = NONE if record.value is None else presence(record.value)

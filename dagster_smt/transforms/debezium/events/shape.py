@@ -84,8 +84,8 @@ def no_variant(cause: str = "headers", instead: str = "change fields with Replac
 
 
 def presence(node: Node) -> Expr:
-    """Returns an expression that shows whether ``node`` is present. The expression is null if ``node``, a node of the
-    stage's input, is null.
+    """Returns an expression that shows whether ``node``, a part of the stage's input, has a value. The expression is
+    null exactly in records in which ``node`` is null.
     """
     if isinstance(node, Cell):
         return node.expr

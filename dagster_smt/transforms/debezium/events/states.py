@@ -64,7 +64,7 @@ def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
 
 def without_row(record: Record, mode: str) -> tuple[bool, bool]:
     """Returns two flags. The first is True if the event has no row after the change. The second is True if the event is
-    dropped for this reason.
+    dropped because it has no such row.
     """
     deleted = record.value.get("after") is None
     return deleted, deleted and (mode == "drop" or record.value.get("before") is None)
@@ -111,7 +111,7 @@ class DropHeader:
         return None
 
     def planned(self, variant: Hashable, tombstones: bool) -> tuple[str, ...]:
-        """Returns the names of the fields that the plan of ``variant`` drops.
+        """Returns the names of the fields that the plan for records with the property ``variant`` drops.
 
         Args:
             variant: The property of a record that selects its plan. Usually a pair: the names in the header, and True

@@ -83,7 +83,7 @@ class Deleted(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LogicalTopic(PythonRule):
-    """A rule that returns the new topic of a record. A regular expression determines the topic.
+    """A rule that returns the new topic of a record, by replacing the match of a regular expression in the old topic.
 
     The record keeps its topic if the expression does not match or if the new topic would be empty. With ``strict``, a
     record that keeps its topic is rejected.

@@ -56,7 +56,7 @@ class Placement:
 class EnvelopeVariant(NamedTuple):
     """The values in a record that determine the schema of its message.
 
-    A plan that is based on schemas alone does not have these values.
+    If a plan is made from schemas alone, without a record, these values are unknown.
 
     Attributes:
         route: The topic, for the name of an envelope's schema.
@@ -160,8 +160,8 @@ class Placed:
     partition: Cell = NO_TARGET
 
     def plus(self, item: Placement, row: Group) -> "Placed":
-        """Returns a copy of these parts with one more column. ``item`` names the column and its destination in the
-        message. If several columns contain partitions, the last of them applies.
+        """Returns a copy of this object with the column of ``row`` that ``item`` names. The column is added to the part
+        of the message that ``item`` names. If several columns contain partitions, the last of them applies.
         """
         if item.where == PARTITION:
             return replace(self, partition=_partition(row, item.column))
@@ -305,7 +305,7 @@ def _name(row: str | None, route: str | None) -> str | None:
     """Returns the name of an envelope's schema: ``row``, the name of the row's schema, with the topic ``route`` before
     its last part. For ``shop.Value`` and the topic ``Order``, the name is ``shop.Order.Value``.
 
-    If one of the two is None, the other one is the result.
+    If ``row`` or ``route`` is None, the result is the argument that is not None.
     """
     if row is None or route is None:
         return route or row

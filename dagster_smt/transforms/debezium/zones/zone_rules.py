@@ -30,7 +30,7 @@ class ZoneRule:
 
     def chooses(self, block: str, field: str, exclude: bool) -> bool:
         """Returns True if this rule makes the transform convert the field ``field`` of the struct ``block``. With
-        ``exclude``, the rule lists the fields that stay as they are, and all other fields are converted.
+        ``exclude``, the rule names the fields that stay as they are, and the transform converts all other fields.
 
         A field of ``source`` is converted only if the rule names a field of ``source``.
         """
