@@ -106,13 +106,13 @@ class ByLogicalTableRouter(CodeTransform):
         return (Code(tuple(entries), frozenset({"key", "value"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the topic of ``record``, because records of different topics need different plans: the names of their
-        output schemas contain the new topic, such as ``all.Value``.
+        """Returns the topic of ``record``. Records of different topics need different plans, because the names of their
+        output schemas contain the new topic: ``all.Value`` for the new topic ``all``.
         """
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant (the property that selects a plan) if the value of ``record`` is null, else None.
+        """Returns a variant (an object that selects a plan) if the value of ``record`` is null, else None.
 
         The evaluator calls this method if the value's schema lacks a part of a change event. For a null value, the plan
         does not need this part: there is no row whose schema would get a new name.
@@ -135,8 +135,8 @@ class ByLogicalTableRouter(CodeTransform):
         return self._renamed(replace(record, topic=routed), origin, new, at)
 
     def _known(self, variant: Hashable, topic: Expr) -> str | None:
-        """Returns the topic of the records for which the stage is planned. It comes from ``variant``, or from ``topic``
-        if this expression is a constant. Returns None if the plan must serve records of any topic.
+        """Returns the topic of the records for which the stage is planned, from ``variant``; or from the expression
+        ``topic``, if it is a constant. Returns None if the plan must serve records of any topic.
         """
         if isinstance(variant, _NullEvent):
             return variant.topic
