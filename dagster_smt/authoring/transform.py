@@ -166,8 +166,8 @@ def refuse(code: str, statement: str, hint: str = "", connect_class: str = DATA_
 
 
 class Effect(Protocol):
-    """The properties of an effect that planning reads. An effect (``effects.effect``) is one action of a transform, as
-    data: for example, the change or the removal of a field.
+    """The interface of an effect: the properties that planning reads. An effect (``effects.effect``) is one action of a
+    transform, as data: for example, the change or the removal of a field.
     """
 
     @property

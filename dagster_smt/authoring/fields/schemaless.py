@@ -91,8 +91,8 @@ def value_visitor(
 
 
 def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Iterator[Record]:
-    """Yields the records whose values are objects without a schema, and marks these records as changed. Calls ``other``
-    with each of the other records.
+    """Yields the records whose values are objects without a schema, and marks these records as changed. Calls the
+    function ``other`` with every record whose value is not such an object.
     """
     for record in records:
         if type(record.value) is dict and record.value_schema is None:

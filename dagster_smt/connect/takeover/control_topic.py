@@ -50,7 +50,7 @@ class InFlight:
 
     def and_(self, other: "InFlight") -> "InFlight":
         """Returns the data in flight of two tables together: ``self`` and ``other``. Both tables must use the same
-        control topic, so its open transactions are not added.
+        control topic. Its open transactions are therefore counted only once.
         """
         return InFlight(
             self.files + other.files,

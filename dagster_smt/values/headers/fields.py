@@ -79,8 +79,8 @@ class AppendHeader(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if ``HeaderBytes`` needs Python. Python then computes only the bytes of the header, and ``appended``
-        appends them.
+        """True if ``HeaderBytes`` needs Python. On Spark, Python then computes only the bytes of the header, and the
+        method ``appended`` appends the header.
         """
         return HeaderBytes(self.schema).needs_python
 

@@ -65,8 +65,9 @@ class _Stop(Exception):
 
 
 def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
-    """Yields the values to which ``steps``, the rest of a path, leads from ``value``. If ``sure`` is true, no filter
-    precedes the steps. A missing step then raises ``_Stop``; after a filter, it yields nothing.
+    """Yields the values to which ``steps``, the rest of a path, leads from ``value``. If a step has no match, the
+    result depends on ``sure``. With ``sure`` (no filter precedes ``steps`` in the path), the function raises ``_Stop``.
+    Otherwise it yields nothing for this step.
     """
     if not steps:
         yield value
