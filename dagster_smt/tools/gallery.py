@@ -22,9 +22,9 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 FILE = Path("tests/gallery.yaml")
 _HEAD = """# Gallery of chains
 
-This page shows twelve chains with records, results and reports. `make docs` runs the chains to write the page. In a
-report, the column "records" counts the records that reached a stage. [Chains](../chains.md) shows how to run a chain
-of your own; the [glossary](../glossary.md) explains the terms.
+This page shows twelve chains. For each chain, it shows input records, output records and the report of the run.
+`make docs` runs the chains and writes the page. In a report, the column "records" counts the records that reached the
+stage. [Chains](../chains.md) shows how to run a chain of your own; the [glossary](../glossary.md) explains the terms.
 """
 
 
@@ -196,11 +196,12 @@ def _input(data: Mapping[str, Any]) -> str:
 def _counts(result: Result) -> str:
     statuses = [outcome.status for outcome in result.outcomes]
     dropped, failed = statuses.count(DROPPED_STATUS), statuses.count(FAILED)
-    return f"{len(statuses)} in, {len(statuses) - dropped - failed} out; dropped: {dropped}, dead letters: {failed}."
+    out = len(statuses) - dropped - failed
+    return f"{_number(len(statuses))} in, {_number(out)} out; dropped: {dropped}, dead letters: {failed}."
 
 
 def _stages(chain: Chain, result: Result) -> str:
-    rows = [["stage", "transform", "records", "what it did"]]
+    rows = [["stage", "transform", "records", "what the stage did"]]
     for index, stage in enumerate(chain.stages):
         reached = []
         for o in result.outcomes:
@@ -212,8 +213,8 @@ def _stages(chain: Chain, result: Result) -> str:
 
 
 def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
-    """Yields what the stage with the index ``index`` did to the records, in lines such as ``masked `email` in 3`` or
-    ``dropped 1``.
+    """Yields what the stage with the index ``index`` did to the records, in lines such as ``masked `email` in 3
+    records`` or ``dropped 1 record``.
     """
     for number, entry in enumerate(ledger_entries(chain)):
         if entry.stage == index:
@@ -222,15 +223,20 @@ def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
                 records += bits >> number & 1
             arrow = "←" if entry.action == "added" else "→"
             target = f" {arrow} {code(entry.target)}" if entry.target else ""
-            yield f"{entry.action} {code(entry.path)}{target} in {records}"
+            yield f"{entry.action} {code(entry.path)}{target} in {_number(records)}"
     lost = []
     for outcome in result.outcomes:
         if outcome.stage == index:
             lost.append(outcome.status)
     if lost.count(DROPPED_STATUS):
-        yield f"dropped {lost.count(DROPPED_STATUS)}"
+        yield f"dropped {_number(lost.count(DROPPED_STATUS))}"
     if lost.count(FAILED):
-        yield f"{lost.count(FAILED)} failed"
+        yield f"{_number(lost.count(FAILED))} failed"
+
+
+def _number(records: int) -> str:
+    """Returns a number of records in words, such as ``1 record`` or ``2 records``."""
+    return f"{records} record{'' if records == 1 else 's'}"
 
 
 def _columns(entry: GalleryChain) -> str:

@@ -37,41 +37,42 @@ _PATHS = """
     - `V2` (KIP-821): dots separate steps, so `a.b` is the field `b` of `a`. A step in backticks is a literal name. A
       backtick before a dot or at the end closes the step, unless a backslash precedes this backtick. A step without
       its closing backtick is a configuration error.
-    - `extended`: the syntax of V2, and the additional steps in the table below. The name `extended` is this package's
-      own, so it cannot conflict with a later version of Kafka's syntax.
+    - `extended`: the syntax of V2, and the additional steps in the table under "Forms". This package
+      calls the value `extended` and not `V3`, so that it cannot conflict with a later version of Kafka's syntax.
 
-    Some options are lists of paths (`fields`, `include`, `renames`, `spec`). Commas and colons inside backticks,
-    brackets and patterns do not separate the items of such a list.
+    Some options are lists of paths (`fields`, `include`, `renames`, `spec`). Commas and colons separate the items of
+    these lists. Exception: a comma or colon inside backticks, brackets or a pattern is part of the path.
 
     Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths in the same
     way. They put a name into backticks if the name would otherwise have a different meaning. For example, `` `a.b` ``
     is the top-level field whose name has a dot, and `a.b` is the field `b` of `a`.
 
-    If one path matches a value, and another path matches a part of this value, the part changes first. If a field
-    changes, the structs around the field are rebuilt. Each rebuilt struct keeps its name, version, doc, parameters,
-    optionality and default.
+    If one path matches a value, and another path matches a part of this value, the part changes first: with the paths
+    `a` and `a.b`, the field `b` changes before `a`. If a field changes, the structs around the field are rebuilt. Each
+    rebuilt struct keeps its name, version, doc, parameters, optionality and default.
 
     With a schema, the plan of the chain (computed once per schema) resolves the paths:
 
     - `dagster-smt explain` and the ledger (the counts per path) list the fields that a pattern matches. A path without
       a match causes a warning with the nearest names.
-    - A name step may lead into a map with string keys. Kafka rejects such a step. With `strict_paths=kafka`, this
-      package also rejects it.
-    - All values of a map share one type, so a stage cannot change the type of a single value. If a stage would do so, a
-      path that names the value is rejected, and a path with `**` skips the value.
+    - A step that is a name may select a key of a map with string keys. For example, if `attrs` is a map, `attrs.size`
+      is the value under the key `size`. Kafka rejects a path into a map. With `strict_paths=kafka`, this package also
+      rejects the path.
+    - All values of a map share one type, so a stage cannot change the type of a single value. A stage that would
+      change the type of one value rejects a path that names the value, and skips the value if the path contains `**`.
 
     Without a schema, the step `type(...)` tests the value itself: whole numbers are `int64`, and other numbers are
-    `float64`. An object is both a map and a struct, so `type(map)` and `type(struct)` both match it.
+    `float64`. An object is a map and also a struct, so `type(map)` and `type(struct)` both match the object.
 
-    A transform that needs one value, such as `ExtractField`, rejects a path that can match several values. A path for a
-    new field (`InsertField`) may only consist of names.
+    A transform that needs exactly one value, such as `ExtractField`, rejects a path that can match several values. The
+    path of a field that a transform creates, as `InsertField` does, may only consist of names.
 """
 _NULLS = {
     "pass": "A null key or value passes through unchanged.",
     "reject": "A null key or value is rejected: the record fails.",
-    "apply": "A null key or value stays null, under the new schema (see above).",
+    "apply": "A null key or value stays null, and gets the new schema that the text above describes.",
     "drop": "A record with a null key or value is dropped.",
-    "wrap": "A null key or value is transformed like any other (see above).",
+    "wrap": "A null key or value is transformed like any other key or value.",
 }
 
 
@@ -249,9 +250,10 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
     head = [
         "# Parity with Kafka Connect 4.3.1",
         "",
-        "The recorded cases were run on the Python evaluator. The table counts a case under each transform and",
-        "predicate of its chain. The differences D6 to D8 and D10 occur only on the Spark evaluator; to run the cases",
-        "there, use `dagster-smt parity --spark`.",
+        "A case is a chain with records, for which Kafka Connect's result was recorded. For this page, the Python",
+        "evaluator ran all cases. The table counts a case under each transform and predicate of its chain. The",
+        "differences D6 to D8 and D10 occur only on the Spark evaluator; to run the cases on Spark, use",
+        "`dagster-smt parity --spark`.",
         "",
     ]
     between = [

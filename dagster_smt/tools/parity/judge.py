@@ -26,8 +26,8 @@ from dagster_smt.tools.parity.spark_limits import beyond_range, without_schemas
 from dagster_smt.tools.parity.zone_leaks import zone_leak
 
 REASONS = {
-    "D1": "Kafka ignores an option, or rejects it late or because of a character; this package honours the option, "
-    "or rejects it immediately",
+    "D1": "Kafka ignores an option, rejects a valid option because of one of its characters, or rejects a wrong option "
+    "only when it converts a value; this package uses the option, or rejects it immediately",
     "D2": "Kafka has a defect (a crash, a leak, a loss); this package returns a correct result or a coded problem",
     "D3": "all time zones are UTC",
     "D4": "Kafka's result depends on the order of a hash table, or is a value that JSON cannot express",
