@@ -111,7 +111,7 @@ def as_json(results: Sequence[Result], facts: dict[str, object], count: int, sum
         results: The times of each case.
         facts: The facts about the machine.
         count: The number of records.
-        summary: Sentences that follow from several cases.
+        summary: Sentences that compare several cases.
     """
     bare, connect, costs = ratios(results), ratios_to_connect(results), micros(results)
     cases = [

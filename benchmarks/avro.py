@@ -62,8 +62,8 @@ def _frame(setting: Setting) -> DataFrame:
 
 
 def bare_avro(setting: Setting) -> None:
-    """Reads the Avro values with Spark's own reader. It gets the schema as an argument, and the bytes of the schema id
-    are cut off first.
+    """Reads the Avro values with Spark's own reader. Spark's reader gets the schema as an argument, and the bytes of
+    the schema id are cut off first.
     """
     parsed = from_avro(F.expr("substring(value, 6)"), avro_out(value_schema()).text)
     setting.to_parquet(_frame(setting).select(parsed.alias("v")).select("v.*"))

@@ -57,7 +57,7 @@ def one_run(topics: int) -> Callable[[Setting], Taken]:
 
 def many_runs(topics: int) -> Callable[[Setting], Taken]:
     """Returns a case in which each topic has its own run and its own table, all in one Spark session. If only some of
-    the topics are measured, their time is multiplied to the time of all topics.
+    the topics are measured, their time is multiplied, as an estimate for all topics.
     """
     count = min(topics, MEASURED)
 

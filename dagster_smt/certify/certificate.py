@@ -132,8 +132,8 @@ class Certificate:
 
     @property
     def different(self) -> int:
-        """The number of records that still have an unexplained difference after the last stage. If the execution paths
-        differ in this number, it is the largest one.
+        """The number of records that still have an unexplained difference after the last stage. Each execution path,
+        such as Python or Spark, may have its own number; this is the largest of these numbers.
         """
         by_way: dict[str, int] = {}
         for finding in self.findings:

@@ -81,8 +81,8 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def stage_name(certificate: Certificate, stage: int) -> str:
-    """Returns the alias of the stage with the index ``stage``, or ``reading`` for the converters' stage number
-    ``READING``.
+    """Returns the alias of the stage with the index ``stage``, or ``reading`` if ``stage`` is ``READING`` (the
+    converters).
     """
     return "reading" if stage == READING else certificate.stages[stage].alias
 

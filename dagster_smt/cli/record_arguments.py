@@ -39,7 +39,7 @@ def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
 
 def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int | None) -> list[Sample]:
     """Reads at most ``limit`` records of ``topic``, which is at ``place`` (a broker or a folder). If ``start`` is an
-    offset, reads the first records from this offset on. If it is None, reads the last records.
+    offset, reads the first records from this offset on. If ``start`` is None, reads the last records.
 
     Raises:
         ConfigError: SMT042, the command has no topic.

@@ -64,7 +64,7 @@ _NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "co
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
     """Returns True if the check ``name`` applies to a table with the chain ``chain`` and the sink ``sink``.
 
-    A check that is not mentioned here applies to all tables.
+    A check that this function does not mention applies to all tables.
     """
     is_many = isinstance(sink, TableSink) and sink.per_topic
     if name == "tables_written":

@@ -583,8 +583,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "held_back": ("held_back",),
     "key_matches_value": (),
 }
-"""Maps each check to the facts about the table that it needs. ``TableFacts.unseen`` lists facts that could not be
-read.
+"""Maps each check to the facts about the table that the check needs, such as ``("state", "topics")``. If a fact could
+not be read, ``TableFacts.unseen`` contains it, and the check reports "not known".
 """
 
 

@@ -80,7 +80,7 @@ class ErasableTables:
         Args:
             source: The location of the ids.
             no_writers: True if no run is writing.
-            records: A folder for the record; None to write no file.
+            records: A folder for the record of the erasure; None to write no file.
             log: Receives lines about the progress, without ids.
 
         Raises:

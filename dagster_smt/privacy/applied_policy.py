@@ -142,8 +142,8 @@ def _tags_of(source: TagSource, subject: Subject) -> Iterable[TopicTags]:
 
 
 def _of_schema(subject: Subject) -> Iterator[TopicTags]:
-    """Yields the tags in the declared schemas of ``subject``, the same tags for each topic. A declared schema is a
-    schema in the table's definition.
+    """Yields the tags in the declared schemas of ``subject`` (the schemas in the table's definition). Each topic gets
+    the same tags.
     """
     fields: list[TaggedField] = []
     parts: tuple[tuple[Part, Format], ...] = (("value", subject.value), ("key", subject.key))
@@ -200,7 +200,7 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
 
 def _none_of(patterns: Sequence[str]) -> str:
     """Returns a prefix for a regular expression. With the prefix, the expression no longer matches a topic name that
-    one of ``patterns`` matches as a whole.
+    one of ``patterns`` matches as a whole. For the pattern ``a.*``, the prefix is ``(?!(?:(?:a.*))$)``.
     """
     if not patterns:
         return ""

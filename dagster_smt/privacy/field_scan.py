@@ -65,8 +65,8 @@ class FieldScan:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags to propose for the field, such as ``PII.email``. They come from the kinds of its values. If the
-        values suggest none, the tag comes from the field's name.
+        """The tags to propose for the field, such as ``PII.email``. If the field contains personal values, such as
+        e-mail addresses, the kinds of these values determine the tags. Otherwise the field's name determines the tag.
         """
         tags = dict.fromkeys(KINDS[kind].tag for kind in self.personal)
         names = [step for step in self.steps if isinstance(step, str)]

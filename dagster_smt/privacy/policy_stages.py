@@ -91,8 +91,8 @@ class PolicyStage(Stage):
 
     @property
     def relied_on(self) -> bool:
-        """Always False: no warning is due if the stage touches no record. Some records or topics may lack a tagged
-        field. ``Stage`` explains the property.
+        """Always False: the run gives no warning if the stage touches no record. The records may lack the tagged field.
+        ``Stage`` explains the property.
         """
         return False
 

@@ -89,7 +89,8 @@ def topic_matches(pattern: str, topic: str) -> bool:
 def value_field(steps: Steps, path: str, tags: Sequence[str], source: str) -> TaggedField:
     """Returns a field of a schema as a ``TaggedField`` with the tags ``tags``.
 
-    Its ``decided`` is False. A schema lists every field, so a field without tags may still need one.
+    The attribute ``decided`` of the result is False: a schema lists every field, so a field without tags may still need
+    a tag.
     """
     return TaggedField("value", path, tuple(Tag(t, source) for t in tags), False, steps)
 

@@ -74,7 +74,7 @@ class Running(Protocol):
 
     @property
     def say(self) -> Progress:
-        """Reports a line of text about the progress of the run."""
+        """A function that reports a line of text about the progress of the run."""
         ...
 
     @property
@@ -278,7 +278,7 @@ class Attempt:
         *,
         partly: bool,
     ) -> tuple[NewCommit, TableState]:
-        """Writes the rows in ``result`` and the state in one commit."""
+        """Writes two things in one commit: the rows in ``result``, and the new state of the table."""
         run_ = self.run_
         if keyed is None:
             return self.write_rows(result, draft, report, letters, failed, partly=partly)
@@ -313,8 +313,8 @@ class Attempt:
         *,
         partly: bool,
     ) -> tuple[NewCommit, TableState]:
-        """Writes a row for each record in ``result`` that has passed through the chain, and the state, in one
-        commit.
+        """Writes two things in one commit: a row for each record in ``result`` that passed through the chain, and the
+        new state of the table.
         """
         run_ = self.run_
         state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
@@ -382,8 +382,8 @@ class Attempt:
         )
 
     def before(self) -> Schema | None:
-        """Returns the output schema of the previous run. Returns None if there is none, or if this run replaces all
-        rows.
+        """Returns the output schema of the previous run. Returns None if there was no previous run, or if this run
+        replaces all rows.
         """
         state = self.draft.before
         if state is not None and not self.draft.replaced.everything:

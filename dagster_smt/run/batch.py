@@ -103,7 +103,8 @@ def run(
     Args:
         spec: The request of the run.
         session: The Spark session.
-        progress: Receives lines about the progress of the run. An empty line only checks whether the run may continue.
+        progress: Receives lines about the progress of the run. The run passes an empty line only to check whether it
+            may continue.
         begun: Receives the window, before the run reads any record.
         evaluate: The evaluator; by default ``dagster_smt.spark.evaluate``.
 

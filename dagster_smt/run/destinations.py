@@ -71,14 +71,14 @@ def destination_column(kind: str) -> Column:
 def bounds_of(
     result: EvaluatedWindow, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]
 ) -> Bounds:
-    """Counts the records of a window for each table to which the records go.
+    """Returns, for each table, the records of a window that go to this table: their counts and their output schemas.
 
     Args:
         result: The evaluated window.
         left_out: Topics that are not committed.
-        plan: The plan of the rows.
+        plan: The plan of the chain, with all output schemas.
         sink: The sink.
-        known: The topics that have a table.
+        known: The topics that have a table already.
     """
     passed = result.rows_out(left_out)
     topic = destination_column(sink.kind)

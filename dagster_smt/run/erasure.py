@@ -490,9 +490,8 @@ class _TableErasure:
         return TableError(Problem(CONFLICT, self.sink.place, statement, hint))
 
     def _commit(self, erased: int, drift: Mapping[str, int]) -> None:
-        """Commits a note that the erasure has erased ``erased`` rows, and the new number of rows by topic. For this
-        number, the remaining rows are counted. ``drift``, the number of rows that no run wrote (see ``_begun``), is
-        subtracted.
+        """Commits a note that the erasure has erased ``erased`` rows, and the new number of rows by topic. This number
+        is the number of remaining rows, minus ``drift``: the number of rows that no run wrote (see ``_begun``).
 
         Raises:
             TableError: SMT528, runs committed during every attempt.

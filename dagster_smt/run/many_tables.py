@@ -188,9 +188,11 @@ class _Writing:
         return NewCommit(None, files, size), state
 
     def targets(self, bound: Mapping[str, Bound], refused: Mapping[str, Problem]) -> dict[str, Bound]:
-        """Returns the entries of ``bound`` that the run writes: the entry of each output topic that gets a table. If
-        old rows may have to be removed (``reads_again``), existing tables without new records also get an entry, which
-        is empty.
+        """Returns a dict from output topic to the records for the topic's table. The dict contains the entries of
+        ``bound``, but only for topics that get a table.
+
+        If old rows may have to be removed (``reads_again``), the dict also contains each existing table without new
+        records, with an empty entry.
         """
         known = self.attempt.known
         targets = {}

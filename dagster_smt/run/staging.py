@@ -69,7 +69,7 @@ class EvaluatedWindow:
 
     def schemas_as_guessed(self, guess: WindowForms) -> tuple[SchemaUse, ...]:
         """Returns, for each topic and each schema in ``guess``, the number of records that name the schema. The run has
-        read the schemas of one record, and guessed that all records name the same ones.
+        read the schemas of one record, and guessed that all records name the same schemas.
         """
         records_by_topic = {}
         for topic, records in self.as_guessed.items():
@@ -82,8 +82,8 @@ class EvaluatedWindow:
         return tuple(uses)
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
-        """Returns the number of the window's records that name each schema of a schema registry. These records are
-        counted only if the sink is a table of records.
+        """Returns, for each topic and each schema of a schema registry, the number of the window's records that name
+        the schema. The result is empty unless the sink is a table of records.
         """
         uses_of_schemas = []
         for side in SIDES:

@@ -45,8 +45,8 @@ _NO_PARTITION = Problem(
     "the record was routed to a partition that its topic does not have",
     "add partitions to the topic, or correct the column or field for the partition; then run the failed records again",
 )
-"""The problem of a record whose partition does not exist. It does not name the topic, because the topic's name may be
-the value of a field.
+"""The problem of a record whose partition does not exist. The text of the problem does not name the topic, because the
+topic's name may be the value of a field.
 """
 
 

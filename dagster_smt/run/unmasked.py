@@ -96,7 +96,8 @@ def repaired(spec: RunSpec, available: Available, state: TableState | None) -> t
     """Returns a run of ``spec`` that reads the unmasked records in ``state`` again and replaces their rows.
 
     Returns:
-        The run, with the same request; and the problems of records that the topic has lost (SMT353).
+        The run, and the problems of unmasked records that the topic no longer contains (SMT353). The string that
+        identifies the run's request stays the same.
 
     Raises:
         ConfigError: SMT354, the run config already fixes a window.

@@ -425,8 +425,8 @@ def _unread(
 
 
 def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
-    """Returns the end offsets, by topic, that the table of ``spec`` last reported, and the time of the newest
-    report.
+    """Returns two items: the end offsets that the table of ``spec`` last reported for each topic, and the time of the
+    newest report.
     """
     end_offsets: dict[str, Any] = {}
     records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)

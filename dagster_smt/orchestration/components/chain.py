@@ -211,8 +211,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         return spec
 
     def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
-        """Returns the spec of a topic. The option ``translation`` of ``defs.yaml`` changes the asset spec of the table;
-        its group, owners, tags and key prefix also apply to the topic.
+        """Returns the spec of a topic. The option ``translation`` of ``defs.yaml`` changes the asset spec of the table.
+        The changed group, owners, tags and key prefix also apply to the topic.
 
         If the component has no ``translation``, or does not observe its topics, the method returns ``spec`` unchanged.
         """
@@ -388,8 +388,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
 
 class _OfComponent(SmtTranslator):
-    """The translator of a component. It must create the spec of the asset before the specs of the asset's topics,
-    because the topic specs copy attributes of the asset.
+    """The translator of a component, which creates asset specs. It must create the spec of the asset before the specs
+    of the asset's topics, because the topic specs copy attributes of the asset.
     """
 
     def __init__(self, component: SmtChainComponent, data: SmtAssetData | None = None):

@@ -1,5 +1,5 @@
-"""Determines which component observes a topic that several components read. Only one of them may, because an asset can
-be defined only once.
+"""Determines which component observes a topic that several components read. Only one component may observe the topic,
+because an asset can be defined only once.
 """
 
 from collections.abc import Sequence

@@ -309,7 +309,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
 
     Raises:
         ConfigError: SMT040, if there is no source, or if ``data`` has a statement (``CREATE TABLE``) and also an option
-            that belongs in it. If options are wrong, the error lists all of their problems.
+            that belongs in the statement. If options are wrong, the error lists all of their problems.
     """
     statement = data["statement"]
     if data["source"] is not None:
@@ -424,7 +424,9 @@ def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | 
 
 
 def jars_of(entries: Sequence[str], folder: Path) -> list[str]:
-    """Returns the entries of ``smt_jars``, with paths relative to the folder of ``defs.yaml``."""
+    """Returns the entries of ``smt_jars`` with absolute paths. In ``entries``, paths are relative to ``folder``, the
+    folder of ``defs.yaml``.
+    """
     return absolute_entries(entries, folder)
 
 

@@ -100,7 +100,8 @@ def build_erasure_asset(
         assets: Assets that ``build_smt_asset`` or ``build_smt_assets`` returned. Each of their tables must have an
             ``erasure``.
         key: The key of the asset.
-        records: A folder for the records, as JSON and as Markdown. If None, the records are only in Dagster's metadata.
+        records: A folder for the records of erasures, as JSON and as Markdown. If None, each record of an erasure is
+            only in Dagster's metadata.
         group_name: As in ``dg.AssetSpec``.
         pool: The Dagster pool of the step. If it is the pool of a table, runs of the table wait for the erasure.
 

@@ -20,7 +20,7 @@ as ``lake/{topic}``.
 
 
 def writes_many(sink: Sink) -> bool:
-    """Returns True if ``sink`` writes many tables."""
+    """Returns True if ``sink`` writes a table for each output topic, as the path ``lake/{topic}`` requests."""
     return isinstance(sink, TableSink) and sink.per_topic
 
 

@@ -12,8 +12,8 @@ OF_CHAIN = "dagster_smt/chain_hash"
 
 
 def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Returns the main spec of ``asset``, which ``build_smt_asset`` returned. If a chain writes many tables, ``asset``
-    also contains a spec for each table in ``destinations``.
+    """Returns the main spec of ``asset``, which ``build_smt_asset`` returned: the spec with the asset's own key. If a
+    chain writes many tables, ``asset`` also contains a spec for each table in ``destinations``.
     """
     specs = list(asset.specs)
     return next((spec for spec in specs if OF_CHAIN in spec.metadata), specs[0])

@@ -10,8 +10,8 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 
 OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
-"""Partitions by time, for all topics together or for each topic. To process records again, users launch these
-partitions again.
+"""The types of partitions that divide records by time, for all topics together or for each topic. To process records
+again, users launch these partitions again.
 """
 _DOTS = "..."
 _DOTS_CODE = "%2E%2E%2E"

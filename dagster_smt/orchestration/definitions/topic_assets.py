@@ -68,8 +68,9 @@ def build_topic_assets(
     """Builds observable assets for the topics of tables. The assets of the tables depend on these assets.
 
     Each topic that is listed by name is an asset. A pattern becomes one asset for all matching topics. Each observation
-    reports partitions, end offsets, records, bytes if the source knows them, and, from the second observation on,
-    records per second. ``automation_condition=AutomationCondition.on_cron("*/5 * * * *")`` observes every five minutes.
+    reports partitions, end offsets and records. It also reports bytes, if the source knows the bytes. From the second
+    observation on, it also reports records per second.
+    ``automation_condition=AutomationCondition.on_cron("*/5 * * * *")`` observes every five minutes.
 
     Args:
         tables: The tables, which must all have the same source. The source must not be a ``TableSource``, because its

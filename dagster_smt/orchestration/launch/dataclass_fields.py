@@ -32,8 +32,8 @@ def config_fields(cls: type, omit: Collection[str] = ()) -> dict[str, dg.Field]:
 
 
 def _config_type(hint: Any) -> Any:
-    """Returns Dagster's config type for ``hint``, the type of a dataclass field. ``hint`` is a flag, a number or a
-    string, and may permit None.
+    """Returns Dagster's config type for ``hint``, the type of a dataclass field. ``hint`` is the type of a flag, a
+    number or a string, such as ``int``. It may also permit None, as in ``int | None``.
     """
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     (kind,) = [part for part in parts if part is not NoneType]

@@ -1,5 +1,5 @@
-"""Defines the two messages, in JSON, between a run and the process that does its Spark work: the request and the
-answer.
+"""Defines two JSON messages: the request and the answer. A run sends the request to the process that does the run's
+Spark work, and the process sends the answer.
 
 Both sides check the messages that they receive. An answer may come from a bucket to which other programs can also
 write.

@@ -65,8 +65,8 @@ def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.Dagst
 
 
 def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
-    """Returns the failure of a step with several tables, which presents ``errors``, the errors of all tables,
-    together. Dagster may retry the step if a retry can help at least one of the tables.
+    """Returns the failure of a step that runs several tables. The failure lists ``errors``, which are the errors of all
+    tables. Dagster may retry the step if a retry can help at least one of the tables.
     """
     leading = errors[0]
     for error in errors:

@@ -32,7 +32,9 @@ from dagster_smt.values.numbers import float_text, to_float32
 SPARK = "spark"
 """The key that marks a result as one of the Spark evaluator."""
 BYTES = "bytes"
-"""The key, in a header of a result, for the header's bytes. It is present if a stage has set the header on Spark."""
+"""The key of the bytes of a header, in the dict that describes this header in a result. The key is present if a stage
+has set the header on Spark.
+"""
 
 Result = dict[str, Any]
 _LOGICAL = "org.apache.kafka.connect.data."
@@ -296,7 +298,7 @@ class Bridge:
 
     def mislabelled(self, number: int, want: Result) -> bool:
         """Returns True if Kafka's result ``want`` is a failure caused by a wrong name in a schema: a Cast of the whole
-        key or value has changed the type, but has left the name of a date type.
+        key or value has changed the type, for example to a string, but the schema still has the name of a date type.
         """
         if "error" not in want or self.chain is None:
             return False

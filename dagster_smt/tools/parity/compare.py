@@ -1,4 +1,5 @@
-"""Compares an answer with Kafka Connect's result (rules: ``tests/parity/README.md``, How to compare).
+"""Compares an answer (this package's results for a case) with Kafka Connect's results (rules:
+``tests/parity/README.md``, How to compare).
 
 The comparison is strict: 1 and 1.0 differ, and so do 0.0 and -0.0, or a number and its string. Only two properties are
 ignored, because Connect's JSON does not express them: the order of keys, and the spelling of a number.
@@ -142,7 +143,9 @@ def _whole(text: str) -> int | str:
 
 
 class _Long(str):
-    """An integer of a JSON text, as a string, because it has too many digits."""
+    """An integer of a JSON text, as a string. It has about 4,000 digits or more, and Python limits the conversion of
+    such long integers.
+    """
 
 
 def free(value: Any) -> Any:

@@ -171,8 +171,8 @@ def failure(problem: Problem, stage: str) -> dict[str, Any]:
 
 
 def read_record(data: dict[str, Any], converter: Converter) -> Record:
-    """Reads the record in ``data``. If a part of the record is not readable, raises a ``DataError``. Its location names
-    the part's converter, such as ``key.converter``.
+    """Reads the record in ``data``. If a part of the record is not readable, raises a ``DataError``. The location of
+    the error names the converter of this part, such as ``key.converter``.
     """
     record = Record(
         data["topic"], data["partition"], data["offset"], data["timestamp"], data["timestampType"], kind=data["kind"]

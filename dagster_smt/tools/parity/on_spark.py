@@ -111,8 +111,8 @@ class SparkAnswers:
             return 0
 
     def _typed(self, answer: "_Answers") -> int:
-        """Runs the records of the case ``answer`` that have schemas in the Spark evaluator, and adds their results to
-        ``answer``. Returns the number of records with a result.
+        """Runs a part of the case ``answer`` in the Spark evaluator: the records that have schemas. Adds their results
+        to ``answer``. Returns the number of records with a result.
         """
         done = 0
         for batch in answer.batches():

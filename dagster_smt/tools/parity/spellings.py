@@ -110,7 +110,8 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
         unit: The denominator of the number.
         error: The rounding error, in the same unit as ``rest``.
         point: The estimated position of the point.
-        width: The width of Java's integers in bits, whose overflow is repeated here; 0 for integers without a limit.
+        width: The width in bits of Java's integers. The function's numbers overflow as Java's integers do; with 0, they
+            have no limit.
     """
     digits: list[int] = []
     low = high = False

@@ -399,11 +399,11 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 
 
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
-    """D2 (the original has a defect): returns True if a stage of our chain fails on a JSON string that Debezium's
-    EventRouter would have turned into a struct.
+    """D2 (the original has a defect): returns True if both chains reject the record, but our chain at an earlier stage
+    than Debezium's, because of a JSON string.
 
-    Our EventRouter left this string unchanged. In Debezium, the string becomes a struct, so a later stage rejects the
-    record.
+    Our EventRouter left this string unchanged, and a later stage of our chain cannot process a string. Debezium's
+    EventRouter turned the string into a struct, so Debezium's chain fails only at a stage after that.
     """
     if "error" not in want or "error" not in got or got["error"]["code"] != "SMT201":
         return False
