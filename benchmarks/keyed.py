@@ -31,7 +31,7 @@ def _first(setting: Setting) -> DataFrame:
 
 
 def _changes(setting: Setting) -> DataFrame:
-    """Returns the records that change the table. They have a tenth of the keys."""
+    """Returns the records that change the table. A tenth of the table's keys occur in these records."""
     return _first(setting).where(F.pmod(F.xxhash64("value"), F.lit(SHARE)) == 0)
 
 

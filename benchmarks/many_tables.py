@@ -73,8 +73,8 @@ def many_runs(topics: int) -> Callable[[Setting], Taken]:
 
 
 def cases(topics: int) -> tuple[Case, Case]:
-    """Returns two cases for ``topics`` topics: one run per topic, and one run for all topics. Their warm-up creates the
-    tables.
+    """Returns two cases for ``topics`` topics: one run per topic, and one run for all topics. The warm-up of each case
+    creates its tables.
     """
     bare = f"bare: {topics} runs, {topics} topics into {topics} Delta tables"
     if topics > MEASURED:

@@ -80,8 +80,8 @@ def samples_after(
 
 
 def with_policy(certificate: Certificate, chain: Chain, policy: Sequence[PolicyStage], records: int) -> Certificate:
-    """Returns a copy of ``certificate`` that begins with the stages of the policy. It says that these stages cannot be
-    compared.
+    """Returns a copy of ``certificate`` that begins with the stages of the policy. The copy says that these stages
+    cannot be compared.
 
     Args:
         certificate: The certificate of the chain without its policy.

@@ -62,9 +62,7 @@ def local_session() -> Iterator[SparkSession]:
 
 
 def samples_of_frame(frame: DataFrame) -> list[Sample]:
-    """Returns the records of ``frame``, which has Kafka's columns, in the order of their topics, partitions and
-    offsets.
-    """
+    """Returns the records of ``frame``, sorted by topic, partition and offset. ``frame`` has Kafka's columns."""
     columns = ("topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value", "headers")
     samples = []
     for row in frame.selectExpr(*columns).collect():

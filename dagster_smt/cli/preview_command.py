@@ -50,7 +50,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of a table with keys to ``parser``. They have the same names as in a sink."""
+    """Adds the options of a table with keys to ``parser``. These options have the same names as in a sink."""
     group = parser.add_argument_group(
         "a table with keys", "what each record does to its row (docs: The row as it is now)"
     )

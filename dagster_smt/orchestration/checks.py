@@ -52,20 +52,22 @@ class SmtChecks:
         blocking: The names of blocking checks. If such a check fails, downstream assets do not run in the same run.
         severity: Maps the name of a check to ``WARN`` or ``ERROR``, which replaces its default severity. By default,
             ``offsets_contiguous``, ``masked_values``, ``key_matches_value``, ``lag``, ``small_files`` and ``held_back``
-            warn. ``no_dead_letters`` warns below ``failed_share``. ``dead_mask`` warns for drops and renames, but is an
-            error for masks and for stages that a run's chain omitted. All other checks are errors.
+            warn. ``no_dead_letters`` warns if a smaller share than ``failed_share`` failed. ``dead_mask`` warns for
+            drops and renames, but is an error for masks and for stages that a run's chain omitted. All other checks are
+            errors.
         failed_share: Dead letters are an error if at least this share of the records of a run, or of one topic, failed.
             With 1.0, they are an error only if all records failed.
-        max_lag: The largest permitted number of offsets that are unread after a run. None: the table does not get this
-            check.
+        max_lag: The largest permitted number of offsets that are unread after a run. None: the table does not get the
+            check ``lag``.
         contract: The columns that readers of the table rely on, as a DDL string (``id BIGINT NOT NULL, name STRING``).
-            The table may have more columns. None: the table does not get this check.
+            The table may have more columns. None: the table does not get the check ``contract``.
         max_small_files: The share of small files, such as 0.5, from which the check ``small_files`` warns. The check
-            ignores tables with fewer than 50 files. None: runs do not perform this check; maintenance jobs report it in
-            any case.
+            ignores tables with fewer than 50 files. None: runs do not perform this check. Maintenance jobs report the
+            check in any case.
         small_file_mb: A file below this size, in megabytes, is small.
         same_as_connect: The size of a sample, such as 1000 records of each run. The sample also goes through Kafka
-            Connect's own classes, and the results must be equal. None: the table does not get this check.
+            Connect's own classes, and the results must be equal. None: the table does not get the check
+            ``same_as_connect``.
         connector: A file with the connector's own chain, as JSON or properties. For ``same_as_connect``, Connect's
             classes run this chain, so that a changed option is also a difference. None: Connect's classes run the
             chain of the asset.
@@ -284,7 +286,7 @@ def schema_matches_plan(evidence: Evidence) -> CheckVerdict:
 
 
 def dead_mask(evidence: Evidence) -> CheckVerdict:
-    """Every mask, drop and rename touches records, and the table has no record that one of them failed to change."""
+    """Every mask, drop and rename touches records, and has left no record of the table unchanged by mistake."""
     silent = silent_lines(evidence.report.ledger, evidence.report.stages)
     on_record = evidence.facts.unmasked
     if not silent and not on_record:

@@ -129,8 +129,8 @@ class SparkSessionResource(dg.ConfigurableResource):
 def external_settings(
     conf: Mapping[str, str], spark_version: str, lane: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Returns the settings for a Spark session in another process. They consist of ``conf``, the settings of the user,
-    and of the settings that the tables need.
+    """Returns the settings for a Spark session in another process. The result contains ``conf`` (the settings of the
+    user) and the settings that the tables need.
 
     Args:
         conf: The user's settings, which take precedence.

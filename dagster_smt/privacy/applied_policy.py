@@ -233,8 +233,8 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that no field in ``fields`` covers. The yielded fields have no tags. They
-    let reports also show the fields that no source of tags lists.
+    """Yields the declared fields of the value that no field in ``fields`` covers. The yielded fields have no tags.
+    Reports can then also show the fields that no source of tags lists.
 
     Args:
         subject: The table, with its declared fields.

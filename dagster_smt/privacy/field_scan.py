@@ -90,7 +90,7 @@ def scan(
 
     Args:
         samples: The records.
-        key, value: Their formats.
+        key, value: The formats of the records' keys and values.
         more: A function that yields further kinds of personal values in a string. It is called only for strings in
             which no pattern has a match.
     """

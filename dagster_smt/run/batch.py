@@ -213,7 +213,8 @@ class _Run:
         """Returns True if the table with keys does not exist yet, and the window contains only tombstones. The result
         is False for a fixed window, because no later run would read it again.
 
-        Tombstones have no columns, so the run cannot create the table. It waits until a record with a value arrives.
+        Tombstones have no columns, so the run cannot create the table. The run waits until a record with a value
+        arrives.
 
         Args:
             error: The error of the plan: the records name no schema.
@@ -238,7 +239,7 @@ class _Run:
     def removes(self, replaced: Replaced, state: TableState | None) -> bool:
         """Returns True if the run has rows to remove, so that it must commit even without records.
 
-        That is the case if the run replaces all rows of an existing table, or of some of its topics. For example, a
+        The run has such rows if it replaces all rows of an existing table, or all rows of some topics. For example, a
         rebuild of a topic that is now empty removes all rows of the topic.
         """
         if replaced.offsets:

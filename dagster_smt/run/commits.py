@@ -172,10 +172,11 @@ class Draft:
         identities: The identity of each topic.
         replaced: The rows that the commit removes.
         before: The state before the commit.
-        over: Topics that are read again from the beginning. Their offsets in the previous state are forgotten.
+        over: Topics that are read again from the beginning. The new state does not contain the offsets that the
+            previous state had for these topics.
         anew: Topics in ``over`` whose old rows stay in the table, because the topic was deleted and created again.
-        progress: If the run writes many tables: the state of the table that stores their common progress. The offsets
-            in this state also count as read for the table of this commit.
+        progress: If the run writes many tables: the state of the table that stores the common progress of all tables.
+            The offsets in this state also count as read for the table of this commit.
     """
 
     spec: RunSpec
@@ -311,7 +312,7 @@ def with_progress(state: TableState, progress: TableState) -> TableState:
     """Adds the offsets in ``progress`` to ``state``, and returns the new state.
 
     A run that writes many tables stores its progress for all of them in one state, ``progress``. ``state`` belongs to
-    one of the tables. It lacks the offsets of windows that contained no record for this table.
+    one of the tables, and lacks the offsets of windows that contained no record for this table.
     """
     return replace(
         state,

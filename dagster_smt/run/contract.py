@@ -19,11 +19,11 @@ def contract_problems(
     break the contract.
 
     Args:
-        declared: The contract, a struct. A column that is ``NOT NULL`` in the contract must also be required in the
-            plan.
+        declared: The contract, as the schema of a struct. A column that is ``NOT NULL`` in the contract must also be
+            required in the plan.
         table: The table's columns.
-        planned: The output schema of the value. If the schemas come from the records, the schema of the window's
-            records.
+        planned: The output schema of the value. If the records carry their own schemas, this is the schema of the
+            window's records.
         own: The names of the columns that the chain does not create, such as the source columns.
     """
     return dict(_struct(declared, table, planned, "", own))

@@ -152,7 +152,9 @@ class _Erasure:
         )
 
     def _register(self) -> None:
-        """Adds the people to all registers. This happens before anything is erased."""
+        """Adds the people to all registers (the tables that remember erased people). This happens before anything is
+        erased.
+        """
         for target in self.targets:
             erasure = target.erasure
             place = (erasure.register_table.place, erasure.kind)
@@ -246,7 +248,9 @@ class _Erasure:
         table.commit(table.read().limit(0), self.noted(table, target, state, rows), Replaced(), state)
 
     def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
-        """Returns the values and field names for which the residue scan of ``target`` searches."""
+        """Returns the values and field names for which the residue scan (the search for values that are left) of
+        ``target`` searches.
+        """
         erasure = target.erasure
         names = set()
         for path in erasure.columns:
@@ -446,9 +450,9 @@ class _TableErasure:
         """Notes in the state that the erasure has begun.
 
         Returns:
-            By topic, the rows in the table minus the rows that its commits counted: ``{"orders": 3}`` if somebody added
-            three rows by hand. The erasure must not change this difference. If the erasure continues after a crash,
-            this is the difference before its first attempt.
+            A dict from topic to the number of rows in the table, minus the number that the table's commits counted:
+            ``{"orders": 3}`` if somebody added three rows by hand. The erasure must not change this difference. If the
+            erasure continues after a crash, this is the difference before its first attempt.
         """
         state = self.table.state(settle=True)
         if state is not None and state.erased is not None and state.erased.unfinished is not None:
@@ -467,9 +471,9 @@ class _TableErasure:
         raise self._never_alone()
 
     def _drift(self) -> tuple[Mapping[str, int], TableState | None]:
-        """Returns two items. The first is, by topic, the number of rows in the table minus the number that its commits
-        counted: ``{"orders": 3}`` if somebody added three rows by hand. The second is the state of the table; None if
-        there is no state.
+        """Returns two items. The first is a dict from topic to the number of rows in the table, minus the number that
+        the table's commits counted: ``{"orders": 3}`` if somebody added three rows by hand. The second is the state of
+        the table; None if there is no state.
         """
         for _ in range(_TRIES):
             state = self.table.state()

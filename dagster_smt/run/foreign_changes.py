@@ -15,8 +15,8 @@ from dagster_smt.spark.outcome_columns import CHANGES
 from dagster_smt.spark.records.change_texts import MARK, mark_of
 
 MOST = 20_000
-"""The largest number of sets of changes that are counted. Records in the same topic and part with equal changes form a
-set. If there are more sets, the sets with the fewest records are ignored.
+"""The largest number of sets of changes that are counted. A set consists of records with equal changes in the same
+topic and the same part of the window. If there are more sets, the sets with the fewest records are ignored.
 """
 Changes = dict[tuple[str, int], list[FieldChanges]]
 

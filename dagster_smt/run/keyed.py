@@ -252,8 +252,8 @@ def keyed_window(
         table: The table; None if this window creates it.
         deletions: The table of deletions, if there is one.
         window: The window.
-        over: Topics that are read again from the beginning. Their rows are removed unless the window creates them
-            again.
+        over: Topics that are read again from the beginning. The old rows of these topics are removed, unless the window
+            creates the rows again.
     """
     of_window = events(result.rows_out(left_out), schema, keyed)
     records = sum(counts.records for counts in result.topics.values())
@@ -325,7 +325,8 @@ def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
     """Caches ``changes`` and ``vanished`` together, and returns the cached changes and the counts of their effects.
-    ``vanished`` deletes rows: a rebuild read their topics again, but found no record for them.
+    ``vanished`` contains the deletions of rows whose topics a rebuild has read again, although no record for these rows
+    was left.
     """
     if vanished is not None:
         changes = changes.unionByName(vanished, allowMissingColumns=True)
@@ -353,8 +354,8 @@ def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, k
 
 
 def without_conflicts(result: EvaluatedWindow, window: KeyedWindow, chain: Chain) -> DataFrame:
-    """Marks records as failed if the order of their key's events is unknown, because they come from several partitions.
-    Returns the evaluated window.
+    """Marks records as failed if records of the same key come from several partitions, so that the order of the records
+    is unknown. Returns the evaluated window.
 
     If the table already has a row of such a key, the records from the partition of that row are not marked.
     """

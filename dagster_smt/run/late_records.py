@@ -25,7 +25,8 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
             end.
 
     Returns:
-        The offsets of the late records, by the number of the part to which their timestamps belong.
+        A dict from the number of a part of the window to the offsets of late records. The timestamps of these records
+        belong to this part.
     """
     frame = source.read(Window(tuple(not_empty(after))))
     millis = F.unix_millis("timestamp")

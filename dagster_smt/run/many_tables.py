@@ -477,7 +477,7 @@ class OneTable:
 
     def later(self, bound: Bound, plan: Plan, of_topic: Column) -> DataFrame | None:
         """Returns the records after the window that belong to the table of ``bound``, if the run is a replay of a table
-        with keys. They may contain later events of the window's keys. For all other runs, returns None.
+        with keys. These records may contain later events of the window's keys. For all other runs, returns None.
         """
         template = self.writing.attempt
         if template.later is None:

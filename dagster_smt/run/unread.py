@@ -45,7 +45,9 @@ def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str
 
 
 def what_is_unread(narrowed: Narrowed) -> list[str]:
-    """Returns log lines about the unread records in ``narrowed``, for the first topics and stages."""
+    """Returns log lines about the unread records in ``narrowed``: a line for each topic and stage. After
+    ``_MOST_LINES`` lines, a last line gives the number of further topics and stages.
+    """
     lines = [unread.text for unread in narrowed.unread[:_MOST_LINES]]
     more = len(narrowed.unread) - _MOST_LINES
     if more > 0:
@@ -66,7 +68,9 @@ def _counted(unread: Unread, source: Source) -> Unread:
 
 
 def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple[Unread, ...]:
-    """Returns the entries of ``unread``, limited to the records in ``window``, which is a part of the whole window."""
+    """Returns the entries of ``unread``, limited to the records in ``window``. This is a part of the run's whole
+    window.
+    """
     parts, inside = [], offsets_of(window)
     for one in unread:
         ranges = tuple((offsets_of(one.ranges) & inside).ranges())

@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def fill(append: int, kafka: bool) -> None:
-    """Prepares the demo's topics. First, starts a broker if ``kafka`` is set. Then publishes the shipped topics, if a
-    broker has the topics. Finally appends ``append`` copies of the shipped pushes.
+    """Prepares the demo's topics. First, starts a broker if ``kafka`` is set. Then publishes the shipped topics, if the
+    demo's topics are on a broker. Finally appends ``append`` copies of the shipped pushes.
     """
     if kafka and not on_kafka():
         os.environ[KAFKA_VARIABLE] = ensure_running(PROJECT / ".kafka")

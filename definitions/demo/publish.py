@@ -41,8 +41,8 @@ def publish() -> int:
 
 
 def append_pushes(count: int) -> tuple[int, int]:
-    """Appends ``count`` copies of the shipped pushes to their topic. Returns the number of these records, and the first
-    offset.
+    """Appends ``count`` copies of the shipped pushes to their topic. Returns the number of appended records, and the
+    offset of the first of these records.
     """
     once = [NewRecord(r.key, r.value) for r in shipped(PUSHES)]
     records: Iterable[NewRecord] = (once * (count // len(once) + 1))[:count]

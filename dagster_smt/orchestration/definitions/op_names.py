@@ -7,7 +7,7 @@ import dagster as dg
 
 OF_CHAIN = "dagster_smt/chain_hash"
 """The key of a metadata entry that marks the main asset of an op. The op may have more assets: the tables in
-``destinations``. They do not have this entry.
+``destinations``. These tables do not have the entry.
 """
 
 

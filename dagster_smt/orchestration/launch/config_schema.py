@@ -110,7 +110,7 @@ class RunSettings:
         micro_batch: The limits of a series of windows; None for a single window.
         settle: True to accept the rows that other writers have changed.
         defined: The chain of the definition, with the stages of the run's policy before it. None if ``decode_config``
-            returned the settings, because it does not know this chain.
+            returned the settings, because this function does not know the chain of the definition.
         policy: The policy of the run.
         own: The chain without the policy; None if there is no policy.
     """

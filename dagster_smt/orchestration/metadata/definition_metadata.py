@@ -59,8 +59,8 @@ def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
 
 
 def column_metadata(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
-    """Returns metadata with the column schema and the column lineage of a table. Either is left out if ``described``, a
-    plan or a report, does not contain it.
+    """Returns metadata with the column schema and the column lineage of a table. The schema or the lineage is left out
+    if ``described`` (a plan or a report) does not contain it.
     """
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     metadata: Metadata = {"dagster/column_schema": schema} if schema is not None else {}

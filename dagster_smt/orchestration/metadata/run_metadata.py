@@ -50,8 +50,8 @@ class RunContext:
         gaps: The offsets that have been skipped permanently.
         app_id: Spark's id of the application.
         window_id: The id of the last window that the table has read; by default the window of the report.
-        last: The report of the last commit. It is used if the plan and the report of this run do not contain the
-            columns.
+        last: The report of the last commit. The metadata takes the columns from this report if the plan and the report
+            of this run do not contain the columns.
         lag: The number of offsets that are now in the topics but not in the table.
         policy: The policy of the run; None: no policy.
     """
@@ -140,8 +140,8 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
 def _described(report: RunReport, run: RunContext) -> PlanOrReport:
     """Returns an object that describes the columns of the table.
 
-    That is the plan of ``run``, if the column types are known without reading records. Otherwise it is ``report``, or
-    the report of the last commit if this run has read nothing.
+    The object is the plan of ``run``, if the column types are known without reading records. Otherwise, the object is
+    ``report``, or the report of the last commit if this run has read nothing.
     """
     if run.plan.typed or run.sink.kind == "records":
         return run.plan

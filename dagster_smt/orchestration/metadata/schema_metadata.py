@@ -39,8 +39,8 @@ _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
 class PlanOrReport(Protocol):
-    """An object that describes the columns of a table: the plan of a chain, or the report of a run. Both have these
-    attributes, which ``chain.plan.Plan`` explains.
+    """An object that describes the columns of a table: the plan of a chain, or the report of a run. Both classes have
+    the attributes of this protocol, which ``chain.plan.Plan`` explains.
     """
 
     @property

@@ -103,7 +103,7 @@ class PipesSpark:
 
 
 def _answer_in(messages: Sequence[Any]) -> object:
-    """Returns the answer among the messages of a process; None if there is none."""
+    """Returns the answer among the messages of a process; None if no message is an answer."""
     for message in messages:
         if isinstance(message, Mapping) and ANSWER in message:
             return message[ANSWER]

@@ -184,7 +184,8 @@ class Bridge:
 
     def _spelling(self, number: int) -> Any:
         """Returns a function that compares a value of Kafka (``want``) with one of ours (``got``). It returns True if
-        both are spellings of the same float. The chain must also cast a field to a string or to a 32-bit float.
+        both are spellings of the same float. It returns False if the chain casts no field to a string or to a 32-bit
+        float.
 
         Kafka's results come from Java 17, which spells some floats differently from later versions.
         """
@@ -349,9 +350,9 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Returns True if the only difference between two nulls is in their schemas: Kafka's null ``want`` has a struct
-    schema with an empty list of fields, and our null ``got`` has not. Connect's ExtractNewRecordState returns such
-    nulls.
+    """Returns True if two nulls differ only in their schemas: Kafka's schema of the null ``want`` has an empty list of
+    fields (``"fields": []``), and our schema of the null ``got`` has no list of fields. Connect's ExtractNewRecordState
+    returns such nulls.
     """
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:

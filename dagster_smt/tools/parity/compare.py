@@ -27,7 +27,7 @@ def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
     """Compares ``answer``, our results for a case, with the results that ``case`` expects. Returns an empty string if
     they are equal. Otherwise returns the reason why they differ.
 
-    A case may have several correct alternatives. The answer must equal one of them.
+    A case may have several sets of correct results. The answer must equal one of these sets.
     """
     reason = _differs(case["expect"], answer)
     if reason and any(not _differs(other, answer) for other in case.get("alternatives", ())):

@@ -6,7 +6,7 @@ are two kinds of rules:
 - Rules on one result (``bridges``). They apply if Kafka crashes, if JSON cannot express a value, or if Spark's columns
   cannot distinguish two values. Such a rule defines the only accepted result.
 - Rules that run the case again, with one or more differences switched off (``as_kafka``). The result of this second run
-  must equal Kafka's, and the result that is judged must equal that of the Python evaluator.
+  must equal Kafka's, and the result that is judged must equal the result of the Python evaluator.
 """
 
 from dataclasses import dataclass

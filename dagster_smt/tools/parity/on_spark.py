@@ -101,8 +101,8 @@ class SparkAnswers:
         return [a.broken or {"results": a.results} for a in answers]
 
     def _attempt(self, answer: "_Answers") -> int:
-        """Runs the records of ``answer`` that have schemas, and returns their number. If an exception occurs, it
-        becomes the answer of this case, so that the other cases continue.
+        """Runs the records of ``answer`` that have schemas, and returns their number. If an exception occurs, the
+        exception becomes the answer of this case, so that the other cases continue.
         """
         try:
             return self._typed(answer)
@@ -190,8 +190,8 @@ class _Answers:
         return results
 
     def take(self, answer: Answer) -> None:
-        """Stores results in this case for the records that have none yet. ``answer`` contains the results of exactly
-        these records. An ``answer`` without results becomes the answer of the whole case.
+        """Stores results in this case for the records that have no result yet. ``answer`` contains the results of
+        exactly these records. An ``answer`` without results becomes the answer of the whole case.
         """
         if "results" not in answer:
             self.broken = answer
