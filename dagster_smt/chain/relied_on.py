@@ -57,8 +57,9 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
     - ``chain`` drops the field or replaces it with a constant, but the mask in ``defined`` leaves a part of the value.
 
     Paths are compared by their steps, not by the fields that they match. If ``chain`` hides the same fields under
-    different paths, the result contains the masks of ``defined``. If only ``chain`` has a stage that decrypts values or
-    turns tokens back into values, the result contains all encryptions and tokenizations of ``defined``.
+    different paths, the result contains the masks of ``defined``. There is one more case: ``chain`` has a stage that
+    decrypts values or turns tokens back into values, and ``defined`` does not have this stage. The result then contains
+    all encryptions and tokenizations of ``defined``.
     """
     present = set()
     for _, target, form, _ in _hidden(chain):

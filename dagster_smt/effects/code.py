@@ -65,8 +65,8 @@ class CodeTransform(Transform):
         function puts a part of this JSON into two locations of the record, it must copy the part
         (``values.json.lazy.copied``). To drop the record, the function raises ``DropRecord``.
 
-        Some transforms act on the whole record instead of the key or value. Their function changes the record itself
-        and sets ``record.dirty``. Its return value is then ignored.
+        Some transforms act on the whole record instead of the key or value. The function of such a transform changes
+        the record itself and sets ``record.dirty``. The function's return value is then ignored.
 
         Args:
             bits: One number for each ledger entry, with a single bit set. To count the record for an entry, the
@@ -85,8 +85,8 @@ class CodeTransform(Transform):
         return None
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a replacement for the result of ``variant``, for a record with fewer fields than usual, such as the
-        event of a deleted row.
+        """Returns a replacement for the result of the method ``variant``. It is for a record with fewer fields than
+        usual, such as the event of a deleted row.
 
         The Python evaluator calls this method if the schema of ``record`` lacks a field that the ordinary plan needs.
         The evaluator then plans again, with the result as ``Planning.variant``. If the result is None, the evaluator

@@ -125,8 +125,9 @@ def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
 
 
 def where_there(node: Node, test: Expr | bool) -> Expr | bool:
-    """Returns ``test``, combined with a check of the struct ``node``, the key or value: if ``node`` is null, the result
-    is false. Returns ``test`` unchanged if it is True or False, or if ``node`` is not a struct or cannot be null.
+    """Returns an expression that is false if the struct ``node`` (the key or value) is null, and otherwise equals
+    ``test``. Returns ``test`` unchanged in three cases: ``test`` is True or False; ``node`` is not a struct; or
+    ``node`` cannot be null.
     """
     if isinstance(test, bool) or node.schema.type is not Type.STRUCT:
         return test

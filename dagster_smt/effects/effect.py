@@ -1,8 +1,11 @@
 """Effects: the actions of transforms on a record, described as data.
 
-A transform lists its effects in only one method, ``Transform.effects``. Four parts of this package read that list: the
-plans for records with a schema (``on_plan_record``), the Python functions for records without a schema
-(``on_values_record``), the ledger, and the JVM lane.
+A transform lists its effects in only one method, ``Transform.effects``. Four parts of this package read that list:
+
+- the plans for records with a schema (``on_plan_record``)
+- the Python functions for records without a schema (``on_values_record``)
+- the ledger, which counts changed records
+- the JVM lane, which is Java code inside Spark
 
 All effects of one transform belong to one of these families:
 
@@ -321,8 +324,8 @@ class ByField:
 
 @dataclass(frozen=True)
 class ByFieldTime:
-    """A change of the topic by time, like ``ByTime``, but the time comes from a string field of the value instead of
-    the record's timestamp. Values with a schema are rejected.
+    """A change of the topic by time. The class ``ByTime`` uses the record's timestamp. This class uses a string field
+    of the value instead. Values with a schema are rejected.
 
     Attributes:
         topic_format, timestamp_format: The template for the topic and the format of the timestamp, as in ``ByTime``.

@@ -11,8 +11,8 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.values.value_rule import KeepNull
 
 Protection = Literal["", "seals", "opens"]
-"""A word for the encryption that a rule performs. ``seals``: it encrypts values, and a holder of the key can decrypt
-them. ``opens``: it decrypts such values. Empty: it does neither.
+"""A word for the encryption that a rule performs. ``seals``: the rule encrypts values, and a holder of the key can
+decrypt them. ``opens``: the rule decrypts such values. Empty: the rule neither encrypts nor decrypts.
 """
 
 
@@ -32,7 +32,8 @@ class FieldRule:
     """A rule that computes the new value of a field. A null stays null, and the ledger does not count it.
 
     A subclass is a frozen dataclass. Its fields are the parameters of the rule. A subclass with a ``name`` can also be
-    run by engines that are not written in Python. They read ``name`` and ``parameters`` (see ``as_data``).
+    run by engines that are not written in Python. These engines read ``name`` and ``parameters`` (see the module
+    ``as_data``).
 
     Usually a subclass defines only ``of_kind``. If Connect treats values with a schema differently, the subclass also
     overrides ``on_node``. In that case ``of_kind`` is only for values without a schema.
@@ -101,7 +102,7 @@ class FieldRule:
 
 def masked(after: Node, before: Node, protection: Protection) -> Node:
     """Returns ``after``, a field that a stage has masked, with the mark ``masked``. ``before`` is the field before that
-    stage. Its marks are copied to the result, except ``sealed`` and ``opened``.
+    stage. The marks of ``before`` are copied to the result, except ``sealed`` and ``opened``.
 
     If ``protection`` is ``seals``, the field also gets the mark ``sealed``, because a holder of the key can decrypt its
     value. There is one exception: an earlier stage masked the field without a key. Then no key can restore the original

@@ -224,8 +224,8 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _opened(child: Node, needs_text: bool) -> Node:
-    """Returns the field ``child``. If ``needs_text`` is set and the field is a struct, the struct is first split into
-    its fields (``Group``), so that its string can be built from them.
+    """Returns the field ``child``. If ``needs_text`` is set, the field is needed as a string. A struct is then split
+    into its fields first (``Group``), because the string is built from the fields.
     """
     if needs_text and child.schema.type is Type.STRUCT:
         return open_struct(child)

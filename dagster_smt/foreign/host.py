@@ -80,8 +80,8 @@ class Host:
         atexit.register(self.end)
 
     def call(self, *request: Any) -> list[Any]:
-        """Sends ``request`` to the host (the Java process), and waits for the answer. An answer is a list. Its first
-        item, a name, is left out.
+        """Sends ``request`` to the host (the Java process), and waits for the answer. The answer of the host is a list
+        that begins with a name. The result is this list without the name.
 
         Raises:
             HostDiedError: The host has ended.

@@ -113,7 +113,7 @@ def _archives(folder: Path) -> tuple[Path, ...]:
 @lru_cache(maxsize=512)
 def classes_of(jar: Path, modified: int) -> frozenset[str]:
     """Returns the names of the classes in ``jar``. The result is cached. ``modified`` is the time of the jar's last
-    change, and a part of the cache key, so that a changed jar is read again.
+    change. It is a part of the cache key, so that a changed jar is read again.
     """
     try:
         with zipfile.ZipFile(jar) as archive:

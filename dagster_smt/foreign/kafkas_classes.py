@@ -15,10 +15,13 @@ def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
     """Returns True if Spark's own JVM can run all stages of ``chain``, so that no separate Java process (the host) is
     needed.
 
-    There are four conditions. (1) Every transform is a Java class from a jar, and Java can test every predicate. (2)
-    Java can read both formats, such as ``json``. (3) The chain has ``stage.process: spark``, or it has no ``smt_jars``
-    and all its classes are Kafka's own, which always return from a call. (4) The chain does not ask for the messages of
-    exceptions, which only the host returns.
+    There are four conditions:
+
+    - Every transform is a Java class from a jar, and Java can test every predicate.
+    - Java can read the format of the keys and the format of the values, such as ``json``.
+    - The chain has ``stage.process: spark``. Without this setting, all its classes must be Kafka's own, and it must
+      have no ``smt_jars``.
+    - The chain does not ask for the messages of exceptions, because only the host returns these messages.
     """
     return bool(chain.stages) and not why_in_host(chain, key, value)
 

@@ -79,8 +79,8 @@ def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None
 
 
 def tested_by_host(stage: Stage) -> bool:
-    """Returns True if the host, the Java process of foreign stages, can test the predicate of ``stage``. It can if the
-    predicate comes from a jar or is Kafka's own. It also can if the stage has no predicate.
+    """Returns True if the host, the Java process of foreign stages, can test the predicate of ``stage``. This is
+    possible if the predicate comes from a jar, if it is Kafka's own, or if the stage has no predicate.
     """
     predicate = stage.predicate
     return (

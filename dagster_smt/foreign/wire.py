@@ -95,7 +95,9 @@ class Schemas:
         return known[0]
 
     def take_fresh(self) -> list[list[Any]]:
-        """Returns the schemas that have not been sent to the host (the Java process) yet. They then count as sent."""
+        """Returns the schemas that have not been sent to the host (the Java process) yet. The returned schemas then
+        count as sent.
+        """
         fresh, self.fresh = self.fresh, []
         return fresh
 

@@ -10,8 +10,8 @@ from typing import Any
 from dagster_smt.model.schema import Schema, Type, optional
 
 _UNKNOWN = Schema(Type.STRING, optional=True, version=-1)
-"""The schema of a field that has been null in all records so far. Its version is -1, by which other code recognizes it,
-because all other inferred schemas have no version.
+"""The schema of a field that has been null in all records so far. Other code recognizes this schema by its version -1.
+All other inferred schemas have no version.
 """
 
 

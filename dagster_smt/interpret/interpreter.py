@@ -77,8 +77,8 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """Returns a number with two bits, for key and value. A set bit means: if a record moves to another topic, its key
-    (or value) must be encoded again, even if no stage has changed it.
+    """Returns a number with two bits, for key and value. If the bit is set, the key (or value) of a record that moves
+    to another topic must be encoded again, even if no stage has changed this key (or value).
 
     This is the case if the format in ``written`` registers schemas under the name of the topic. Readers of the new
     topic look for the schemas under its name. Connect's converters do the same.
@@ -369,9 +369,10 @@ class Interpreter:
         """Applies the stage ``number`` to all ``records`` with one call of ``apply_all``, which is faster than one call
         for each record.
 
-        ``apply_all`` loops over an iterator of the records. If it raises an exception, the last record that it took
-        from the iterator is dropped or has failed. ``length_hint`` returns the number of records that remain in the
-        iterator, which shows which record this is. The next call of ``apply_all`` continues with the remaining records.
+        ``apply_all`` loops over an iterator of the records. If ``apply_all`` raises an exception, the last record that
+        it took from the iterator is dropped or has failed. ``length_hint`` returns the number of records that remain in
+        the iterator, which shows which record this is. The next call of ``apply_all`` continues with the remaining
+        records.
         """
         waiting = iter(records)
         while True:

@@ -1,8 +1,8 @@
 """Computes what previewed records would do to a table with keys (a table that has one row for each key). For example:
 the first record inserts a row, and the second one updates it. This needs no Spark.
 
-A run computes the same with different code (``tables.keyed``). A test applies both to the same records and compares the
-results.
+A run computes the same with different code (``tables.keyed``). A test applies this code and the run's code to the same
+records, and compares the results.
 """
 
 import base64
@@ -198,12 +198,12 @@ class _EventReader:
         return _Event(previewed.sample, tuple(map(_key_text, columns.values())), row, sequence, unchanged)
 
     def _key_columns(self, record_key: Any, value: Row) -> Row:
-        """Returns the key columns of a record, by name. A column comes from ``record_key``. If the key lacks the
-        column, it comes from ``value``.
+        """Returns the key columns of a record, by name. Each key column comes from ``record_key``. If the key lacks the
+        column, the column comes from ``value``.
 
-        If the key is not a struct, such as ``7``, there is only one key column. It comes from the value, if the value
-        has a column of this name. Otherwise the key itself is the column. A tombstone has no value, so its key columns
-        come from the key.
+        If the key is not a struct, such as ``7``, there is only one key column. This column comes from the value, if
+        the value has a column of this name. Otherwise the key itself is the column. A tombstone has no value, so its
+        key columns come from the key.
         """
         fields = record_key if isinstance(record_key, dict) else {}
         columns: Row = {}

@@ -171,8 +171,9 @@ class _StageFunction:
         return self._on_value(self.schemaless)
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
-        """Returns a function that applies the stage to many records. It loops over JSON objects without a schema
-        itself, and calls ``apply`` for each other record. Returns None if the transform has no such function.
+        """Returns a function that applies the stage to many records. The function handles JSON objects without a schema
+        in its own loop. For every other record, it calls ``apply``. Returns None if the stage does not act on values,
+        or if its transform has no function for values without a schema.
         """
         change = self.schemaless
         if self.stage.side != "value" or change is None:
@@ -306,8 +307,8 @@ class _StageFunction:
         """Returns a function for records for which the plan has failed in the variant ``known``, for example because
         the schema lacks a field.
 
-        Some transforms have a narrower variant, which needs fewer fields. If a record has one, the function runs it.
-        Otherwise the function calls ``refuse``, which rejects the record.
+        Some transforms have a narrower variant, which needs fewer fields. If a record has a narrower variant, the
+        function runs this variant. Otherwise the function calls ``refuse``, which rejects the record.
         """
         narrower = self.narrower
         if narrower is None:
@@ -323,8 +324,8 @@ class _StageFunction:
 
 
 def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
-    """Returns the method ``name`` of ``transform``, if its class overrides the method. Returns None if it does not, or
-    if the transform is not implemented in code.
+    """Returns the method ``name`` of ``transform``, if the transform's class overrides this method. Returns None if the
+    class does not override the method, or if the transform is not implemented in code.
     """
     if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
         return None
@@ -459,9 +460,9 @@ def _raise(problem: Problem) -> object:
 
 
 def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | None, Function]]:
-    """Returns an item for each part of a record that a stage changes, such as ``("value", schema, function)``: the
-    attribute, its new schema (None for metadata such as the topic), and the function that computes the new value from
-    the old record.
+    """Returns an item for each part of a record that a stage changes, such as ``("value", schema, function)``. The
+    first part of an item is the name of the changed attribute. The second is its new schema, or None for metadata such
+    as the topic. The third is a function that computes the new value from the old record.
     """
     changes: list[tuple[str, Schema | None, Function]] = []
     for side in ("key", "value"):

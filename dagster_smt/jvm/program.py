@@ -105,8 +105,8 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
 
 def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | None:
-    """Returns the reason why the JVM lane (the Java code inside Spark) cannot run ``chain``. Returns None if it can.
-    The arguments are the same as for ``program_of``.
+    """Returns the reason why the JVM lane (the Java code inside Spark) cannot run ``chain``. Returns None if the lane
+    can run the chain. The arguments are the same as for ``program_of``.
     """
     try:
         _program(chain, key_format, place)

@@ -1,5 +1,5 @@
 """Computes column lineage as a list of edges. An edge connects a column of the table with a field of the topic from
-which the column's values come. It also lists the stages that changed the values.
+which the column's values come. The edge also lists the stages that changed the values.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,10 +27,10 @@ class Edge:
         column: The path of the column in the result.
         field: The path of the field in the topic, such as ``value.customer.email``.
         kind: ``identity``: the value is the same. ``transformation``: the value is computed from the field.
-            ``masking``: a stage hides the value. ``partly masked``: a stage hides the value in some records, or a part
-            of it. ``opened``: a stage decrypts the value, or turns a token back into the value, and no later stage
-            hides it. ``unknown``: the schema came with the records, or a stage from a jar may have created the column.
-            After a stage from a jar, ``field`` is ``value``, the whole value.
+            ``masking``: a stage hides the value. ``partly masked``: a stage hides the value only in some records, or
+            only a part of the value. ``opened``: a stage decrypts the value, or turns a token back into the value, and
+            no later stage hides it. ``unknown``: the schema came with the records, or a stage from a jar may have
+            created the column. After a stage from a jar, ``field`` is ``value``, the whole value.
         stages: The aliases of the stages that changed the value, in order.
     """
 
@@ -178,7 +178,7 @@ def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) 
     far.
 
     ``stages`` is the dict for the fields before this stage. A field inherits the aliases of the fields from which it
-    comes. If this stage changed the field, its alias is added.
+    comes. If this stage changed the field, the alias of the stage is added.
     """
     cells = list(_cells(before))
     results: dict[Place, tuple[str, ...]] = {}

@@ -50,8 +50,8 @@ class TaggedColumn:
 def tagged_columns(
     policy: AppliedPolicy, edges: Sequence[Edge], *, has_columns: bool, chain: Chain
 ) -> tuple[TaggedColumn, ...]:
-    """Returns one item for each column that contains the value of a tagged field (such as a field with the tag
-    ``PII.email``), and one for each tagged field without a column.
+    """Returns one item for each column that contains the value of a tagged field, such as a field with the tag
+    ``PII.email``. A tagged field without a column also gets an item.
 
     Args:
         policy: The policy, with its decisions (such as mask or drop) about the fields of a run.

@@ -93,9 +93,9 @@ def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
 
 
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
-    """Returns ``after``, the result of a stage, as a plain ``PlanRecord`` without hidden parts. If the key or value is
-    still hidden in ``after``, the stage has not changed it. The result then has the key or value of ``before``, the
-    record before the stage.
+    """Returns ``after``, the result of a stage, as a plain ``PlanRecord`` without hidden parts. A key that is still
+    hidden in ``after`` has not been changed by the stage. The result then has the key of ``before``, the record before
+    the stage. The same is true of the value.
     """
     if not isinstance(after, GuardedRecord):
         return after

@@ -33,8 +33,8 @@ class FieldTest:
         name: The field.
         test: The test.
         cuts: The whole numbers at which the result of the test can change. With the cuts 10 and 20, all numbers between
-            10 and 20 have the same result, as do all below 10 and all above 20. None: the result may change at any
-            number.
+            10 and 20 have the same result. The same is true of all numbers below 10, and of all numbers above 20. None:
+            the result may change at any number.
     """
 
     name: str

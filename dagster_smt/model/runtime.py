@@ -79,7 +79,7 @@ class OwnStruct(dict[str, Any]):
 
 
 def as_key(value: Any) -> Any:
-    """Returns ``value`` in a form that can be the key of a Python dictionary: a ``dict`` becomes a ``KeyDict``, a
+    """Returns ``value`` in a form that can be the key of a Python dictionary. A ``dict`` becomes a ``KeyDict``, and a
     ``list`` becomes a ``KeyList``. Java accepts a struct, an array or a map as the key of a map, but Python does not.
     """
     if isinstance(value, dict):

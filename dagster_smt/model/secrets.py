@@ -36,7 +36,7 @@ SECRET_NAMES = (
 )
 """Regular expressions for the names of options that contain secrets.
 
-They have the same meaning in Java and Python, and ignore case.
+These expressions have the same meaning in Java and in Python, and ignore case.
 """
 _SECRET = re.compile(SECRET_NAMES, re.I)
 _NO_SECRET = re.compile(
@@ -164,8 +164,8 @@ def _of_folder(path: Path, name: str) -> str | None:
 
 
 def _text_of(path: Path) -> str | None:
-    """Returns the text of the file ``path``. Returns None if the process cannot read the file, if the file is too
-    large, or if it is not in an allowed folder (``DAGSTER_SMT_SECRET_PATHS``).
+    """Returns the text of the file ``path``. Returns None in three cases: the process cannot read the file, the file is
+    too large, or the file is in no allowed folder (``DAGSTER_SMT_SECRET_PATHS``).
     """
     folders = []
     for folder in os.environ.get(PATHS, "").split(","):

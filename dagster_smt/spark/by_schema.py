@@ -30,8 +30,8 @@ from dagster_smt.spark.reading.window_forms import WindowForms, schema_text
 _AVRO, _ENVELOPE = "avro-confluent", "envelope"
 _MOST, _RECORDS = 8, 20_000
 """Two limits for reading records with several schemas in Spark: at most 8 schemas, and on average at least 20,000
-records per schema. Each schema costs time, because Spark reads the whole window (the run's range of offsets) once per
-schema, and compiles code for the schema.
+records per schema. Each schema costs time: Spark reads the whole window (the run's range of offsets) once per schema,
+and compiles code for each schema.
 """
 
 

@@ -82,7 +82,7 @@ def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
 
     Returns:
         The function. It raises ``DataError``: SMT426 if the column's type cannot hold the value; SMT427 if a map's key
-        is null; SMT428 if the column has another type.
+        is null; SMT428 if no column is prepared for the schema of the value.
     """
     convert = _writer(schema, column, where)
     if convert is _same:

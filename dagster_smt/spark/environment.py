@@ -86,8 +86,8 @@ def check_settings(session: Any) -> None:
     """Raises an error if a setting of ``session`` changes the meaning of this package's SQL.
 
     With Spark 3.5, the function first changes the settings in ``_REBASE``. Their defaults would make Spark fail when it
-    writes a date before 1582 to Parquet. The function keeps values that the user has set, except with Spark Connect,
-    which does not show whether the user has set a value.
+    writes a date before 1582 to Parquet. The function keeps a value that the user has set. With Spark Connect, it
+    overwrites such a value, because Spark Connect does not show whether a value is the default.
 
     Raises:
         UnsupportedError: SMT639 if a setting of the session changes the meaning of this package's SQL.

@@ -77,8 +77,8 @@ def evaluate(
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
         plan: The plan: the chain with the schema after each stage. If ``sink_kind`` is ``records``, only the chain and
-            the ledger of the plan are used. If it is ``columns``, and the records name their schemas, the plan is for
-            the schemas that ``window_forms`` reads from the records.
+            the ledger of the plan are used. If ``sink_kind`` is ``columns``, and the records name their schemas, the
+            plan is for the schemas that ``window_forms`` reads from the records.
         table: The topic table of the records, or the formats of key and value.
         sink_kind: ``records`` for a sink with Kafka's columns; ``columns`` for a table with one column per field.
         written: The formats in which records are written. If None, the formats of ``table``.

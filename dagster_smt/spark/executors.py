@@ -133,8 +133,8 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Returns the problem that an error message ``text`` shows: the executors have a different Python version, or lack
-    a module, so they cannot run any Python function. Returns None for any other error message.
+    """Returns the problem to which an error message ``text`` points, if executors cannot run any Python function. They
+    have a different version of Python, or they lack a module. Returns None for any other error message.
     """
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"

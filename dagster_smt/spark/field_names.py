@@ -28,7 +28,8 @@ class _HeldBack:
     """A picklable function for ``DataFrame.mapInArrow`` that counts held-back fields and headers. A policy holds back a
     field if it has no decision about the field.
 
-    For each such field or header, the function yields the number of records of the batch that contain it.
+    For each field or header that is held back, the function yields the number of records of the batch that contain the
+    field or header.
     """
 
     stages: tuple[PolicyStage, ...]

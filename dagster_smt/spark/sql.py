@@ -3,7 +3,8 @@
 
 This is faster than PySpark's own ``Column``, which calls the JVM several times for each method. A call takes a tenth of
 a millisecond, and a table of 300 fields needs tens of thousands of calls. A value rule of a transform works with this
-module or with PySpark's functions: its method ``column(F, …)`` takes one of them as ``F``.
+module, and also with PySpark's functions. The caller passes one of the two as ``F`` to the rule's method
+``column(F, …)``.
 
 Operators are written as functions, without extra parentheses. At each opening parenthesis, Spark's parser looks ahead
 to the closing parenthesis, and keeps the result in memory as long as the process lives.

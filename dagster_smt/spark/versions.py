@@ -104,8 +104,8 @@ def minor_of(version: str) -> str:
 @cache
 def missing() -> frozenset[str]:
     """Returns the keys of ``SINCE_4`` (features of Spark 4) that the PySpark of this process does not have. With
-    PySpark 4 the result is empty. A Spark Connect server is never older than this PySpark (SMT649), so it has at least
-    the same features.
+    PySpark 4 the result is empty. A Spark Connect server is never older than this PySpark (SMT649), so the server has
+    at least the same features.
     """
     from pyspark.sql import functions
 

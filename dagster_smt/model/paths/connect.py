@@ -89,8 +89,8 @@ def seems_pattern(text: str, version: str = V1) -> bool:
     """Returns True if ``text`` looks like a pattern or a JSONPath, such as ``**.email`` or ``$.email``, but ``version``
     reads it as plain names.
 
-    Such a path is probably a mistake. Under V2, the parts in backticks are ignored, because they are names on purpose.
-    V1 has no backticks.
+    Such a path is probably a mistake. Under V2, parts in backticks are not checked, because their author has quoted
+    them as plain names. V1 has no backticks.
     """
     if version == EXTENDED:
         return False

@@ -153,7 +153,8 @@ def below(path: str, name: str) -> str:
     """Returns the path of the field ``name`` in the struct at ``path``: ``below("a", "b")`` is ``a.b``. At the top
     level, ``path`` is empty.
 
-    A name is quoted only if the path syntax, or a list of paths, would otherwise read it differently. Different fields
-    therefore have different paths. A path that begins with ``a.`` or ``a[`` is always inside the field ``a``.
+    A name that a path or a list of paths would misread, such as ``b.c`` or ``b,c``, is quoted. All other names are
+    written as they are. Different fields therefore have different paths. A path that begins with ``a.`` or ``a[`` is
+    always inside the field ``a``.
     """
     return path + step_text(name, first=not path)

@@ -12,8 +12,8 @@ needs nothing else.
 | ``@.a =~ /regex/i`` | the whole string matches a Java regular expression |
 | ``&&``, ``||``, ``!(…)``, ``(…)`` | and, or, not |
 
-Other parts of JSONPath, such as ``..``, ``*`` and functions, are rejected with an error that names the part, because no
-test data shows what Jayway returns for them. Decision 32 explains why this package does not use a library.
+Other parts of JSONPath, such as ``..``, ``*`` and functions, are rejected with an error that names the part. No test
+data shows what Jayway returns for these parts. Decision 32 explains why this package does not use a library.
 """
 
 import re

@@ -196,8 +196,8 @@ class KeyCounts:
 
     @property
     def keys(self) -> int:
-        """The number of keys that the events changed: the sum of the inserted, updated and deleted rows, and of the
-        deletions without a row. All further events are superseded.
+        """The number of events that are not superseded. It is the sum of four counts: inserted rows, updated rows,
+        deleted rows, and deletions without a row.
         """
         return self.inserted + self.updated + self.deleted + self.without_row
 

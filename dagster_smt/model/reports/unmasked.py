@@ -11,8 +11,8 @@ from typing import Any
 from dagster_smt.model.windows.offsets import OffsetSet
 
 MOST_ENTRIES, MOST_RANGES, MOST_RUNS = 50, 500, 20
-"""Three limits for the state of a table: the number of entries (``Unmasked``), the number of offset ranges in all
-entries, and the number of runs in each entry. Without these limits, commits would grow without end.
+"""Three limits for the state of a table: at most 50 entries (``Unmasked``), 500 ranges of offsets in all entries
+together, and 20 runs in each entry. Without these limits, commits would grow without end.
 
 If there are more ranges, neighbouring ranges are joined, so that no offset is forgotten.
 """

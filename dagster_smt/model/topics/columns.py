@@ -204,8 +204,8 @@ class Row:
         key_fields_prefix: The prefix of the names of key columns. With ``k_``, the column ``k_id`` is the field ``id``
             of the key.
         value_fields_include: ``ALL`` if the value also contains the columns of the key.
-        verify_integrity: What happens if a column has one value in the key and another in the value: with ``True`` the
-            record fails, with ``check`` the report counts it.
+        verify_integrity: What happens to a record in which a column has different values in the key and in the value.
+            ``True``: the record fails. ``check``: the report counts the record.
     """
 
     columns: tuple[Column, ...] = ()
@@ -246,8 +246,8 @@ class Row:
 
     @property
     def key_column(self) -> Column | None:
-        """The column that contains the whole key, such as a string; None if no column does. If the key is not a struct,
-        only such a column can contain it.
+        """The column that contains the whole key, for example a key that is a plain string. None if there is no such
+        column. A key that is not a struct can only be in such a column.
         """
         columns = [c for c in self.physical if c.name in self.key_fields]
         if len(columns) == 1 and columns[0].keyed:
@@ -422,8 +422,8 @@ def _bare(schema: Schema) -> Schema:
 
 
 def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
-    """Returns four strings for each column of ``row``, for reports: its name, its type, the part of the record from
-    which it is read, and the part to which it is written.
+    """Returns four strings for each column of ``row``, for reports: its name and its type; the part of the record from
+    which the column is read; and the part to which the column is written.
     """
     return [(c.name, c.schema.label, _read_from(row, c), _written_to(row, c)) for c in row.columns]
 

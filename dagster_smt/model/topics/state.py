@@ -95,9 +95,9 @@ class ErasedPersons:
         persons: The number of register entries that runs of the table must find.
         erasure: The name of the last erasure.
         rows: The number of rows that erasures removed from the table.
-        unfinished: None if no erasure is at work. Otherwise a dict from topic to a difference of two numbers: the rows
-            that the table had when the erasure began, minus the rows that the table's commits had counted. An erasure
-            that continues after a crash needs these differences.
+        unfinished: None if no erasure is at work. Otherwise a dict from topic to a number. If the table had 12 rows of
+            ``orders`` when the erasure began, but its commits had counted 10, the number is 2. An erasure that
+            continues after a crash needs these numbers.
     """
 
     register: str
@@ -174,8 +174,8 @@ class TableState:
         roughly: True if ``failed`` may include offsets that have rows. This happens if ranges were joined because there
             were more than ``MOST_FAILED``, or if only some elements of an array failed.
         begins: For each topic-partition, including empty ones: its earliest offset when a run first listed the
-            topic-partition. If a record after this offset is deleted before a run reads the record, it is lost. Older
-            states have no ``begins``.
+            topic-partition. If a record after this offset is deleted before a run reads the record, the table has lost
+            this record. Older states have no ``begins``.
         spans: The time spans that runs for a time window have read, per topic-partition.
         absent: Offsets that a run skipped because the source did not have them, although it had later offsets. If the
             skipped offsets appear later, a run reads them.
@@ -191,10 +191,10 @@ class TableState:
             of the new topic must not replace the old rows.
         settled: Users' confirmations that rows changed by other writers are correct, newest last.
         report: The run's report as JSON data.
-        waiting: For runs that write many tables: offsets that a run has read, but that are not in ``held``, because a
-            table could not be written. The next run reads these offsets again.
-        tables: For runs that write many tables: the number of rows by output topic, which names the table, and then by
-            input topic. A table is listed before it is created.
+        waiting: For runs that write many tables: offsets that a run has read, but not written, because a table could
+            not be written. They are not in ``held``. The next run reads these offsets again.
+        tables: For runs that write many tables: ``{output topic: {input topic: number of rows}}``. The output topic
+            determines the table. A table is listed before it is created.
         taken_over: The connector that wrote the table earlier, and the offsets of its records. These offsets are also
             in ``held``. None if no connector has written the table.
         erased: The note that people have been erased from the table; None if nobody has been erased.

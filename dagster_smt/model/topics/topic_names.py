@@ -30,9 +30,9 @@ def takes_records(name: str, place: str) -> bool:
 
 
 def names_of(place: str) -> tuple[str, frozenset[str]]:
-    """Returns a regular expression for the topic names to which records can be written, and a set of names that match
-    but are not permitted. ``place`` is ``kafka``, or ``file_topics`` for topics in a folder. The expression has the
-    same meaning in Python and Java.
+    """Returns two items: a regular expression for the topics to which records can be written, and a set of topics that
+    match the expression but are not permitted. ``place`` is ``kafka``, or ``file_topics`` for topics in a folder. The
+    expression has the same meaning in Python and Java.
     """
     if place == "file_topics":
         return (_FILE_TOPIC.pattern, frozenset())

@@ -72,9 +72,9 @@ class AvroSide:
         schema: The schema of the values.
         needed: The schema with only the fields that the chain and its result need. Spark's types must be able to hold
             only these fields.
-        text: The schema for ``from_avro``, as JSON text. It has one more field at the end, for the end marker, which
-            shows that the value has been read to its last byte. A value that is not a struct is wrapped in a record
-            with this field.
+        text: The schema for ``from_avro``, as JSON text. It has one more field at the end, for the end marker. The
+            marker shows that the value has been read to its last byte. A value that is not a struct is wrapped in a
+            record with this field.
     """
 
     header: bytes
@@ -124,8 +124,8 @@ class AvroSide:
         return self.value(parsed).getField(name).cast("string")
 
     def bad(self, side: Column, parsed: Column, known: Mapping[str, Column]) -> Iterator[Doubt]:
-        """Yields a pair for each problem that a key or value may have: a boolean column that is true if the record has
-        the problem, and the problem. The most important problem comes first. A null has no problem.
+        """Yields a pair for each problem that a key or value may have: a boolean column, and the problem. The column is
+        true for the records that have the problem. The most important problem comes first. A null has no problem.
 
         Args:
             side: The column with the bytes of the key or value.

@@ -1,8 +1,9 @@
 """Reads JSON with a declared schema in Python, and passes the values to Spark as Arrow columns.
 
 Spark's ``from_json`` accepts texts that Connect rejects, such as numbers instead of strings, or text after the value.
-msgspec is strict enough, and faster than additional checks around ``from_json``. It decodes each struct of the schema
-into its own ``Struct`` class. The columns are then built field by field, not record by record.
+msgspec is strict enough, and faster than additional checks around ``from_json``. msgspec decodes each struct of the
+schema into a ``Struct`` class that is made for this struct. The columns are then built field by field, not record by
+record.
 
 If msgspec rejects a text, the slower reader of the Python evaluator (``formats.json``) reads the text again and reports
 the problem. So both evaluators accept the same texts.
@@ -113,8 +114,8 @@ class SideColumns:
         return fields
 
     def columns(self) -> dict[str, Schema]:
-        """Returns a dict from column name to schema: the ``fields``, and two columns for each function in ``calls``
-        (its result, and the error that it raised).
+        """Returns a dict from column name to schema. It contains the columns of ``fields``, and two columns for each
+        function in ``calls``: the function's result, and the error that it raised.
         """
         schemas = self.fields()
         for call in self.calls:
@@ -172,8 +173,9 @@ class _TextReader:
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """Reads a batch of ``texts``, and returns a dict from column name to Arrow column. If the whole batch raises an
-        error, the method reads both halves separately, and so on, until it has isolated the text that fails.
+        """Reads a batch of ``texts``, and returns a dict from column name to Arrow column. If the batch raises an
+        error, the method reads both halves of the batch separately. It continues with the halves of a half, until it
+        has isolated the text that fails.
         """
         try:
             return self._columns(texts)

@@ -29,8 +29,8 @@ column ``IN_RECORD``.
 
 
 def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
-    """Returns a JSON program for each key or value in ``sides``, with which the JVM lane (the Java reader inside Spark)
-    reads the key or value. Returns None if the lane cannot read all of them.
+    """Returns a JSON program for each item of ``sides``. With this program, the JVM lane (the Java reader inside Spark)
+    reads the key or the value. Returns None if the lane cannot read all of them.
     """
     programs = []
     for side in sides:

@@ -32,9 +32,9 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
 
 
 def needs_key(plan: Plan) -> bool:
-    """Returns True if ``plan`` needs the record's key. This is the case in three situations: a column of the result
-    comes from the key; a stage computes something from the key; or a stage treats records without a key differently,
-    for example drops them.
+    """Returns True if ``plan`` needs the record's key. There are three such cases: a column of the result comes from
+    the key; a stage computes something from the key; or a stage treats a record without a key differently, for example
+    drops this record.
     """
     return any(_is_in(source, "key") for source in _needed(plan)) or any(map(_asks_for_a_key, plan.steps))
 

@@ -181,7 +181,8 @@ class _Start:
 
     def read(self, side: str, form: Format) -> None:
         """Adds two columns for the key or value ``side``: its content, and the problem if it cannot be read. ``form``
-        is the format. A format such as JSON is only registered here; ``finish`` reads it.
+        is the format. A key or value in a format such as JSON is only registered here. The method ``finish`` reads such
+        keys and values.
         """
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
@@ -262,7 +263,7 @@ class _Start:
         Args:
             side: ``key`` or ``value``.
             whole: The schema of the key or value.
-            columns: The columns into which it is read. They may lack fields that nothing needs.
+            columns: The columns into which the key or value is read. A field that nothing needs may have no column.
             apart: Maps a column name such as ``f0`` to a separate column, for the string fields that ``read_avro`` has
                 read. None if all fields are still in one struct column. Only then, the reader can also apply rules to
                 the fields.
@@ -339,8 +340,8 @@ class _Start:
         self._select([*renamed, *passed_on, problem.alias("in_problem"), *meta])
 
     def _bad(self, side: str) -> tuple[Column, Column]:
-        """Returns two columns for the key or value ``side``: a condition that is true if the key or value is
-        unreadable, and the reason.
+        """Returns two columns for the key or value ``side``. The first is true if this key or value is unreadable. The
+        second contains the reason.
         """
         column = F.col(f"bad_{side}")
         if side not in self.known:

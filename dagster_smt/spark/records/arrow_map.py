@@ -88,8 +88,8 @@ class ArrowMap:
         entries: The number of ledger entries. An entry counts the records that a stage touches in one field.
         ledger: True to fill ``__touched``, a bitmap of the entries that a record touches.
         written: The formats of the result; None for the formats of the input.
-        registered: ``key`` or ``value``, or both, if the format uses a schema registry. The result then has a column
-            with the header that names the record's schema.
+        registered: The sides (``key``, ``value`` or both) whose format uses a schema registry. For each of these sides,
+            the result has a column with the bytes that name the record's schema.
     """
 
     chain: Chain
@@ -121,9 +121,9 @@ class ArrowMap:
         return 0
 
     def outcome_fields(self) -> list[T.StructField]:
-        """Returns the columns that are added to the new record: the coordinates of the original record, the outcome
-        (status, stage and problem), and the bitmap of ledger entries. If necessary, also the schema headers and the
-        changes of foreign stages (Java classes from jars).
+        """Returns the columns that are added to the new record: the coordinates (topic, partition and offset) of the
+        original record, its status, stage and problem, and the bitmap of ledger entries. If necessary, also the schema
+        headers and the changes of foreign stages (Java classes from jars).
         """
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
@@ -188,8 +188,8 @@ class BatchRunner:
         self.segment = self._segment()
 
     def _segment(self) -> ForeignSegment | None:
-        """Returns all stages of the chain as one segment, if all of them are foreign (Java classes from jars) and their
-        Java process can run whole batches. Otherwise returns None.
+        """Returns all stages of the chain as one segment. This needs two things: all stages are foreign (Java classes
+        from jars), and their Java process can run whole batches. Otherwise returns None.
         """
         if self.job.registered:
             return None

@@ -16,7 +16,9 @@ MARK = "#"
 
 
 def mark_of(text: str) -> str:
-    """Returns the marker of ``text``. If the text is empty because there are no changes, the marker is also empty."""
+    """Returns the marker of ``text``: ``#`` and hex digits. If the text is empty because there are no changes, the
+    marker is also empty.
+    """
     if not text:
         return ""
     return f"{MARK}{zlib.crc32(text.encode()):08x}{len(text):x}"
@@ -24,8 +26,8 @@ def mark_of(text: str) -> str:
 
 def of_texts(texts: Sequence[str]) -> pa.Array:
     """Returns the column ``__changes`` for the records of a batch. ``texts`` has one text per record, which describes
-    the record's changes. If several records have the same text, only the first one gets the text. The others get its
-    marker.
+    the record's changes. If several records have the same text, only the first record gets the text. All later records
+    get the text's marker: ``#`` and hex digits.
     """
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     return of_numbers(np.array([numbers[text] for text in texts], np.int32), list(numbers))
@@ -33,8 +35,8 @@ def of_texts(texts: Sequence[str]) -> pa.Array:
 
 def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
     """Returns the column ``__changes`` for the records of a batch. The changes of record ``n`` are
-    ``texts[numbers[n]]``. If several records have the same text, only the first one gets the text. The others get its
-    marker.
+    ``texts[numbers[n]]``. If several records have the same text, only the first record gets the text. All later records
+    get the text's marker: ``#`` and hex digits.
     """
     marks = [mark_of(text) for text in texts]
     present, first = np.unique(numbers, return_index=True)

@@ -90,8 +90,8 @@ class ColumnsMap:
         job: The chain and the formats.
         after: The schema of the table's rows.
         key: The schema of the keys; None if the chain does not keep keys.
-        apart: Normally None. If a row has a separate field for each output schema, a pair: the output schemas of the
-            keys, and the output schemas of the values.
+        apart: Normally None. For rows with a separate field for each output schema, this is a pair of lists: the output
+            schemas of the keys, and those of the values.
     """
 
     job: ArrowMap

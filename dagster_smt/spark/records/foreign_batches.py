@@ -39,8 +39,8 @@ class ForeignBatch:
             the stages made to the record.
         key, value, topic: The columns of the new records.
         timestamp: The timestamps in milliseconds; null if a record has none.
-        others: Maps the position of a record to a pair: the partition that a stage has chosen, or None; and the headers
-            that stages have added.
+        others: Maps the position of a record to a pair. The first item is the partition that a stage has chosen, or
+            None. The second item contains the headers that stages have added.
         problems: Maps the position of a failed record to its problem.
     """
 
@@ -56,8 +56,8 @@ class ForeignBatch:
 
 
 def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
-    """Returns all stages of the chain as one segment, if all of them are foreign (Java classes from jars) and their
-    Java process can run whole batches. Otherwise returns None.
+    """Returns all stages of the chain as one segment. This needs two things: all stages are foreign (Java classes from
+    jars), and their Java process can run whole batches. Otherwise returns None.
     """
     chain = interpreter.chain
     run = interpreter.foreign.get(0)

@@ -61,8 +61,9 @@ def _is_plain(job: ArrowMap) -> bool:
 
 
 def _formats(job: ArrowMap) -> tuple[str, str]:
-    """Returns two arguments for ``program_of``: the format of the keys (empty if the chain does not read keys), and the
-    destination of the records (empty if they are not written to topics).
+    """Returns two arguments for the function ``program_of``. The first is the format of the keys; it is empty if the
+    chain does not read keys. The second is the destination of the records; it is empty if records are not written to
+    topics.
     """
     place = job.written.place if job.written is not None else ""
     return job.key.kind if _is_read(job) else "", place
@@ -130,8 +131,8 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
-    """Joins two results: the rows of ``lane`` that the JVM lane (the Java evaluator inside Spark) has run, and
-    ``rest``, the rows of the other records, which Python has run.
+    """Joins two results. ``lane`` is the result of the JVM lane (the Java evaluator inside Spark); only the rows of
+    records that the lane has run are used. ``rest`` contains the rows of all other records, which Python has run.
     """
     if LEFT_RECORD in lane.columns:
         # The filter must not use the status. Spark would move such a filter below all stages, where the expression of

@@ -47,8 +47,8 @@ class EarlyCall:
         return f"{self.column}_raised"
 
     def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:
-        """Returns a function that applies the rule to the field's column. It returns two columns: the results (dates
-        and timestamps as numbers), and the class names of unexpected exceptions.
+        """Returns a function that applies the rule to the field's column. The function returns two columns: the results
+        (dates and timestamps as numbers), and the class names of unexpected exceptions.
         """
         rule, kind = self.rule, arrow_type(self.returns)
         run = in_python(rule, rule.bind(), (self.source,), self.returns)
@@ -101,8 +101,8 @@ class EarlyCalls:
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
         """Asks the reader of keys and values to run ``call``. Returns two items: the name of the reader's column for
-        the whole key or value, and the ``EarlyCall``, whose result will be in that column. Returns None if the reader
-        cannot run the call.
+        the whole key or value, and an ``EarlyCall``. The result of the call will be in this column. Returns None if the
+        reader cannot run the call.
 
         ``column`` is the column of the call's only argument.
         """
@@ -153,8 +153,8 @@ def in_python(
         returns: The schema of the result.
 
     Returns:
-        A function that returns a pair. If the rule succeeds: the result and None. If it fails: None, and the error's
-        ``exception_class``.
+        A function that returns a pair. If the rule succeeds: the result and None. If the rule fails: None, and the text
+        by which the function ``exception_class`` describes the error.
     """
     inputs, output = tuple(map(reader, kinds)), writer(returns)
 
@@ -170,9 +170,9 @@ def in_python(
 
 
 def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
-    """Returns a text that describes an unexpected exception: the class name, such as ``KeyError``, or for an error of
-    this package the problem code, such as ``SMT426``. Returns None for the one error that the rule is expected to
-    raise, its ``failure``.
+    """Returns a text that describes an unexpected exception. For an error of this package, the text is the problem
+    code, such as ``SMT426``. For any other exception, it is the class name, such as ``KeyError``. Returns None for the
+    one error that the rule is expected to raise, its ``failure``.
 
     Args:
         error: The exception.

@@ -95,8 +95,8 @@ def needs_python(each: Each) -> bool:
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Returns True if Python must test the elements of ``any_item``, because a key pattern in it is so complex that
-    matching may take very long.
+    """Returns True if Python must test the elements of ``any_item``. This is the case if a key pattern in ``any_item``
+    is so complex that matching may take very long.
     """
     return _any_takes_long(any_item)
 
@@ -140,8 +140,8 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
     """Returns a UDF that changes a whole array or map in Python, as ``each`` describes.
 
     The UDF returns a struct with the fields ``v``, ``why`` and ``raised``. ``v`` is the new array or map (dates and
-    timestamps are numbers). If an element fails, ``v`` is null, and one of the others explains the failure: ``why`` is
-    a position in the list ``problems_of(each)``, and ``raised`` is the class of an unexpected exception.
+    timestamps are numbers). If an element fails, ``v`` is null, and one of the two other fields explains the failure.
+    ``why`` is a position in the list ``problems_of(each)``. ``raised`` is the class of an unexpected exception.
     """
     read, write, known = reader(each.schema), writer(schema_after(each)), problems_of(each)
     change = expr_function(Each(Ref(("value",)), each.schema, each.select, each.item, each.body))

@@ -42,8 +42,9 @@ class Scope:
         topics: All possible topics. Empty if a stage has changed the topic.
         items: For expressions about the elements of arrays and maps. Maps the name of an element in such an expression
             to a pair: the column of the element, and its schema.
-        in_python: Columns that Python computes, so that Spark computes each of them only once. The key is the ``id()``
-            of the ``Call`` or ``Each``. The value also holds this object, so that its id stays unique.
+        in_python: A cache of the columns that Python computes, so that each of them is computed only once. A key is the
+            ``id()`` of a ``Call`` or ``Each``. The value contains the column and this object, so that no other object
+            gets the same id.
         raised: Pairs of a column and a rule. The column contains the ``exception_class`` of the rule's exceptions.
         early: The rules that run while records are read.
     """
@@ -110,8 +111,8 @@ class Scope:
         return changed(container, each, lambda x: self.bound(each.item, x, values).node(body))
 
     def python_each(self, each: Each) -> Column:
-        """Returns a column in which Python has changed the array or map of ``each``. It is the struct that
-        ``python_elements`` describes. A second call with the same ``each`` returns the same column.
+        """Returns a column in which Python has changed the array or map of ``each``. The column is the struct that the
+        UDF of the function ``python_elements`` returns. A second call with the same ``each`` returns the same column.
         """
         if id(each) not in self.in_python:
             result = python_elements(each)(self.value(each.container, each.schema))

@@ -159,9 +159,13 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
     This saves time: Spark need not split the struct into columns and build it again, which takes longer than parsing if
     there are 300 fields.
 
-    The result is None in these cases: a stage has changed, added or dropped a field; a column of the table has another
-    type than its field in the struct; records have different schemas after the chain; the chain keeps keys; or the
-    session has no JVM lane (Java code inside Spark).
+    The result is None in these cases:
+
+    - A stage has changed, added or dropped a field.
+    - A column of the table has a type other than its field in the struct.
+    - Records have different schemas after the chain.
+    - The chain keeps keys.
+    - The session has no JVM lane (Java code inside Spark).
     """
     layouts = [state.sides.get("value") for state in states.values()]
     if len(layouts) != 1 or not isinstance(layouts[0], Struct) or plan.chain.keeps_key:

@@ -156,8 +156,8 @@ class TypedEvaluator:
 
     def _status(self, plans: list[tuple["_StepRun", Step]]) -> dict[str, Column]:
         """Returns the new status columns after a stage: the status, the stage, the problem, the bits of the ledger, and
-        which schemas the record now has. ``plans`` contains the steps of the stage, one for each combination of schemas
-        that records have.
+        a number for the schemas that the record now has. ``plans`` contains the steps of the stage, one for each
+        combination of schemas that records have.
         """
         status, stage, why = F.col("__status"), F.col("__stage"), F.col("__why")
         variant = F.col("__variant") if self.variants else None
@@ -426,7 +426,7 @@ class _StepRun:
 
     def _new(self, name: str) -> Column:
         """Returns the expression of the column ``name``. If this stage has added the column, the frame does not contain
-        it yet, so this is the expression that computes it.
+        the column yet. The result is then the expression that computes the column.
         """
         return self.added.get(name, F.col(name))
 
