@@ -85,8 +85,8 @@ _SYNTAX = "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in b
 
 @dataclass
 class ColumnParser:
-    """A parser for a column list, such as ``id BIGINT NOT NULL, name STRING``. It holds the list's tokens and a
-    position.
+    """A parser for a column list, such as ``id BIGINT NOT NULL, name STRING``. The parser holds the list's tokens and
+    its current position among them.
 
     The parser collects syntax errors in ``problems`` and continues with the next column, so that it finds all errors.
     """

@@ -60,7 +60,8 @@ _RECORDS = StructType(
 )
 """The columns of a table of records (a table with Kafka's columns), as in ``spark.outcome_columns.RECORD_COLUMNS``.
 
-They are not parsed from a DDL string, because Spark's parser needs a session. Dagster loads definitions without one.
+They are not parsed from a DDL string, because Spark's parser needs a session. Dagster loads definitions without a
+session.
 """
 _MOST_CLUSTERED = 4
 """The largest number of columns that Delta permits in ``CLUSTER BY``."""

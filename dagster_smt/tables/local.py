@@ -148,7 +148,8 @@ def locked(
 
     Args:
         path: The lock file, in an existing folder.
-        holder: The name of the holder. It is written to the lock file, and other processes show it in messages.
+        holder: The name of the holder. The name is written to the lock file, so that other processes can show the name
+            in messages.
         wait: True to wait for the lock, False to raise.
         say: Is called with one line when the wait begins, then with an empty line at each attempt. An error that it
             raises ends the wait.

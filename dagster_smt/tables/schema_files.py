@@ -36,7 +36,8 @@ def with_files(form: Format, folder: Path) -> Format:
 
 
 def with_schema(form: Format) -> Format:
-    """Returns ``form`` with the schema that its options contain or name, for ``avro`` and ``protobuf``.
+    """Returns ``form``, a format such as ``avro`` or ``protobuf``, with its schema. The options of ``form`` contain the
+    schema itself, or the name of a file with the schema.
 
     Formats without such options are returned unchanged.
 

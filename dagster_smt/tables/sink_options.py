@@ -393,7 +393,7 @@ class FileTopicSink(Sink):
 
     Attributes:
         path: The folder of the topics. A relative path begins where Dagster runs.
-        group: The name under which the progress is stored next to the topics, like a consumer group.
+        group: The name under which the progress is stored next to the topics. It has the role of a consumer group.
         key, value: The formats in which keys and values are written. If None, the formats of the topic table.
         max_topics: The largest number of topics that one run may write to. The limit protects against a router that
             takes the topic from an arbitrary field.

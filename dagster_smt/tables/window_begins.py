@@ -48,7 +48,8 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
         topics: Topics that the table has not read before.
 
     Returns:
-        The offsets; and pairs of a topic and a problem, for topics of which the consumer group has committed no offset.
+        Two results. The first contains the skipped offsets. The second lists the topics for which the consumer group
+        has committed no offset, as pairs of a topic and a problem.
     """
     there = [r for r in available.ranges if r.topic in topics]
     if start == "latest":

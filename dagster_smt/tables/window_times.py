@@ -40,8 +40,8 @@ def timed_ranges(
         covered: The offsets that the table holds.
 
     Returns:
-        The ranges of offsets; the time span of each topic-partition; and the part, such as a day, to which each offset
-        belongs.
+        Three results: the ranges of offsets; the time span of each topic-partition; and a division, which states for
+            each offset the part of the time window (such as a day) to which the offset belongs.
     """
     topics = sorted(topics_of(available.ranges))
     moments = []

@@ -140,7 +140,7 @@ def resolve_window(
 def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
     """Finds topics that no longer match the rows that the table has read. Returns pairs of a topic and its problem.
 
-    It calls ``window_begins.other_topics`` for all available topics.
+    The function calls ``window_begins.other_topics`` for all available topics.
     """
     if state is None:
         return []

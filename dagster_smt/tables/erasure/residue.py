@@ -80,8 +80,9 @@ class ResidueScan:
             self._left[kind_of(file.inside), name] += count
 
     def _name(self, file: StoredFile) -> str:
-        """Returns the name of ``file`` for messages. It lacks the folders, because their names may contain values of
-        people. If the file's own name contains such a value, the result is "a file with a value in its name".
+        """Returns the name of ``file`` for messages. The name lacks the folders, because the names of folders may
+        contain values of people. If the file's own name contains such a value, the result is "a file with a value in
+        its name".
         """
         name = file.inside.rpartition("/")[2]
         if self.needles.in_bytes(name.encode(errors="surrogatepass")):

@@ -57,8 +57,8 @@ def size_column(
     Args:
         key, value: The record's key and value, as bytes.
         headers: The record's own headers.
-        more: The contents of further headers, by header name. They are measured without an array, because functions
-            over array elements are slow in Spark.
+        more: The contents of further headers, by header name. These headers are measured without an array, because
+            functions over array elements are slow in Spark.
         lane: True if the Spark session has the JVM lane (this package's Java code). The lane then measures the
             record's own headers. Without the lane, Spark interprets the whole expression instead of compiling it.
     """

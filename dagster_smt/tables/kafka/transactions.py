@@ -17,7 +17,7 @@ OnDelivery = Callable[[KafkaError | None, Message], None]
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _REQUEST = 64 * 2**20
 LONGEST = _REQUEST - 1024
-"""The size in bytes of the longest record that this package sends, even if a topic accepts longer records. It is
+"""The size in bytes of the longest record that this package sends, even if a topic accepts longer records. This size is
 smaller than the client's limit, because the client adds some bytes of its own.
 """
 _BATCH = 1_000_000

@@ -79,8 +79,8 @@ def _fields(events: DataFrame) -> Sequence[str]:
 
 
 def _facts(events: DataFrame) -> Sequence[Column]:
-    """Returns the aggregates ``crosses``, ``events`` and, with ``sequence_by``, ``deletions``. They cover all events of
-    a key.
+    """Returns the aggregates ``crosses``, ``events`` and, with ``sequence_by``, ``deletions``. Each aggregate covers
+    all events of a key.
     """
     facts = [_crosses(), _number()]
     if _has_sequence(events):

@@ -63,8 +63,8 @@ class _Versions:
         self.tracked = list(keyed.rows.track) or [name for name in schema.names if name not in self.own]
 
     def touched(self, table: DataFrame, events: DataFrame, starts: Starts) -> DataFrame:
-        """Returns the versions in ``table`` that the events of a window may change. It returns two kinds of versions
-        for each key:
+        """Returns the versions in ``table`` that the events of a window may change. For each key, the result contains
+        two kinds of versions:
 
         - the version that was open when the window began: it has no end, or it ended in the window or later;
         - all versions that began in the window or later.
@@ -91,8 +91,8 @@ class _Versions:
         )
 
     def _begins(self, starts: Starts) -> Column:
-        """Returns a column for rows of the table. It contains the first offset that the window reads in the row's
-        partition.
+        """Returns a column for rows of the table. The column contains the first offset that the window reads in the
+        partition of the row.
 
         For a partition that the window does not read, the value is ``2**63 - 1``, which is greater than any offset.
         """
@@ -150,8 +150,8 @@ class _Versions:
         """Returns the keys whose events and versions come from more than one partition. Offsets cannot order these
         events.
 
-        The columns are ``key``, ``now_topic`` and ``now_partition``. The last two contain the partition of the key's
-        version in the table. They are null if the table has no version.
+        The columns are ``key``, ``now_topic`` and ``now_partition``. The last two columns contain the topic and the
+        partition from which the key's version in the table comes. They are null if the table has no version of the key.
 
         Args:
             events: The events.

@@ -35,7 +35,7 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
     """Returns the key columns of a table for the records that ``plan`` describes.
 
     Args:
-        plan: The schemas after the chain. It must have a schema for the values.
+        plan: The plan of the chain. It contains the schemas after the chain, and must have a schema for the values.
         keyed: The mode of the table and its options.
 
     Raises:

@@ -4,7 +4,8 @@ Each run writes a marker, such as ``17.5f3a``, into the summary of its snapshot.
 states (offsets and counts) is the current one. If the snapshot expired, the marker would be lost. So ``anchor`` copies
 the marker into a table property before snapshots expire.
 
-A run that is at work writes to a branch of its own. This branch must keep its connection to ``main``:
+A run that is at work writes to a branch of its own. This branch must keep its connection to ``main``. Two facts ensure
+this:
 
 - Iceberg removes only branches with an age limit, and the run's branch has none.
 - At least the last five snapshots of each branch stay (``retain_last``). A run adds at most three.

@@ -72,7 +72,7 @@ def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
     """Converts an error about a concurrent writer into SMT805, if the block raises such an error.
 
     Args:
-        pattern: A regular expression. It matches the table format's message about a concurrent writer.
+        pattern: A regular expression that matches the table format's messages about a concurrent writer.
         place: The table.
 
     Raises:

@@ -1,7 +1,7 @@
 """Proposes columns for records that go through a chain.
 
-Strings may look like times or decimals, such as ``"2026-01-31"``. Their column still gets the type string if the chain
-changes the field.
+Strings may look like times or decimals, such as ``"2026-01-31"``. The field of such strings normally becomes a column
+for times or decimals. If the chain changes the field, the field becomes a string column instead.
 """
 
 import re
@@ -23,8 +23,9 @@ _WORD = re.compile(r"\w+")
 def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -> Proposal:
     """Proposes a table as ``propose`` does, for records that go through ``chain``.
 
-    A field of strings normally becomes a time column if the strings look like times. It stays a string column if the
-    chain changes the field, because the stage expects strings. For example, a stage may parse the string or mask it.
+    A field of strings normally becomes a time column if the strings look like times. If the chain changes the field,
+    the column stays a string column, because the stage expects strings. For example, a stage may parse the string or
+    mask it.
 
     Args:
         chain: The chain.

@@ -243,7 +243,7 @@ def _from_options(name: str, declaration: Any, place: str, keys: list[str], prob
         name: The name of the column.
         declaration: The entry.
         place: The name of the entry in messages.
-        keys: The function adds the name if the entry marks the column with ``KEY``.
+        keys: A list. If the entry marks the column with ``KEY``, the function adds ``name`` to this list.
         problems: The list to which the function adds problems.
     """
     if isinstance(declaration, str):

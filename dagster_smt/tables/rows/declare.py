@@ -287,7 +287,9 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
 
 
 def described_format(form: Format) -> Format:
-    """Returns ``form`` with the schema that its options contain, or name as a file; see ``tables.schema_files``."""
+    """Returns ``form`` with its schema. The options of ``form`` contain the schema itself, or the name of a file with
+    the schema. See ``tables.schema_files``.
+    """
     from dagster_smt.tables.schema_files import with_schema  # loads fastavro
 
     return with_schema(form)

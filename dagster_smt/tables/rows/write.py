@@ -25,8 +25,8 @@ _RULES: dict[str, dict[str, Rule]] = {
     "timestamp": {"Timestamp": RecordTime("Timestamp", "Timestamp"), "int64": RecordTime("unix", "Timestamp")},
     "partition": {"int32": ChosenPartition()},
 }
-"""Maps ``timestamp`` or ``partition``, and the type of a column, to the rule that writes the column into this part of
-the record.
+"""Contains the rules that write a column into the timestamp or the partition of a record. The keys of the outer dict
+are these two parts, and the keys of the inner dicts are the types of the column.
 
 Headers have rules of their own.
 """

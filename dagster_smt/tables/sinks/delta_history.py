@@ -50,7 +50,7 @@ class Commit:
 
     @property
     def replaces(self) -> bool:
-        """True if the commit removed all earlier rows of the table, such as a ``TRUNCATE`` or an overwrite."""
+        """True if the commit removed all earlier rows of the table. Examples are a ``TRUNCATE`` and an overwrite."""
         if self.operation == "DELETE":
             return str(self.parameters.get("predicate") or "[]").strip() in ("[]", '["true"]', "true")
         if self.operation in ("WRITE", "STREAMING UPDATE"):

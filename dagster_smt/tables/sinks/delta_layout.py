@@ -83,8 +83,8 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, str], *, replace: bool) -> str:
     """Returns the ``CREATE TABLE … AS SELECT`` statement that creates ``table`` from the rows of ``view``. With
-    ``replace``, it is ``CREATE OR REPLACE TABLE``. ``layout`` must not require generated columns, because this
-    statement cannot create them.
+    ``replace``, the statement begins with ``CREATE OR REPLACE TABLE``. ``layout`` must not require generated columns,
+    because this statement cannot create them.
     """
     clauses = ["CREATE OR REPLACE TABLE" if replace else "CREATE TABLE", table, "USING delta"]
     if layout.partition_by:

@@ -156,7 +156,8 @@ class FileTopicsTable(RecordTable):
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
         """Prepares the records of ``frame`` for ``append_frame``. Each record gets headers that name its source record.
-        It also gets columns with its timestamp in milliseconds, its source partition and its target partition.
+        Each record also gets columns for three values: its timestamp in milliseconds, its source partition and its
+        target partition.
         """
         rows = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
         rows = rows.withColumn("source_partition", F.col("partition"))

@@ -20,7 +20,7 @@ from dagster_smt.spark.versions import missing, settings_of
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 REPEATED = re.compile("DELTA_MULTIPLE_SOURCE_ROW_MATCHING|MERGE_CARDINALITY_VIOLATION")
 """Matches the errors with which Delta and Spark reject a ``MERGE``, because several changes match one row of the table.
-Usually, a key has only one change. It has several changes only if the table has several rows with this key.
+Usually, a key has only one change. A key has several changes only if the table has several rows with this key.
 """
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
@@ -55,7 +55,7 @@ class Clause:
     Attributes:
         action: ``update``, ``delete`` or ``insert``.
         condition: The condition as SQL. If empty, the clause has no condition.
-        values: Maps a quoted column to its new value as SQL.
+        values: Maps the name of a column, in backticks, to the SQL expression for its new value.
     """
 
     action: str
@@ -96,8 +96,8 @@ def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: 
 def can_merge_frames() -> bool:
     """Returns True if the installed version of Spark supports ``merge_frame``.
 
-    Spark 4.1 needs a frame: it cannot plan a ``MERGE`` into an Iceberg table if the view with the changes also reads an
-    Iceberg table ("No plan for TableReference"). Spark 3.5 supports only the SQL statement.
+    With Spark 4.1, ``merge_frame`` is necessary for Iceberg: Spark 4.1 cannot plan a ``MERGE`` statement if the view
+    with the changes also reads an Iceberg table ("No plan for TableReference"). Spark 3.5 supports only the statement.
     """
     return "mergeInto of frames" not in missing()
 

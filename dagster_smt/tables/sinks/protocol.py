@@ -262,7 +262,7 @@ class Table(Protocol):
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
         """Appends those rows of ``frame`` whose ``key`` the table does not contain yet. Unlike ``commit``, the method
-        stores no state in the table. For example, runs write dead letters in this way.
+        stores no state in the table. For example, runs use this method to write dead letters to a table.
 
         Other runs may append at the same time.
 

@@ -1,5 +1,6 @@
-"""Topics to which runs append records. The protocol ``Topics`` also lists and reads their records. This module
-implements it for file topics. The module ``kafka_topics`` implements it for Kafka clusters, and needs Kafka's client.
+"""Topics to which runs append records. The protocol ``Topics`` has methods to append, list and read records. This
+module implements the protocol for file topics. The module ``kafka_topics`` implements the protocol for Kafka clusters,
+and needs Kafka's client.
 """
 
 import hashlib
@@ -24,8 +25,8 @@ class Appended:
     """The outcome of appending records.
 
     Attributes:
-        ranges: Ranges of offsets in the target topics, such as ``orders-0 [120, 150)``, that contain only the appended
-            records. A partition is left out if this is uncertain.
+        ranges: Ranges of offsets in the target topics that contain only the appended records, such as ``orders-0 [120,
+            150)``. A partition is left out if this is uncertain.
         count: The number of appended records.
         unwritten: The records that were not appended, because their topic rejects them even if they are shortened. For
             each record, the list contains the values of the columns in ``order`` (see ``Topics.append``).

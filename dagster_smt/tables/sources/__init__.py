@@ -1,7 +1,8 @@
 """Opens the sources of records: a cluster, a folder or a table. All of them implement the protocol ``Source``.
 
 A new kind of source needs a module with a class that has the methods of ``Source``, a class with its options in
-``tables.topic_table``, and a line in ``open_source``. One line in the tests runs the conformance suite on it.
+``tables.topic_table``, and a line in ``open_source``. One more line in the tests runs the conformance suite on the new
+source.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The base class of sources. It has default methods for topics without leader epochs and without transactions.
 
-The defaults also assume that an offset without a record never gets one later (see ``Source.lacks_offsets``).
+The defaults also assume that an offset without a record never gets a record later (see ``Source.lacks_offsets``).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -43,8 +43,8 @@ def nothing() -> None:
 
 
 class FileTopicsSource(BaseSource):
-    """File topics, opened as a source. It lists the files of each topic once, and again when ``ranges`` of the topic is
-    called.
+    """File topics, opened as a source. The source lists the files of each topic once. When ``ranges`` is called for a
+    topic, the source lists the files of this topic again.
     """
 
     knows_times = False
@@ -93,8 +93,8 @@ class FileTopicsSource(BaseSource):
     def same_topic(self, before: str, now: str) -> bool:
         """Returns True if the identities ``before`` and ``now`` belong to the same topic.
 
-        Usually, they are then equal. In a topic whose files were created by hand, the identity comes from the first
-        file. It changes if old files are removed, but the topic is still the same.
+        Usually, the two identities of one topic are equal. In a topic whose files were created by hand, the identity
+        comes from the first file. This identity changes if old files are removed, although the topic is still the same.
         """
         first, other = _BY_HAND.fullmatch(before), _BY_HAND.fullmatch(now)
         return before == now or (first is not None and other is not None and int(first[1]) < int(other[1]))
@@ -220,8 +220,8 @@ class FileTopicsSource(BaseSource):
         return self.explain(window, beat)
 
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Explains why a run has read a wrong number of records from ``window``. It reads the records again, one by
-        one.
+        """Explains why a run has read a wrong number of records from ``window``. To find the fault, the function reads
+        the records again, one by one.
 
         Returns:
             A problem for each fault, with its file and line. SMT503: not a record; SMT504: a different topic or

@@ -1,8 +1,8 @@
 """Reads the topics of a Kafka cluster. A client asks for topics and offsets, and Spark's own Kafka source reads the
 records.
 
-A window is a range of offsets, such as ``orders-0 [10, 20)``. It may contain fewer than 10 records: compaction and
-aborted transactions leave offsets without a record, and the end of each transaction takes an offset. With
+A window is a range of offsets, such as ``orders-0 [10, 20)``. This window may contain fewer than 10 records: compaction
+and aborted transactions leave offsets without a record, and the end of each transaction takes an offset. With
 ``read_committed``, the records of open transactions are not read either.
 """
 
@@ -192,7 +192,8 @@ class KafkaReader(BaseSource):
         return map_in_arrow(numbers, read, EPOCH_SCHEMA if epochs else KAFKA_SCHEMA)
 
     def client_reading(self, ranges: Sequence[Range], *, epochs: bool) -> ReadByClient:
-        """Returns a function that Spark runs on its executors. It reads ``ranges`` with confluent-kafka's client.
+        """Returns a function that Spark runs on its executors. The function reads ``ranges`` with confluent-kafka's
+        client.
 
         Args:
             ranges: The ranges of offsets.
