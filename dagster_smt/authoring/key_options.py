@@ -72,7 +72,7 @@ class Keys(BaseModel):
         return state | {"__pydantic_private__": {"_checks": checks}}
 
     key_use: ClassVar[str] = "hmac"
-    """The purpose of the keys, such as ``hmac``. It determines the permitted sizes of the keys
+    """The purpose of the keys, such as ``hmac``. The purpose determines the permitted sizes of the keys
     (``model.key_references.SIZES``).
     """
 

@@ -104,8 +104,8 @@ class Planning:
         record: The record before the stage, with schemas and expressions instead of values.
         side: ``key`` or ``value``.
         first: The number of the transform's first ledger entry. The ledger counts changed records.
-        touches: The reports of changes so far. Each contains a ledger entry and a condition: the entry counts the
-            records that satisfy the condition.
+        touches: The reports of changes so far. Each report contains a ledger entry and a condition: the entry counts
+            the records that satisfy the condition.
         missing: The configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that the entry's pattern path matches.
         variant: The result of ``CodeTransform.variant`` for the record; None if only schemas are known.

@@ -1,4 +1,4 @@
-"""Imports connectors from Kafka Connect. The code reads connectors, and writes a Dagster component for each of them.
+"""Imports connectors from Kafka Connect. The code reads connectors, and writes a Dagster component for each connector.
 For each transform, the code gives a verdict: whether the transform does the same here as in Kafka.
 """
 

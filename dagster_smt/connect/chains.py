@@ -1,5 +1,5 @@
-"""Writes the chain of a component. The chain consists of the connector's transforms with current option names, and of a
-stage for the connector's field list.
+"""Writes the chain of a component. The chain contains the connector's transforms, with current option names, and after
+them a stage for the connector's field list.
 """
 
 import re

@@ -55,8 +55,8 @@ def client_source(connector: Connector, source: dict[str, Any], worker: Worker) 
 
 
 def _login(connector: Connector) -> dict[str, str]:
-    """Returns the login options of the consumer of ``connector``. If one of them contains a secret in plain text, the
-    result is empty.
+    """Returns the login options of the consumer of ``connector``. If one of these options contains a secret in plain
+    text, the result is empty.
     """
     login = {}
     for option, value in connector.config.items():

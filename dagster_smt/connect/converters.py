@@ -95,8 +95,8 @@ def converter_format(
     Args:
         connector: The connector.
         side: ``key`` or ``value``.
-        encoding: The encoding of the topics' last records. It is used if neither the connector nor the worker sets a
-            converter.
+        encoding: The encoding of the topics' last records. This encoding determines the format if neither the connector
+            nor the worker sets a converter.
         worker: The worker's properties.
     """
     own = connector.config.get(f"{side}.converter", "") or connector.config.get(_CLOUD_OPTIONS[side], "")

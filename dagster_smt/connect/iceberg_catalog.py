@@ -104,7 +104,8 @@ def _settings(config: Mapping[str, str]) -> dict[str, str]:
 
 def _class_in_name(config: Mapping[str, str]) -> str:
     """Returns the class of the catalog if ``iceberg.catalog`` contains the class; else an empty string. In the first
-    versions of Tabular's sink, the option contains the class. In later versions, it contains the name.
+    versions of Tabular's sink, the option contains the class. In later versions, the option contains the catalog's
+    name.
     """
     value = config.get(_CATALOG, "").strip()
     if "." not in value or f"{_CATALOG}.type" in config or f"{_CATALOG}.catalog-impl" in config:

@@ -44,8 +44,8 @@ class TableSettings:
         stages: The stages after the connector's transforms.
         attributes: Attributes of the component: ``schedule``, ``lag_sensor``.
         record_time: The unit, such as ``day``, if the table is partitioned by the time of its records; else empty.
-        of_columns: The sink options that need a table of columns, such as ``mode``. Maps each of them to the options of
-            the connector from which it is derived.
+        of_columns: The sink options that need a table of columns, such as ``mode``. Maps each such sink option to the
+            connector's options from which it is derived.
         key_fields: True if the key columns are the fields of the record's key.
         options: A verdict on each option that these settings cover.
     """

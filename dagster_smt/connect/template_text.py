@@ -14,8 +14,8 @@ _MARKS = ("{{", "{%", "{#")
 def template_text(text: str) -> str:
     """Returns the template for ``defs.yaml`` that Dagster renders to ``text``.
 
-    If rendering does not change ``text``, the template is ``text`` itself. Otherwise it is a Jinja expression whose
-    result is a Python literal: the text ``123`` would become a number, so its template is ``{{ "'123'" }}``.
+    If rendering does not change ``text``, the template is ``text`` itself. Otherwise the template is a Jinja expression
+    whose result is a Python literal: the text ``123`` would become a number, so its template is ``{{ "'123'" }}``.
     """
     if _is_plain(text):
         return text

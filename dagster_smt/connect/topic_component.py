@@ -16,7 +16,7 @@ from dagster_smt.connect.survey import TransformVerdict
 PATCH_FILE = "connector.patch.json"
 """The name of the file with the changes: the body of ``PATCH /connectors/NAME/config`` (KIP-477, Kafka 3.8 and later).
 
-It does not contain options that stay unchanged, and therefore no secrets.
+The file contains only options that change, and therefore no secrets.
 """
 Patch = dict[str, str | None]
 _ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"

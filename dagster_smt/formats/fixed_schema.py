@@ -49,7 +49,7 @@ def descriptor_files(text: str) -> list[bytes]:
     """Returns the files in ``text``, a Protobuf descriptor set in base64.
 
     Raises:
-        ConfigError: SMT273 if the string is not such a set.
+        ConfigError: SMT273 if ``text`` is not a descriptor set in base64.
     """
     try:
         files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file

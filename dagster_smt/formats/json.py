@@ -174,9 +174,9 @@ def rounded(value: float, single: bool) -> float:
     """Returns ``value``, a double from JSON. If ``single`` is true, the double is rounded to 32 bits.
 
     Raises:
-        Inexact: The digits in the JSON are needed, in one of two cases. The double is -0.0: Connect returns -0.0 for
-            ``-1e-400``, but 0.0 for ``-0.0``. Or ``single`` is true, and the double is exactly halfway between two
-            32-bit numbers.
+        Inexact: The result depends on the digits in the JSON, which a double does not show. There are two cases. First,
+            the double is -0.0: for ``-1e-400``, Connect returns -0.0, but for ``-0.0`` it returns 0.0. Second,
+            ``single`` is true, and the double is exactly halfway between two 32-bit numbers.
     """
     if not value and math.copysign(1, value) < 0:
         raise Inexact

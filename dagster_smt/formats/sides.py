@@ -213,8 +213,8 @@ class _DeclaredReader:
 
 
 class EnvelopeReader:
-    """A reader of envelopes, which are records such as ``{"schema": …, "payload": …}``. It caches a reader for each
-    schema.
+    """A reader of envelopes, which are records such as ``{"schema": …, "payload": …}``. The reader caches one decoder
+    for each schema.
     """
 
     def __init__(self, form: Format):
@@ -250,8 +250,8 @@ class EnvelopeReader:
         return self._known(text)[0]
 
     def schema_id(self, text: bytes) -> str:
-        """Returns a string that identifies a schema in reports. It consists of the name of the schema and the beginning
-        of a digest of its JSON, which is ``text``.
+        """Returns a string that identifies a schema in reports. The string consists of the schema's name and the
+        beginning of a digest. The digest is that of ``text``, the JSON of the schema.
         """
         try:
             schema = self._known(text)[0]
@@ -329,7 +329,9 @@ def not_an_envelope() -> DataError:
 
 
 class _SideWriter:
-    """A writer of keys or values. It caches one writer for each schema, and the JSON of each schema."""
+    """A writer of keys or values. The object caches the JSON of each schema, and a function that writes values of the
+    schema.
+    """
 
     def __init__(self, form: Format):
         self.form = form

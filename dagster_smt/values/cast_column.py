@@ -22,8 +22,8 @@ _ZEROS = (  # the digit zero of every script whose digits Java's parseInt accept
     "\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10"
 )
 _PLAIN = "0123456789.+-eE"
-"""The characters of plain decimals. If a string consists only of these characters, Spark and Java agree on it: both
-read the same number, or both reject the string.
+"""The characters of plain decimals. If a string consists only of these characters, Spark and Java read the same number,
+or both reject the string.
 """
 _DIGITS = "".join(chr(ord(zero) + n) for zero in _ZEROS for n in range(10))
 

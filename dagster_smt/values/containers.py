@@ -1,4 +1,4 @@
-"""Defines rules for whole arrays, maps and structs. They read an element, read a field, or change keys."""
+"""Defines rules for whole arrays, maps and structs. The rules read an element or a field, or change keys."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +81,7 @@ class NewName:
 @dataclass(frozen=True, slots=True)
 class KeepKeys(ValueRule):
     """A rule that removes keys from a map. A key remains if it is one of the listed names, or if one of the listed
-    patterns has a match in it.
+    patterns matches a part of the key.
     """
 
     which: tuple[Any, ...]

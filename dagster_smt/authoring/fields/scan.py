@@ -16,8 +16,8 @@ from dagster_smt.values.java.regex import compile_java
 from dagster_smt.values.json.lazy import decode, is_raw, kind_at, look
 
 Act = Callable[[Any, Any, Record], None]
-"""A function that changes one value. It gets the container of the value (a dict or list), the key or index in the
-container, and the record.
+"""A function that changes one value. The function gets the container of the value (a dict or list), the key or index in
+the container, and the record.
 """
 Trail = tuple[Any, ...]
 Location = tuple[Any, Any, Trail, int]

@@ -1,5 +1,5 @@
 """Reads the definition of the asset that takes over a table. The definition is the ``defs.yaml`` that an import has
-written. It is read without Dagster.
+written. The file is read without Dagster.
 """
 
 import os

@@ -55,8 +55,8 @@ class ConnectorFile:
 
 
 CountRows = Callable[[Window], int]
-"""A function that gets a window (a range of offsets for each topic-partition). It returns the number of rows that the
-chain produces for the records of the window.
+"""A function that gets a window (a range of offsets for each topic-partition). The function returns the number of rows
+that the chain produces for the records of the window.
 """
 
 

@@ -117,8 +117,8 @@ class TakeOverPlan:
         folder: The folder of the component.
         spec: The run of the component.
         group: The consumer group whose offsets show which records the connector has written.
-        worker_group: The consumer group of the worker's tasks. It differs from ``group`` for Tabular's Iceberg sink,
-            and for a sink that sets ``iceberg.connect.group-id``.
+        worker_group: The consumer group of the worker's tasks. This group differs from ``group`` for Tabular's Iceberg
+            sink, and for a sink that sets ``iceberg.connect.group-id``.
         control: For an Iceberg sink: the control topic; empty for other sinks.
         table: For an Iceberg sink: the name that the connector gives to the table; empty for other sinks.
         naming: For a sink that writes Parquet files: the naming of the files; None for other sinks.
@@ -152,8 +152,8 @@ class TakeOverPlan:
 
 @dataclass
 class TakeOverRecord:
-    """The audit record of a takeover, or of the return of a table to its connector. It contains no value of an option
-    or a field.
+    """The audit record of a takeover, or of the return of a table to its connector. The audit record contains no value
+    of an option or a field.
 
     Attributes:
         connector: The name of the connector.
@@ -173,7 +173,7 @@ class TakeOverRecord:
         head_before: The version of the table to which the proof refers.
         head_after: The version with the note of the takeover or of the return.
         rows: The number of rows in the table when the takeover was noted.
-        columns: The differences between columns. They were accepted, unless the result is a refusal.
+        columns: The differences between columns. The differences were accepted, unless the result is a refusal.
         compared: A sentence about the comparison of the columns.
         result: The result.
         problems: The codes and texts of the problems that caused a refusal.

@@ -1,8 +1,8 @@
 """Reads and writes values without a Connect schema as Avro. The Avro schema, ``AvroData.ANYTHING_SCHEMA``, is a record
 that contains one value of any type.
 
-``AvroConverter`` writes a value without a schema as such a record. It reads a record with exactly this schema as a
-value without a schema.
+``AvroConverter`` writes a value without a schema as such a record. When the converter reads a record with exactly this
+Avro schema, the result is a value without a schema.
 
 This module has its own codec, because fastavro does not limit its recursion: deeply nested bytes would crash the
 process.

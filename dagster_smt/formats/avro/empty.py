@@ -11,7 +11,8 @@ from typing import Any
 _MOST = 16
 """The largest permitted number of values without bytes, such as nulls, in one item of an array or map.
 
-A reader therefore creates at most this many values per byte of a record.
+Each item takes up at least one byte. For each byte of a record, a reader therefore creates at most this many such
+values.
 """
 
 
@@ -23,7 +24,7 @@ class Empty:
     schema never contains itself.
 
     Attributes:
-        names: The named types.
+        names: Maps the names of the Avro types to their definitions.
         known: Caches the results of the method ``of``, by the name of the type.
     """
 

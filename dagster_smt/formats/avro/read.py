@@ -60,7 +60,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "array": (list,), "map": (dict,),
 }  # fmt: skip
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DataError)
-"""The errors that may occur while a default is converted. A default may be any JSON."""
+"""The errors that may occur while a default is converted. The default in an Avro schema may be any JSON, so many errors
+are possible.
+"""
 _SAME = (("int", "long"), ("float", "double"))
 
 
@@ -356,7 +358,7 @@ class _ConnectBuilder:
 
     def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
         """Returns the schema of a map whose keys are not strings, and a function that converts its values. In Avro,
-        such a map is an array of records ``{"key": …, "value": …}``. ``entry`` is the type of these records.
+        such a map is an array of records ``{"key": …, "value": …}``. ``entry`` is the Avro type of one such record.
         """
         struct, convert = self.build(entry)
         self.refuse_endless(entry)
@@ -440,8 +442,9 @@ class _ConnectBuilder:
         )
 
     def version(self, schema: Schema, avro: dict[str, Any]) -> int | None:
-        """Returns the version that ``avro`` names in ``connect.version``, or else the version of ``schema``. One of
-        Connect's logical types always has the version 1; a different number is an error.
+        """Returns the version that ``avro`` names in ``connect.version``, or else the version of ``schema``. A logical
+        type of Connect, such as ``Date``, always has the version 1. If ``connect.version`` contains a different number,
+        an error is raised.
         """
         if "connect.version" not in avro:
             return schema.version

@@ -1,4 +1,6 @@
-"""Builds readers and writers for the fields of a Protobuf message. Each of them is built once per schema."""
+"""Builds readers and writers for the fields of a Protobuf message. Each reader and each writer is built only once per
+schema.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -90,8 +90,8 @@ def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str
     """Returns the message type ``message``, with its Connect schema, a reader and a writer.
 
     Args:
-        files: Serialized ``FileDescriptorProto``. Each comes after the files that it imports, and the last file
-            contains the message. Files that Confluent or Google has published may be missing.
+        files: The files, each as a serialized ``FileDescriptorProto``. Each file comes after the files that it imports,
+            and the last file contains the message. Files that Confluent or Google has published may be missing.
         message: The message's full name; or its position in the file, such as ``(1,)`` for the second message.
         place: The schema's name in messages.
 

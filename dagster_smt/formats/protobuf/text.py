@@ -54,9 +54,9 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
         place: The schema's name in messages.
 
     Returns:
-        Serialized ``FileDescriptorProto``. Each comes after the files that it imports. A file of ``references`` has the
-        name that import statements use. In Confluent's registry, every file is called ``default``
-        (``ProtobufSchema.DEFAULT_NAME``).
+        The files, each as a serialized ``FileDescriptorProto``. Each file comes after the files that it imports. A file
+        of ``references`` has the name that import statements use. In Confluent's registry, every file is called
+        ``default`` (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
         ConfigError: SMT273 if the text is not Protobuf.
@@ -88,7 +88,7 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
     """Returns the Protobuf file in ``text``, a serialized descriptor in base64. If ``name`` is not empty, the file gets
-    this name. Returns None if ``text`` is not such a descriptor, but the source text of a file.
+    this name. Returns None if ``text`` is the source text of a file instead of a descriptor.
     """
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))

@@ -1,5 +1,5 @@
-"""Looks up the keys of encrypted fields. A registry stores data encryption keys (DEK). Each of them is itself encrypted
-with a key encryption key (KEK) of a key management service.
+"""Looks up the keys of encrypted fields. A registry stores data encryption keys (DEK). Each data encryption key is
+itself encrypted with a key encryption key (KEK) of a key management service.
 
 The clients of the registry, of the data keys and of the services come from ``confluent-kafka``, and the ciphers from
 Tink.
@@ -60,9 +60,9 @@ class _Writer:
 class DataKeys:
     """The data keys of one rule in one subject. Each data key is requested and decrypted only once.
 
-    A record contains the version of its data key. Without a limit, an attacker could cause a request with every record,
-    by a new version in each of them. After ``_MOST_UNKNOWN`` versions that the registry does not have, unknown versions
-    are rejected without a request.
+    A record contains the version of its data key. An attacker could write a different unknown version into each record,
+    and each version would cause a request. After ``_MOST_UNKNOWN`` versions that the registry does not have, further
+    unknown versions are therefore rejected without a request.
     """
 
     def __init__(self, options: Options, rule: RegistryRule, subject: str):
@@ -226,7 +226,7 @@ def _client(options: Options) -> Any:
 
 
 def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
-    """Returns ``data_key`` after the key management service has decrypted it."""
+    """Returns the bytes of ``data_key``, decrypted by the key management service."""
     sealed = data_key.get_encrypted_key_material_bytes() or b""
     return _by_service(options, kek, lambda service: service.decrypt(sealed, b""))
 

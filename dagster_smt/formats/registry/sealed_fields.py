@@ -1,8 +1,9 @@
 """Changes fields inside the bytes of an Avro record: decrypts them before the record is read, and encrypts them after a
 record is written.
 
-The code follows the schema through the bytes. It replaces encrypted strings and bytes and copies everything in between,
-so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the schema's metadata.
+The code follows the schema through the bytes. The code replaces encrypted strings and bytes, and copies everything in
+between, so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the schema's
+metadata.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -41,8 +42,8 @@ class _Place(NamedTuple):
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
 """A function that skips one value in the bytes of a record. Its arguments are the bytes, the position of the value, and
-a list. For each string or bytes to which a rule applies, the function appends a ``_Place`` to the list. It returns the
-position after the value.
+a list. For each string or bytes to which a rule applies, the function appends a ``_Place`` to the list. The function
+returns the position after the value.
 """
 
 

@@ -1,9 +1,9 @@
 """Changes fields inside the JSON of a value: decrypts them before the value is read, and encrypts them after a value is
 written.
 
-The code follows the JSON Schema through the JSON. It decodes only the objects and arrays around encrypted strings, and
-copies everything else unchanged, so no number changes. A rule applies to a string if the nearest property around the
-string has a tag of the rule, as in Confluent's clients (``json_schema.transform``).
+The code follows the JSON Schema through the JSON. The code decodes only the objects and arrays around encrypted
+strings. It copies everything else unchanged, so numbers keep their spelling. A rule applies to a string if the nearest
+property around the string has a tag of the rule, as in Confluent's clients (``json_schema.transform``).
 """
 
 import json
@@ -25,7 +25,7 @@ _ROOT = "$"
 Change = Callable[[bytes, bool], bytes]
 Walk = Callable[[msgspec.Raw, Change], msgspec.Raw]
 """A function that changes the strings in a JSON value to which a rule applies. Its arguments are the value, and a
-function that changes one string. It returns the changed value.
+function that changes one string. The function returns the changed value.
 """
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode

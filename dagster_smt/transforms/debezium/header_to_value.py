@@ -52,7 +52,7 @@ class _Header:
 
     Attributes:
         key: The name of the header.
-        kind: The kind of the value, for a header without a schema; else empty.
+        kind: For a header without a schema, the kind of its value, such as ``array``; otherwise empty.
         cell: The value.
     """
 

@@ -113,7 +113,8 @@ _ISO_8601 = {
 
 @dataclass(frozen=True, slots=True)
 class _DatePart:
-    """A part of a date pattern. It is literal text (``letter`` is empty), or a letter that is repeated ``count`` times.
+    """A part of a date pattern. The part is literal text (``letter`` is empty), or a letter that is repeated ``count``
+    times.
 
     ``abuts`` is True if the next part of the pattern is also a number. This part then has at most ``count`` digits.
     """
@@ -187,8 +188,8 @@ class DateFormat:
 
     @cached_property
     def _digits(self) -> re.Pattern[str] | None:
-        """A regular expression for strings in which each field has exactly as many digits as in the pattern. It is
-        faster than the lenient parser.
+        """A regular expression for strings in which each field has exactly as many digits as in the pattern. A match
+        with this expression takes less time than the lenient parser.
 
         None if a field has an unusual number of digits, such as ``yy``, or is not in ``_DIGITS``, such as the weekday
         ``E``. Also None if a field occurs twice, or if the year, month or day is missing.

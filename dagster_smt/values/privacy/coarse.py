@@ -1,4 +1,4 @@
-"""Defines rules that make values coarser. They replace an IP address with its network, a date or time with the
+"""Defines rules that make values coarser. The rules replace an IP address with its network, a date or time with the
 beginning of its period, a number with a multiple of a step, and a postcode with its first characters.
 """
 

@@ -13,8 +13,8 @@ INTEGER_KINDS = ("int8", "int16", "int32", "int64")
 class TextRule(PythonRule):
     """A rule that maps strings to strings. A whole number is treated as the string of its digits. A null stays null.
 
-    A rule that needs a key contains only a reference to it. Each process looks up the key itself, so neither a Spark
-    expression nor a pickled function contains the key.
+    A rule that needs a key contains only a reference to the key. Each process looks up the key itself, so neither a
+    Spark expression nor a pickled function contains the key.
     """
 
     returns: ClassVar[Schema | None] = STRING

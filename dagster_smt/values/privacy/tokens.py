@@ -52,8 +52,8 @@ class Token(TextRule):
         domain: The tweak of FF1, as a string. Equal strings in two domains have different tokens.
         alphabet: A name in ``ALPHABETS``.
         least: The minimum number of characters that are encrypted.
-        checksum: ``luhn``: the last digit is the check digit of the others. ``iban``: the string begins with the
-            country and the check digits of an IBAN. The token gets valid check digits.
+        checksum: ``luhn``: the last digit of the string is the check digit of all other digits. ``iban``: the string
+            begins with the country and the check digits of an IBAN. The token gets valid check digits.
         keeps_all: True if letters and digits outside of the alphabet stay; otherwise only spaces and punctuation may
             stay.
         masks: True to mask a string for which there is no token; otherwise the record fails.

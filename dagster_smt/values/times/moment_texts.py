@@ -6,8 +6,8 @@ from datetime import date
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _CYCLE, _CYCLE_DAYS = 400, 146_097
-"""The number of years after which the calendar repeats, and the number of days in these years. They are needed because
-Python supports only the years 1 to 9999, but Connect's values may be far outside of these years.
+"""The number of years after which the calendar repeats, and the number of days in these years. Both numbers are needed
+because Python supports only the years 1 to 9999. Connect's values may be far outside of these years.
 """
 _DATE = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
 _DAYS = re.compile(_DATE, re.ASCII)

@@ -1,4 +1,4 @@
-"""Defines the rules of TimestampConverter. They convert between strings, numbers and dates; each value is first
+"""Defines the rules of TimestampConverter. The rules convert between strings, numbers and dates. Each value is first
 converted to an instant in milliseconds.
 
 All zones are UTC (difference D3).

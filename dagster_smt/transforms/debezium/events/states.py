@@ -111,7 +111,7 @@ class DropHeader:
         return None
 
     def planned(self, variant: Hashable, tombstones: bool) -> tuple[str, ...]:
-        """Returns the names of the fields that the plan for records with the property ``variant`` drops.
+        """Returns the names of the fields to drop from all records with the property ``variant``.
 
         Args:
             variant: The property of a record that selects its plan. Usually a pair: the names in the header, and True

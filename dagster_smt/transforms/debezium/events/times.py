@@ -35,8 +35,8 @@ _LONG = (-(2**63), 2**63 - 1)
 
 @dataclass(frozen=True, slots=True)
 class InZone(PythonRule):
-    """A rule that moves a time to a time zone. It gets three values: the time, a flag, and the event's timestamp in
-    milliseconds since 1970. If the flag is null, the time stays as it is. A null time is read as its default.
+    """A rule that moves a time to a time zone. The rule gets three values: the time, a flag, and the event's timestamp
+    in milliseconds since 1970. If the flag is null, the time stays as it is. A null time is read as its default.
 
     - A number in a row is read as local time in the zone, and becomes the instant of that local time.
     - A number in a field of ``EPOCHS`` is an instant, and becomes local time in the zone.
@@ -123,8 +123,8 @@ class InZone(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(ValueRule):
-    """A rule that selects change events by topic and table. It gets three values: the topic, the table, and a struct of
-    the event. It returns True if the event is selected and the struct is not null, else null.
+    """A rule that selects change events by topic and table. The rule gets three values: the topic, the table, and a
+    struct of the event. The rule returns True if the event is selected and the struct is not null, else null.
 
     Attributes:
         cases: Triples. ``(True, "orders", False)`` means: events of the topic ``orders`` are not selected. A triple

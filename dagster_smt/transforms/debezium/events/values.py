@@ -1,4 +1,4 @@
-"""Defines value rules for Debezium's change events. They choose the row of an event and the new topic."""
+"""Defines value rules for Debezium's change events. The rules choose the row of an event and the new topic."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -285,7 +285,8 @@ def envelope(
         fields: The columns, by the names of their fields.
         tombstones: True if a null or blank payload results in a tombstone instead.
         version: The column with the version of the envelope's schema.
-        variant: The topic and the version for the name and version of the envelope's schema.
+        variant: Contains the topic, from which the name of the envelope's schema is built, and the version of this
+            schema.
     """
     # checked first, because a null that must be rejected must not become a tombstone
     payload = _put(row, PAYLOAD, payload)

@@ -1,4 +1,4 @@
-"""Defines value rules for the events of an outbox table. They determine which events become messages."""
+"""Defines value rules for the events of an outbox table. The rules determine which events become messages."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -25,7 +25,9 @@ class ZoneRule:
     fields: frozenset[str]
 
     def fields_in(self, block: str) -> set[str]:
-        """Returns the fields of the struct ``block`` that the rule names. ``block`` is one of ``BLOCKS``."""
+        """Returns the names of those fields in the struct ``block`` that this rule lists. ``block`` is one of
+        ``BLOCKS``.
+        """
         return {name_in(field, block) for field in self.fields} - {""}
 
     def chooses(self, block: str, field: str, exclude: bool) -> bool:
