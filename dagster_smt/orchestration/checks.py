@@ -485,7 +485,7 @@ def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = Fal
 
     Args:
         sizes: The files.
-        checks: The limits of the table.
+        checks: The settings with the limits, such as ``max_small_files``.
         compacted: True if the files have just been compacted.
     """
     share = sizes.small / sizes.files if sizes.files else 0.0

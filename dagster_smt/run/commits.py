@@ -291,8 +291,8 @@ class Draft:
         return replace(before.without(self.over), former=former, unmasked=unmasked)
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
-        """Returns the number of rows, by topic, that ``table`` loses because the commit replaces them. ``before`` is
-        the state before the commit.
+        """Returns a dict from topic to the number of rows that ``table`` loses because the commit replaces these rows.
+        ``before`` is the state before the commit.
         """
         if self.replaced.everything or not self.replaced:
             return {}
@@ -336,8 +336,8 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
 
 
 def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
-    """Returns the number of rows that ``table`` contains now, by topic. Rows without a topic are counted under the
-    topic ``""``.
+    """Returns a dict from topic to the number of rows that ``table`` contains now. Rows without a topic are counted
+    under the topic ``""``.
 
     If the table of ``sink`` has no source columns, all rows beyond the counts in ``state`` are counted under ``""``.
     """

@@ -28,8 +28,8 @@ def erased_persons(spec: RunSpec, session: SparkSession, state: TableState | Non
 
 
 def without_erased(frame: DataFrame, spec: RunSpec, erased: Erased | None) -> tuple[DataFrame, dict[str, int]]:
-    """Returns the records of ``frame`` without the records of erased people, and the number of records that were left
-    out, by topic.
+    """Returns two items: ``frame`` without the records of erased people, and a dict from topic to the number of records
+    that were left out.
 
     If anybody has been erased, the records are read once more to search for these people.
     """

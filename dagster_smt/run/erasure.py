@@ -563,8 +563,8 @@ def _lake_table(table: Table) -> LakeTable:
 def _joined(
     place: ErasedPlace, rows: int, past: Sequence[str], residue: Sequence[Residue], scan: Scan | None
 ) -> ErasedPlace:
-    """Returns ``place``, the result for a table, with the results for its table of deletions added: ``rows``, ``past``,
-    ``residue`` and ``scan``.
+    """Returns the sum of two results: ``place`` is the result for a table, and ``rows``, ``past``, ``residue`` and
+    ``scan`` are the results for the table that remembers its deletions.
     """
     both = None
     if place.scan is not None and scan is not None:

@@ -72,9 +72,9 @@ def table_facts(
         session: The Spark session.
         window: The window of the run; empty if no record was new.
         search: True to search a sample of the window for original values of masked fields.
-        contract: The columns that the table must have, for a table of columns.
+        contract: The columns that the table must have; None if there is no contract.
         count_keys: True to count the keys that have several rows.
-        small_below: If set, the files of the table are counted, and also the files with fewer bytes than this.
+        small_below: If set, the files of the table are counted, and also the files with fewer bytes than this number.
 
     The run has already been committed, so an error here does not make the run fail: ``unseen`` lists the facts that
     could not be read, with the problem.
@@ -155,8 +155,8 @@ class _Looking:
         )
 
     def lag(self, state: TableState | None) -> dict[str, int]:
-        """Returns the number of offsets, by topic, that the table with ``state`` has not read. Offsets after the
-        beginning of an open transaction are included.
+        """Returns a dict from topic to the number of offsets that the table with the state ``state`` has not read.
+        Offsets after the beginning of an open transaction are included.
         """
         spec, none = self.spec, tuple[str, ...]()
         topics = self.look("topics", lambda: choose_topics(spec.table, WindowRequest(), self.source.topics()), none)

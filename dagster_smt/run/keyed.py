@@ -64,7 +64,7 @@ def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
 
 
 def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataFrame:
-    """Marks records without a key, or without a value of ``sequence_by``, as failed. Returns the evaluated records."""
+    """Marks as failed each record that has no key or no value of ``sequence_by``. Returns the evaluated records."""
     for condition, problem in key_failures(evaluated, keyed):
         evaluated = with_failed(evaluated, condition, last_stage(chain), problem, F.lit(problem.statement))
     return evaluated
@@ -344,7 +344,7 @@ def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, k
     """Returns the key of each row of ``table``, with the coordinates of the record that produced the row. For a small
     window, the result contains only the rows of the window's keys.
 
-    Spark can look for these few keys while it reads the table. Without this limit, it would have to sort all keys of
+    Spark can look for these few keys while it reads the table. Without this limit, Spark would have to sort all keys of
     the table.
     """
     rows = current_rows(table.read(), keyed)

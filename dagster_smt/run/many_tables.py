@@ -94,8 +94,8 @@ class ManyAttempt(Attempt):
         return tuple(before.tables) if before is not None else ()
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window in ``result``. If the sink's ``refused_tables`` is ``dead_letters``, the records for
-        topics that get no table are first marked as failed.
+        """Commits the window (the range of offsets) in ``result``. If the sink's ``refused_tables`` is
+        ``dead_letters``, the records for topics that get no table are first marked as failed.
         """
         if self.sink.refused_tables == "dead_letters":
             with self.run_.timed("evaluate"):
@@ -107,8 +107,8 @@ class ManyAttempt(Attempt):
         return self.commit(result)
 
     def without_refused(self, frame: DataFrame, refused: Mapping[str, Problem]) -> DataFrame:
-        """Marks the records for the topics in ``refused``, which get no table, as failed. Returns ``frame``, the
-        evaluated window.
+        """Marks as failed the records for the topics in ``refused``, because these topics get no table. Returns
+        ``frame``, the evaluated window.
         """
         stage = last_stage(self.spec.chain)
         for topic, problem in refused.items():

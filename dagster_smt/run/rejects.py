@@ -85,7 +85,7 @@ def last_stage(chain: Chain) -> int:
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
-    """Returns the evaluated window after marking the records that satisfy ``own`` as failed.
+    """Marks as failed the records that satisfy the condition ``own``. Returns the evaluated window with these marks.
 
     Args:
         frame: The window.

@@ -59,7 +59,8 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
     """Raises an error (SMT524) if the last commit to the table came from an asset with a different name. Two assets
-    could write rows of different chains into the table. With ``take_over``, the run continues the table.
+    could write rows of different chains into the table. With ``take_over``, the function raises no error, and the run
+    continues the table.
     """
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:

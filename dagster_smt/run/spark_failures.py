@@ -85,9 +85,9 @@ def coded_failures(place: str) -> Iterator[None]:
 
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system denied an
-            operation, SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635,
-            SMT641 Kafka, SMT638 a batch of records is too large for Arrow, SMT661 to SMT663 object stores and catalogs,
-            SMT666 Delta is too old for this Spark; SMT591, an unforeseen failure.
+            operation, SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635
+            and SMT641 Kafka failed, SMT638 a batch of records is too large for Arrow, SMT661 to SMT663 an object store
+            or a catalog failed, SMT666 Delta is too old for this Spark; SMT591, an unforeseen failure.
     """
     try:
         yield

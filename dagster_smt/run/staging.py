@@ -48,8 +48,8 @@ class EvaluatedWindow:
         frame: The evaluator's columns.
         topics: Counts of each topic that has records in the window.
         parts: The same counts for each part of a divided window. A window that is not divided is one part.
-        as_guessed: By topic, the number of records that name the guessed schemas. (A run may read the schema of one
-            record, and guess that all records have this schema.)
+        as_guessed: A dict from topic to the number of records that name the guessed schemas. (A run may read the schema
+            of one record, and guess that all records have this schema.)
         other: The number of records that name a schema other than the guessed ones. If it is not 0, the guess was
             wrong, and so are all counts.
     """

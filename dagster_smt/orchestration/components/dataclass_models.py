@@ -57,7 +57,7 @@ def model_of(
         spellings: Maps each type whose values look different in ``defs.yaml`` to a description of the difference.
         inline: Dataclasses to flatten. If a field of ``cls`` has one of these types, the model has the fields of that
             dataclass in place of the field.
-        examples: Maps a class to examples for its fields, by name. The class is ``cls`` or one of its bases.
+        examples: Maps a class (``cls`` or one of its base classes) to a dict from field name to examples.
         own: Fields of the model that ``cls`` does not have, or declares differently. Each value is a pair of a type
             and a ``pydantic.Field``.
     """
@@ -74,7 +74,7 @@ def choice_of(name: str, doc: str, options: Mapping[str, tuple[Any, str, list[An
     Args:
         name: The name of the model.
         doc: The description of the model.
-        options: The type, the description and the examples of each option, by its name.
+        options: Maps the name of each option to its type, description and examples.
     """
     definitions = {}
     for option, (kind, description, examples) in options.items():
@@ -162,7 +162,7 @@ def _written(default: Any, spelling: ConfigSpelling | None) -> Any:
 def _spelling(hint: Any, spellings: Spellings) -> ConfigSpelling | None:
     """Returns the entry of ``spellings`` for the type ``hint``; None if there is no entry.
 
-    If ``hint`` is a union, such as ``Format | None``, returns the entry of its first member that has one.
+    If ``hint`` is a union, such as ``Format | None``, returns the entry of the first member that has an entry.
     """
     parts = get_args(hint) if _is_union(hint) else (hint,)
     for part in parts:

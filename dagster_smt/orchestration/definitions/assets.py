@@ -72,8 +72,8 @@ def build_smt_asset(
         backfill_policy: By default, one run handles all partitions of a backfill. With partitions by topic and time,
             each partition gets its own run.
         pool: The Dagster pool; by default a pool per asset, because a table may have only one writer.
-        retry_policy: When Dagster retries the step. A retry is safe, because it reads the same window. Wrong
-            configurations and rejected records are never retried.
+        retry_policy: The policy by which Dagster retries the step. A retry is safe, because it reads the same range of
+            offsets. After errors in the configuration or in records, Dagster never retries.
         translator: Customises the asset spec.
         op_tags: As in ``dg.asset``.
         former: Deprecated: the fields of the table as keyword arguments.

@@ -36,7 +36,7 @@ from dagster_smt.tables.spark_packages import packages_of
 from dagster_smt.tables.topic_table import TopicTable
 
 _PLANNED: "WeakValueDictionary[int, PlannedTable]" = WeakValueDictionary()
-"""The planned tables of this process. Each stays here as long as its definition exists."""
+"""The planned tables of this process. A table stays in this dictionary as long as its definition exists."""
 
 
 @dataclass(frozen=True, kw_only=True)

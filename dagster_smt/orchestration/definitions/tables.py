@@ -48,7 +48,8 @@ class SmtTable:
         dead_letter_topic: The topic of the dead letters. If empty, no dead letters are written.
         checks: The asset checks, and the severity of their failures.
         dead_paths: The reaction to a mask, drop or rename that can never change a record: an ``error``, or a warning
-            (``warn``). By default, the setting of the chain applies, or else ``error``.
+            (``warn``). By default, the setting of the chain applies. If the chain has no such setting, ``error``
+            applies.
         smt_jars: Jars with classes of the chain that this package does not contain: files, folders as in Connect's
             ``plugin.path``, and Maven coordinates (``group:artifact:version``).
         connect_version: The version of Kafka Connect for these classes; empty: the chain's version, or 4.3.1.
@@ -69,7 +70,7 @@ class SmtTable:
             partition holds the records of one topic in one span of time.
         destinations: For a sink with ``{topic}``: the output topics whose tables are separate assets with checks. The
             other tables are partitions of one asset (``build_tables_asset``).
-        description: As in ``dg.AssetSpec``; by default it names topics and stages.
+        description: As in ``dg.AssetSpec``; the default text names the topics and the stages.
         group_name: As in ``dg.AssetSpec``.
         tags: As in ``dg.AssetSpec``.
         owners: As in ``dg.AssetSpec``.

@@ -240,9 +240,9 @@ def decode_config(
     Args:
         config: The config, as Dagster passes it to a step.
         place: The location of the config, for messages: ``ops.<name>.config``.
-        topics: The topics of the table to which the run is limited; empty for all topics.
+        topics: The topics that the run may read; empty for all topics of the table.
         only: The chain that the run must have; None if the run config may choose a chain.
-        foreign: The settings of the definition's chain for classes from jars.
+        foreign: The settings for classes from jars, taken from the chain of the definition.
 
     Raises:
         ConfigError: The chain or the window is wrong, and the error lists all of their problems; SMT306, the run config

@@ -49,7 +49,8 @@ class RunContext:
             window.
         gaps: The offsets that have been skipped permanently.
         app_id: Spark's id of the application.
-        window_id: The id of the last window that the table has read; by default the window of the report.
+        window_id: The id of the last window that the table has read. By default, the metadata shows the id of the
+            window in the report.
         last: The report of the last commit. The metadata takes the columns from this report if the plan and the report
             of this run do not contain the columns.
         lag: The number of offsets that are now in the topics but not in the table.

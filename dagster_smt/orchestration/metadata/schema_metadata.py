@@ -87,7 +87,7 @@ def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
 
 
 def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
-    """Maps the key columns of ``sink``, a table with keys, to their types in the key of the records."""
+    """Maps each key column of the table of ``sink`` to the type that the column has in the keys of the records."""
     if sink.keyed is None:
         return {}
     key, kinds = described.key_after, dict[str, str]()

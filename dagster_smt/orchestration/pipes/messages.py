@@ -63,7 +63,7 @@ class MaintenanceRequest:
     """The request of a maintenance.
 
     Attributes:
-        maintenance: The options.
+        maintenance: The settings of the maintenance.
         steps: The steps to which the maintenance is limited; None for all steps that the options switch on.
     """
 

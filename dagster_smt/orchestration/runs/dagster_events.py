@@ -239,8 +239,8 @@ def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Meta
 
 
 def columns_read(context: Context, key: dg.AssetKey) -> dict[str, list[str]]:
-    """Maps each column of the asset ``key`` to the columns of other assets that are derived from it. The information
-    comes from the lineage metadata in Dagster's catalog.
+    """Maps each column of the asset ``key`` to those columns of other assets that are derived from this column. The
+    information comes from the lineage metadata in Dagster's catalog.
     """
     readers: dict[str, list[str]] = {}
     try:

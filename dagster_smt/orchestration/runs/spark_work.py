@@ -71,7 +71,7 @@ class MaintenanceWork:
 
     Attributes:
         table: The table, or many tables, one for each topic.
-        maintenance: The options.
+        maintenance: The settings of the maintenance.
         steps: The steps to which the maintenance is limited; None for all steps that the options switch on.
         tag: The tag of the Spark jobs, which no other run has.
     """
@@ -185,7 +185,9 @@ def _destination_facts(
     facts: TableFacts,
     reports: Sequence[RunReport],
 ) -> dict[str, TableFacts]:
-    """Returns the facts about the tables that the definition lists in ``destinations``, by topic."""
+    """Returns a dict from topic to the facts about the topic's table. It contains the tables that the definition lists
+    in ``destinations``.
+    """
     from dagster_smt.run.facts import table_facts
 
     facts_by_topic = {}

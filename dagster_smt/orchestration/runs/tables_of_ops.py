@@ -7,7 +7,8 @@ from weakref import WeakKeyDictionary
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 
 TABLES_OF_OPS: WeakKeyDictionary[Any, Mapping[str, PlannedAsset]] = WeakKeyDictionary()
-"""Maps the op of an asset to the tables that the op runs, by the name of the table's part in the run config.
+"""Maps the op of an asset to a dict from name to table. The dict contains the tables that the op runs. The name of a
+table is the name of the table's part in the run config.
 
 For an op with several tables, an example is ``{"orders": …, "customers": …}``. The op of ``build_smt_asset`` runs one
 table, which uses the whole run config. The name of that table is an empty string.
@@ -19,8 +20,9 @@ def run_config(op: str, configs: Mapping[str, Mapping[str, Any]]) -> dict[str, A
 
     Args:
         op: The name of the op.
-        configs: The config of each table, by the name of its part in the run config. If the op runs one table, the name
-            is empty, and the config of the table becomes the whole config of the op.
+        configs: A dict from name to config, with an item for each table. The name is that of the table's part in the
+            run config. If the op runs one table, the name is empty, and the config of the table becomes the whole
+            config of the op.
     """
     config = dict(configs[""]) if "" in configs else dict(configs)
     return {"ops": {op: {"config": config}}}
