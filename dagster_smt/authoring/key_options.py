@@ -55,7 +55,11 @@ class Keys(BaseModel):
     key_encoding: Annotated[Text, one_of(*ENCODINGS)] = option(
         "The encoding of the keys: `base64`, `hex`, or `text` (the key is the bytes of the text).", "base64"
     )
-    key_id: Text = option("The id of the key to write with. If empty, the first key of the ring writes.", "")
+    key_id: Text = option(
+        "The id of the key that the stage uses. If empty, the stage uses the first key of the ring. Has no effect in "
+        "`Decrypt`.",
+        "",
+    )
 
     _checks: dict[str, str] = PrivateAttr(default_factory=dict)
     """Maps the id of each key to the key's check value (a few bytes that are derived from the key).

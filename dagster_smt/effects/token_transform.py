@@ -30,19 +30,19 @@ class TokenTransform(Keys, TextTransform):
         "punctuation",
     )
     minimum_length: Int = option(
-        "The minimum number of characters that change. 0 means as many as allow a million different strings (6 of "
-        "`digits`).",
+        "A string must have at least this number of characters that change. 0 means the number that allows a million "
+        "different strings (6 for `digits`).",
         0,
     )
     checksum: Annotated[Text, one_of(*CHECKSUMS)] = option(
-        "The check digits that stay valid: `none`; `luhn`: the last digit, as on cards; `iban`: the two after the "
-        "country. Only with `alphabet=digits`. Letters of an IBAN stay.",
+        "The check digits that are valid also in the token: `none`; `luhn`: the last digit, as on cards; `iban`: the "
+        "two digits after the country. Only with `alphabet=digits`. Letters of an IBAN stay.",
         "none",
     )
     domain: Text = option(
-        "The group of fields whose values join. If empty, all fields with the key form one group. `field`: each "
-        "field is a group of its own, under its path. Any other string: all fields with the key and this string form "
-        "a group.",
+        "Separates fields into groups. In one group, equal values have equal tokens, so tables can be joined. If "
+        "empty, all fields with the same key form one group. `field`: each path is a group of its own. Any other "
+        "string: all fields with the same key and this string form one group.",
         "",
     )
     on_unfit: Annotated[Text, one_of("fail", "mask")] = option(

@@ -34,8 +34,8 @@ class Drop(Transform):
     connect_class = "io.confluent.connect.transforms.Drop"
     purpose = "drop the key or value"
     schema_behavior: Annotated[Text, one_of("nullify", "retain", "validate", "force_optional")] = option(
-        "The treatment of the schema. `nullify` removes it; `retain` keeps it; `validate` keeps it, but rejects a "
-        "schema that requires a value; `force_optional` makes it optional.",
+        "The treatment of the schema. `nullify` removes the schema; `retain` keeps it; `validate` also keeps it, but "
+        "rejects a record whose schema requires a value; `force_optional` makes the schema optional.",
         "nullify",
     )
     examples = (

@@ -89,7 +89,7 @@ class EventRouter(CodeTransform):
         None,
     )
     table_fields_additional_placement: Names = option(
-        "Additional columns: `column:header:name`, `column:envelope` or `column:partition`.", ()
+        "More columns of the row: `column:header:name`, `column:envelope` or `column:partition`.", ()
     )
     table_field_additional_missing: Annotated[Text, one_of("error", "ignore"), AnyCase] = option(
         "The treatment of a row without one of the additional columns: `error` rejects the row, `ignore` skips the "
@@ -110,10 +110,10 @@ class EventRouter(CodeTransform):
     )
     route_by_field: RawText = option("Column for the topic.", "aggregatetype")
     route_topic_regex: Regex = option(
-        "The regular expression that must match the whole column.", "(?<routedByValue>.*)"
+        "The regular expression that must match the whole value of the column.", "(?<routedByValue>.*)"
     )
     route_topic_replacement: Text = option(
-        "The topic; it may contain groups of the expression.", "outbox.event.${routedByValue}"
+        "The topic. `${name}` stands for a group of the regular expression.", "outbox.event.${routedByValue}"
     )
     route_tombstone_on_empty_payload: Flag = option("If `true`, a null or blank payload results in a tombstone.", False)
     tracing_span_context_field: Text = option(

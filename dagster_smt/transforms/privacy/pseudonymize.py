@@ -38,9 +38,9 @@ class Pseudonymize(Keys, TextTransform):
     verb = "pseudonymized"
     form = "pseudonym"
     domain: Text = option(
-        "The group of fields whose values join. If empty, all fields with the key form one group. `field`: each "
-        "field is a group of its own, under its path. Any other string: all fields with the key and this string form "
-        "a group.",
+        "Separates fields into groups. In one group, equal values have equal pseudonyms, so tables can be joined. If "
+        "empty, all fields with the same key form one group. `field`: each path is a group of its own. Any other "
+        "string: all fields with the same key and this string form one group.",
         "",
     )
     alphabet: Annotated[Text, one_of(*ALPHABETS)] = option(
