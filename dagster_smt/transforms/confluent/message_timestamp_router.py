@@ -15,7 +15,7 @@ class MessageTimestampRouter(Transform):
     has. The field must be a string. Java's SimpleDateFormat parses and formats the timestamp in UTC. It parses
     leniently, as in TimestampConverter: text after the timestamp is ignored. In `topic.format`, every `${topic}` is
     replaced first, then every `${timestamp}`. As Confluent documents, the value must be an object without a schema. A
-    value with a schema is rejected, and so is a null. Only the topic changes.
+    value with a schema is rejected, and a null value is also rejected. Only the topic changes.
 
     Confluent does not document the following rules, so this project chose them. A null field is treated as missing. A
     record fails if all fields are missing, if the field is not a string, or if the string does not match the pattern.

@@ -15,8 +15,8 @@ class TombstoneHandler(Transform):
     All other records pass through unchanged.
 
     In Confluent's documentation, `ignore` and `warn` drop the record and write a line to the log, at different levels.
-    Here both do the same, and the run report counts the dropped records. Confluent does not document whether the option
-    is case-sensitive; here only lower case is accepted.
+    Here `ignore` and `warn` do the same: they drop the record, and the run report counts the dropped records. Confluent
+    does not document whether the option is case-sensitive; here only lower case is accepted.
     """
 
     connect_class = "io.confluent.connect.transforms.TombstoneHandler"

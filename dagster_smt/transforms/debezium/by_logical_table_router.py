@@ -42,8 +42,9 @@ class ByLogicalTableRouter(CodeTransform):
 
     Debezium caches each new schema under the old schema. If two topics have equal schemas and different new topics, the
     schemas of both get names derived from the first topic. Here, the names of schemas are derived from the topic of
-    each record (decision 13). In a table of columns that reads several topics, the schemas keep their names. If the
-    records of such a table have keys, a record whose topic does not match is rejected.
+    each record (decision 13). In a table of columns (one column for each field of the value) that reads several topics,
+    the schemas keep their names. If the records of this table have keys, a record whose topic does not match is
+    rejected.
     """
 
     connect_class = "io.debezium.transforms.ByLogicalTableRouter"

@@ -60,7 +60,7 @@ class EventRouter(CodeTransform):
     (one column for each field of the value).
 
     Debezium wrote the transform for source connectors. In a sink connector, Debezium's class fails for each record
-    without a column for the partition. Here such records become messages.
+    without a column for the partition. Here records without a column for the partition also become messages.
 
     Differences from Debezium 3.6.1:
 
@@ -70,7 +70,8 @@ class EventRouter(CodeTransform):
     - Debezium loses values whose fields are renamed by `field.name.adjustment.mode`. Debezium also loses fields that
       only some objects of an array have, depending on the order of a hash set. Here no value is lost.
     - Some databases, such as Oracle, have column names in upper case. If an option has its default, such as
-      `aggregateid`, the transform also finds the column `AGGREGATEID`. Debezium does this only for some connectors.
+      `aggregateid`, the transform also finds the column `AGGREGATEID`. Debezium finds the upper-case column only for
+      some connectors.
     - `table.field.event.type` and the tracing options have no effect.
     - In a table of columns, a row without a configured column is rejected, even if the row was deleted.
     """

@@ -82,9 +82,10 @@ class TimezoneConverter(CodeTransform):
     - Debezium gives a ZonedTime the zone's offset at the time of the run, so another run can produce a different
       string. Here the offset is the zone's offset at the event's `ts_ms`. An event without `ts_ms` is rejected, unless
       the zone is an offset.
-    - Debezium fails if `source` is null. Here such an event has no table.
+    - Debezium fails if `source` is null. Here an event whose `source` is null is treated as an event without a table.
     - Debezium rejects names with characters other than letters, digits, `_`, `.` and spaces. After the first rule,
-      Debezium also rejects rules of three parts, such as `source:customers:created_at`. Here both are accepted.
+      Debezium also rejects rules of three parts, such as `source:customers:created_at`. Here these names and these
+      rules are accepted.
     - Three mistakes make Debezium fail only when it converts a value: offsets beyond 18 hours, short names such as
       `PST`, and rules with too many parts, such as `name:field:more`. Here they are rejected when the chain is parsed.
 
