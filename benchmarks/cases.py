@@ -173,7 +173,7 @@ def lazy(chain: dict[str, str], ledger: bool = True) -> Callable[[Setting], None
 
     Args:
         chain: The ``transforms`` properties.
-        ledger: True to count, for each stage, the records that it changed.
+        ledger: True to count, for each stage, the records that the stage changed.
     """
     return lambda s: lazy_records(s, chain, ledger=ledger)
 
@@ -184,7 +184,7 @@ def lazy_records(setting: Setting, chain: dict[str, str], *, ledger: bool) -> No
     Args:
         setting: The records.
         chain: The ``transforms`` properties.
-        ledger: True to count, for each stage, the records that it changed.
+        ledger: True to count, for each stage, the records that the stage changed.
     """
     _through(setting, plan_of(chain, None), Format("json"), "records", ledger)
 
@@ -194,7 +194,7 @@ def declared(chain: dict[str, str], ledger: bool = True, *, discard: bool = True
 
     Args:
         chain: The ``transforms`` properties.
-        ledger: True to count, for each stage, the records that it changed.
+        ledger: True to count, for each stage, the records that the stage changed.
         discard: True to discard the columns, False to write them as Parquet.
     """
     return lambda s: declared_records(s, chain, value_schema(), ledger=ledger, discard=discard)
@@ -209,7 +209,7 @@ def declared_records(
         setting: The records.
         chain: The ``transforms`` properties.
         schema: The schema of the values.
-        ledger: True to count, for each stage, the records that it changed.
+        ledger: True to count, for each stage, the records that the stage changed.
         discard: True to discard the columns, False to write them as Parquet.
     """
     form = Format("json_schema", schema)
@@ -282,7 +282,7 @@ def write_counted(
         plan: The plan of the chain.
         write: Writes a frame, or discards it.
         as_json: True to print each row as JSON.
-        ledger: True to count, for each stage, the records that it changed.
+        ledger: True to count, for each stage, the records that the stage changed.
 
     Raises:
         RuntimeError: ``ledger`` is set, and not all records passed through the chain.

@@ -61,7 +61,7 @@ def called(kind: str) -> str:
 
 def of_example(cls: type[Transform], word: str) -> list[Case]:
     """Returns two cases for the documented example of ``cls``: first one without a stage, then one with the transform.
-    Empty if no example's record passes through the transform.
+    The list is empty if no example's record passes through the transform.
 
     Args:
         cls: The class of the transform.

@@ -136,8 +136,8 @@ def problem_of_record(error: Exception) -> Problem:
     """Returns the problem of a record, for an ``error`` that was raised while the record was read, evaluated or
     written.
 
-    If ``error`` is not an error of this package, the problem contains only its class, because its message may quote the
-    record.
+    If ``error`` is not an error of this package, the problem contains only the class of ``error``, because the message
+    of ``error`` may quote the record.
 
     Raises:
         Exception: ``error`` itself, if no record has caused the error.

@@ -44,7 +44,7 @@ class CertifiedWay:
     Attributes:
         name: The name of the execution path in reports.
         records: The number of records that ran on this path.
-        why_not: The reason why no record ran on this path; empty if some did.
+        why_not: The reason why no record ran on this path; empty if at least one record ran on this path.
     """
 
     name: str

@@ -42,17 +42,17 @@ def certify(
     Args:
         chain: The chain. ``chain.foreign`` names the jars and the version of Connect.
         samples: The records.
-        key, value: The formats of keys and values: strings and JSON by default.
+        key, value: The formats of keys and values. By default, keys are strings and values are JSON.
         original: The chain that Connect's classes run; ``chain`` by default.
         name: The name of the chain in the certificate.
         more_ways: Returns the execution paths to compare in addition to the Python evaluator.
         show_values: True to include values of records in the certificate.
 
     Raises:
-        ConfigError: SMT971 if there is nothing to compare; SMT970 if the format turns a record into several rows. Also
-            if Connect's classes reject the options of the chain. The error contains all problems.
-        UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be fetched; SMT974 if records cannot be
-            written after a policy.
+        ConfigError: SMT971 if there is nothing to compare; SMT970 if the format turns a record into several rows. If
+            Connect's classes reject options of the chain, the error contains all problems.
+        UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be fetched; SMT974 if records of these
+            formats cannot be written again after the stages of a policy.
         EngineError: SMT643 or SMT644 if the process of Connect's classes ended.
     """
     make_room()

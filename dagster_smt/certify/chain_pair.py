@@ -107,7 +107,7 @@ def _parsed(chain: Chain, **settings: object) -> Chain:
 
 
 def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str]:
-    """Checks whether a stage can be compared: whether Connect's class for it is in a jar.
+    """Checks whether a stage can be compared: whether Connect's class for the stage is in a jar.
 
     Returns two items. The first item is the stage to use in Connect's chain. The second item is the reason why the
     stage or its predicate cannot be compared; empty if both can be.

@@ -198,8 +198,8 @@ class StageJudge:
         """Returns True if options that Connect's classes ignore are the reason why our result ``got`` differs from
         Connect's result ``want``.
 
-        To find out, this method uses the results of our chain without these options. They must equal Connect's result,
-        or differ from it only by a rule such as ``D5``.
+        To find out, this method uses the results of our chain without these options. These results must equal Connect's
+        result, or differ from it only by a rule such as ``D5``.
         """
         without, judge = self.comparison.without, self.judge_without
         if without is None or judge is None:

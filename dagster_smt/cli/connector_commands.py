@@ -139,7 +139,8 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
 
 def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
     """Adds a number to the folder name of ``component`` if a component in ``others`` has the same folder name. For
-    example, the connectors ``a.b`` and ``a-b`` both get the name ``a_b``.
+    example, the connectors ``a.b`` and ``a-b`` would both get the folder name ``a_b``, so the second folder is called
+    ``a_b_2``.
     """
     folders = {item.component.folder for item in others}
     name, number = component.folder, 2

@@ -80,7 +80,7 @@ def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
     """Returns the plan of ``chain``, which is the schema after each stage. The input is the rows of ``table`` if there
-    is a table. Otherwise it is values with ``schema``, where None stands for values without a schema.
+    is a table. Otherwise, the input is values with the schema ``schema``. None stands for values without a schema.
 
     Raises:
         PlanError: No record can pass through the chain. Or a mask, drop or rename names a field that does not exist,

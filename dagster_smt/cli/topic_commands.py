@@ -76,7 +76,7 @@ def topics_at(
 
     Args:
         place: A folder, or brokers.
-        config: Properties of Kafka's clients. If there are any, ``place`` is taken for brokers.
+        config: Properties of Kafka's clients. If there is such a file, ``place`` is taken as the address of brokers.
         partitions: The number of partitions of a new topic on a broker; None to create no topic.
         folder: True for a folder, False for brokers; None to determine it from ``config`` and ``place``.
 

@@ -29,7 +29,7 @@ class Subject:
 
     Attributes:
         topics: The names of the topics; empty if a topic pattern chooses them.
-        key, value: The formats.
+        key, value: The formats of keys and values.
         declared: The declared schema of the values that enter the chain; None if the records carry their own schemas.
         added: The columns that the topic table adds to the value, such as the record's offset. They need no tag.
         writes_keys: True if the sink contains the key of each record.

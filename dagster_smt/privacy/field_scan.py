@@ -35,7 +35,8 @@ class FieldScan:
         part: The part of the record.
         steps: The path of the field.
         values: The number of values that are not null.
-        kinds: The number of values that contain each kind of personal value, such as ``{"e-mail": 12}``.
+        kinds: Maps each kind of personal value to the number of the field's values that contain such a value:
+            ``{"e-mail": 12}``.
     """
 
     part: Part

@@ -23,7 +23,7 @@ class SchemaField:
 
     Attributes:
         steps: The path of the field.
-        name: The full name, as used by the tags in a registry's metadata: ``shop.Order.email``.
+        name: The full name of the field, such as ``shop.Order.email``. A registry's metadata names fields in this way.
         tags: The field's tags in the schema.
         is_leaf: True if the field has no inner fields.
     """

@@ -388,8 +388,8 @@ def fits(schema: dict[str, Any], java: Any) -> bool:
 
 
 def _plain(java: Any) -> Any:
-    """Returns the value ``java``, such as ``{"list": [...]}``, as JSON without a schema, in the comparable form of
-    ``compare.free``: an array, an object, a string, or for a number a pair such as ``("int", "5")``.
+    """Converts ``java``, a value that names its Java type, into JSON without a schema. The result has the comparable
+    form that ``compare.free`` returns. For example, ``{"list": [{"int64": 5}]}`` becomes ``[("int", "5")]``.
     """
     if not isinstance(java, dict):
         return java

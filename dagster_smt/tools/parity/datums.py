@@ -46,8 +46,8 @@ class Converter:
         self.plain: SideCodec = side_codec(replace(form, kind="json"))
 
     def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:
-        """Reads ``datum``, a key, value or header such as ``{"schemaless": "5"}``. Returns its schema (None if it has
-        none) and its value. Raises ``DataError`` if it is not readable.
+        """Reads ``datum``, a key, value or header such as ``{"schemaless": "5"}``. Returns its schema (None if
+        ``datum`` has no schema) and its value. Raises ``DataError`` if ``datum`` is not readable.
         """
         if datum is None:
             return None, None

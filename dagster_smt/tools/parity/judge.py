@@ -246,7 +246,7 @@ class Judge:
 
     def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
         """Returns ``["D2"]`` if Kafka fails because of a wrong name in a schema. An earlier Cast of a whole key or
-        value left the name Date there, although the value is no longer a date. Otherwise returns None.
+        value left the name Date in the schema, although the value is no longer a date. Otherwise returns None.
         """
         if self.chain and self.bridge.mislabelled(number, want):
             return ["D2"]

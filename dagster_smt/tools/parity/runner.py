@@ -185,8 +185,8 @@ def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
 
 
 def mode_of(case: dict[str, Any]) -> str:
-    """Returns the mode of ``case``: ``schema`` or ``schemaless`` if all keys and values have schemas or none has,
-    ``mixed`` otherwise. The mode is ``config`` if the case expects a configuration error.
+    """Returns the mode of ``case``: ``schema`` if all keys and values have schemas, ``schemaless`` if none of them has
+    a schema, ``mixed`` otherwise. The mode is ``config`` if the case expects a configuration error.
     """
     if "configError" in case["expect"]:
         return "config"

@@ -84,7 +84,7 @@ _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is inv
 
 def takes_more(case: Case, answer: Result) -> bool:
     """D1 (a list is rejected because of a character): returns True if Debezium's TimezoneConverter rejects a list only
-    because of unusual characters in its names. Our TimezoneConverter accepts them.
+    because names in the list contain unusual characters. Our TimezoneConverter accepts these characters.
 
     The function replaces each such name by a plain name, in the list and in the records' topics, and runs the case
     again. The results must then be the same.
@@ -339,7 +339,7 @@ def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
 class _LossyJson(ExpandJson):
     """Expands JSON as Debezium's routers do, with two defects that lose values:
 
-    - It changes field names to valid ones, and then searches the JSON for the changed names.
+    - The class changes field names to valid names, and then searches the JSON for the changed names.
     - If several objects of an array have the same field, only the last of these objects determines the field's schema.
       Inner fields that only the other objects have are lost.
     """

@@ -72,7 +72,7 @@ def _unit(transform: TimestampConverter) -> int:
 
 
 def _instant(transform: TimestampConverter, value: Any) -> int | None:
-    """Returns the timestamp ``value``, as ``transform`` writes it, in milliseconds. It is a string or a number,
+    """Returns the timestamp ``value``, as ``transform`` writes it, in milliseconds. ``value`` is a string or a number,
     depending on the transform's ``target.type``. The time zone in a string is ignored.
     """
     if transform.target_type == "string":
