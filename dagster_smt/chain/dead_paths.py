@@ -100,7 +100,7 @@ def _without_keys(chain: Chain) -> Chain:
 
 def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
     """Yields a problem for each path that looks like a pattern, such as ``**.email``, but that ``stage`` reads as a
-    plain name. ``effects`` contains the ledger entries of the stage.
+    plain name. ``effects`` contains the ledger entries of the stage, which are the actions that a report counts.
     """
     version = getattr(stage.transform, "field_syntax_version", "")
     for effect in effects:
@@ -143,7 +143,7 @@ def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> It
     which the path belongs, one for each schema of the records.
 
     If an earlier stage has dropped the field, there is no problem. If an earlier stage has renamed or moved the field,
-    the problem says so. ``effect`` is the number of the ledger entry within its stage.
+    the problem says so. ``effect`` is the number of the action within its stage.
     """
     stage = acting[0].stage
     sources = _reached(plan, stage, effect)

@@ -259,8 +259,8 @@ def merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
 
 
 def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
-    """Returns one list of ledger entries for all ``plans``, which have the same entries. If an entry has a pattern
-    path, its ``matched`` lists the fields that match in any of the plans.
+    """Returns one list of ledger entries (actions that a report counts) for all ``plans``, which have the same entries.
+    If an entry has a pattern path, its ``matched`` lists the fields that match in any of the plans.
     """
     entries = []
     for same in zip(*(plan.entries for plan in plans), strict=True):

@@ -105,9 +105,10 @@ class Step:
     Attributes:
         variant: The number of the variant before the stage.
         plan: The plan of the stage.
-        taken: The number of the variant to which records belong after the stage has changed them; None if none remain.
-        skipped: The number of the variant to which the records that the stage skipped belong afterwards; None if none
-            remain.
+        taken: The number of the variant (the schemas) that records have after the stage has acted on them; None if no
+            such record remains.
+        skipped: The number of the variant (the schemas) that records have after the stage has skipped them; None if the
+            stage skips no record.
     """
 
     variant: int
@@ -331,8 +332,8 @@ def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def first_entries(chain: Chain) -> tuple[int, ...]:
-    """Returns one number for each stage of ``chain``: the number of its first ledger entry. For three stages with 2, 1
-    and 4 entries, the result is ``(0, 2, 3)``.
+    """Returns one number for each stage of ``chain``: the number of its first ledger entry (an action that a report
+    counts). For three stages with 2, 1 and 4 entries, the result is ``(0, 2, 3)``.
     """
     firsts, number = [], 0
     for stage in chain.stages:
@@ -344,12 +345,12 @@ def first_entries(chain: Chain) -> tuple[int, ...]:
 def plan_stage(
     stage: Stage, index: int, record: PlanRecord, first: int = 0, free: Collection[Side] = (), variant: Hashable = None
 ) -> StagePlan:
-    """Returns the plan of ``stage`` for a symbolic record.
+    """Returns the plan of ``stage`` for a symbolic record, which describes all records of one schema.
 
     Args:
         stage, index: The stage and its position.
         record: The record before the stage.
-        first: Number of the stage's first ledger entry.
+        first: Number of the stage's first ledger entry. An entry is an action that a report counts.
         free: The sides (key or value) that are not null, but have no schema.
         variant: The result of ``CodeTransform.variant`` for a real record; None if only schemas are known.
 
@@ -477,7 +478,8 @@ def plan_chain(
         value: Schema of the values; None if schemaless.
         topics: Topics of the records, if known. With a single topic, planning already knows the results of predicates
             on the topic.
-        typed: True if the records have a schema. Without a schema, the plan contains only the ledger entries.
+        typed: True if the records have a schema. Without a schema, the plan contains only the ledger entries: the
+            actions that a report counts.
         kind: ``sink`` for records read from Kafka, ``source`` for records of a source connector.
 
     Raises:
@@ -553,8 +555,8 @@ class _Fold:
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
-        """Adds a ``Step`` for ``plan``, the plan of a stage for the variant with the number ``variant``. Returns the
-        variants after the stage, by number.
+        """Adds a ``Step`` for ``plan``, the plan of a stage for one variant of the records (for their schemas).
+        ``variant`` is the number of this variant. Returns the variants after the stage, by number.
         """
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))

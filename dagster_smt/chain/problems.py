@@ -18,7 +18,7 @@ def config_problem(code: str, place: str, statement: str, hint: str = "") -> Pro
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Returns the hint ``did you mean 'x'?`` with the name in ``known`` that is most similar to ``name``. If no name is
-    similar, returns ``otherwise``. If ``otherwise`` is empty, returns a hint with all known names.
+    similar, returns the hint ``otherwise``. If this hint is empty, returns a hint with all known names.
     """
     names = list(known)
     lower = {}
@@ -31,7 +31,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Returns a hint with the names in ``known`` that are similar to ``name``. If no name is similar, returns
+    """Returns a hint with the names in ``known`` that are similar to ``name``. If no name is similar, returns the hint
     ``otherwise``.
     """
     names = {}

@@ -19,7 +19,7 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The word that represents a drop, or a mask that replaces every value with a constant, when masks are compared. In
+"""A word for the comparison of masks. It represents a drop, or a mask that replaces every value with a constant. In
 both cases nothing of the value is left. The function ``_form_of`` returns this word.
 """
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
@@ -80,7 +80,7 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
 def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
     """Yields four items for each mask and drop of ``chain``:
 
-    - the number of its ledger entry
+    - the number of its ledger entry (an action that a report counts)
     - a tuple of strings: the side (``key``, ``value`` or ``headers``), the path, and the condition of the stage
     - what remains of the value, as ``_form_of`` describes it
     - True if a holder of the key can restore the values

@@ -19,8 +19,8 @@ class Code:
 
     Attributes:
         entries: The ledger entries that the code may write.
-        reads: The parts of a record that the code reads besides the key or value on which the stage acts. Reading a key
-            or value that is not listed raises SMT910.
+        reads: The parts of a record that the code reads in addition to the key or value on which the stage acts.
+            Reading a key or value that is not listed raises SMT910.
         writes: The parts that the code sets: ``timestamp`` or ``partition`` of the record.
         java: The name and the parameters of the Java code that does the same to a key or value without a schema. None
             if there is no such Java code.
@@ -69,14 +69,14 @@ class CodeTransform(Transform):
         the record itself and sets ``record.dirty``. The function's return value is then ignored.
 
         Args:
-            bits: One number for each ledger entry, with a single bit set. To count the record for an entry, the
-                function sets this bit in ``record.touched``.
+            bits: One number for each ledger entry (an action that a report counts), with a single bit set. If the
+                action changes a record, the function sets this bit in ``record.touched``.
         """
         raise NotImplementedError
 
     def variant(self, record: Record) -> Hashable:
-        """Returns a property of ``record``, besides its schemas, that the plan needs to know. An example is the value
-        of a header that names a field.
+        """Returns a property of ``record`` that the plan needs in addition to the schemas of the record. An example is
+        the value of a header that names a field.
 
         The Python evaluator makes a plan for each distinct result of this method. ``plan_record`` reads the result from
         ``Planning.variant``. In a plan of columns, only schemas are known, and ``Planning.variant`` is None. Only

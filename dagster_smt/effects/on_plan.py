@@ -72,7 +72,7 @@ def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     Args:
         effects: The effects of one transform, such as drops and renames (see ``family_of``).
         node: The key or value before the effects.
-        at: Collects the ledger entries that the stage touches, and the configured paths that match no field.
+        at: Collects the changes that a report counts, and the configured paths that match no field.
         settings: The transform's other options.
 
     Raises:

@@ -54,7 +54,7 @@ def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanR
     Args:
         transform: The transform.
         record: The record before the transform.
-        at: Collects the ledger entries that the stage touches, and the configured paths that match no field.
+        at: Collects the changes that a report counts, and the configured paths that match no field.
 
     Raises:
         PlanError: No record of these schemas can pass the stage.

@@ -49,8 +49,8 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
     Args:
         effects: The effects of one transform, such as drops and renames (see ``family_of``).
-        bits: One number for each ledger entry of the effects, with a single bit set. If an effect touches a record, the
-            function sets this bit in ``record.touched``.
+        bits: One number for each ledger entry (an action that a report counts), with a single bit set. If the action
+            changes a record, the function sets this bit in ``record.touched``.
         purpose: The purpose of the transform, as messages word it: ``mask fields``.
     """
     family = family_of(effects)

@@ -44,8 +44,8 @@ def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
 
     Args:
         transform: A transform that reads the key or value of the record.
-        bits: One number for each ledger entry of the transform, with a single bit set. If the transform touches a
-            record, the function sets this bit in ``record.touched``.
+        bits: One number for each ledger entry (an action that a report counts), with a single bit set. If the action
+            changes a record, the function sets this bit in ``record.touched``.
     """
     if isinstance(transform, CodeTransform):
         return transform.schemaless(bits)
@@ -56,8 +56,9 @@ def effects_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
     """Returns a function that applies ``effects``, the effects of one transform, to a key or value without a schema.
     The function takes two arguments: first the key or value, then the record.
 
-    ``bits`` contains one number for each ledger entry, with a single bit set: the function sets this bit in
-    ``record.touched``. Error messages contain ``purpose``, such as ``mask fields``.
+    ``bits`` contains one number for each ledger entry (an action that a report counts), with a single bit set. If the
+    action changes a record, the function sets this bit in ``record.touched``. Error messages contain ``purpose``, such
+    as ``mask fields``.
     """
     for needs in only(effects, NeedsSchema):
         return _refuse(needs)

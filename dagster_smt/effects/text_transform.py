@@ -58,7 +58,7 @@ class TextTransform(NullDefaults, NestedPaths, Transform):
     opens: ClassVar[bool] = False
     """True if the transform decrypts values that were encrypted with a key."""
     form: ClassVar[str] = ""
-    """A word for the new value, which the ledger shows, such as ``token`` or ``encrypted``."""
+    """A word for the new value, such as ``token`` or ``encrypted``. The report of a run shows this word."""
     kinds: ClassVar[tuple[str, ...]] = ("string",)
     """The kinds of values that the transform accepts."""
     verb: ClassVar[str] = ""

@@ -117,11 +117,11 @@ class Host:
 
     @property
     def alive(self) -> bool:
-        """True if the process of the host is running."""
+        """True if the Java process is running."""
         return self.process.poll() is None
 
     def end(self) -> None:
-        """Ends the process of the host immediately."""
+        """Ends the Java process immediately."""
         atexit.unregister(self.end)
         if self.process.poll() is None:
             self.process.kill()
@@ -160,6 +160,8 @@ def _no_host(statement: str) -> UnsupportedError:
 
 
 def not_started(died: HostDiedError) -> EngineError:
-    """Returns the error for a host that ended before it ran a record. ``died`` describes the end of the host."""
+    """Returns the error for a host (the Java process of foreign stages) that ended before it ran a record. ``died``
+    describes the end of the host.
+    """
     hint = f"Connect 4 needs Java 17; set {OUTPUT}=show to see what the process prints"
     return EngineError(Problem("SMT643", "foreign stages", f"their process ended while it started ({died.why})", hint))

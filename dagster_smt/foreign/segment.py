@@ -27,12 +27,14 @@ UNTESTED_STAGE = -9
 foreign predicate of the stage (a Java class) is false.
 """
 MOST_RESTARTS = 20
-"""The largest number of times that stages may end the host process in one task. After that, the task fails."""
+"""The largest number of times that stages may end the host, their Java process, in one task. After that, the task
+fails.
+"""
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The locations of the jars from which the host loads classes.
+    """The locations of the jars from which the host, the Java process of foreign stages, loads classes.
 
     Attributes:
         connect: Kafka Connect's own jars.
@@ -256,8 +258,9 @@ class ForeignSegment:
             self.sets.append(_Changes(bits, "\n".join(map(json.dumps, of_record))))
 
     def _apply(self, record: Record, answer: list[Any]) -> Lost | None:
-        """Writes the new key, value, topic and so on from ``answer``, the host's answer, into ``record``. If a stage
-        has dropped or rejected the record, returns a ``Lost``; otherwise None.
+        """Writes the new key, value, topic and so on from ``answer`` into ``record``. ``answer`` comes from the host,
+        the Java process of foreign stages. If a stage has dropped or rejected the record, returns a ``Lost``; otherwise
+        None.
         """
         status, *rest = answer
         if status == UNTESTED:

@@ -370,9 +370,8 @@ class Interpreter:
         for each record.
 
         ``apply_all`` loops over an iterator of the records. If ``apply_all`` raises an exception, the last record that
-        it took from the iterator is dropped or has failed. ``length_hint`` returns the number of records that remain in
-        the iterator, which shows which record this is. The next call of ``apply_all`` continues with the remaining
-        records.
+        it took from the iterator is dropped or has failed. The method finds this record by the number of records that
+        remain in the iterator (``length_hint``). The next call of ``apply_all`` continues with the remaining records.
         """
         waiting = iter(records)
         while True:

@@ -195,8 +195,8 @@ def _is_alone(effect: Effect) -> bool:
 
 
 def _entries(effects: Iterable[Effect], first: int) -> dict[int, int]:
-    """Returns a dict from the ``id()`` of each effect to the number of its first ledger entry. ``first`` is the number
-    for the first effect.
+    """Returns a dict from the ``id()`` of each effect to the number of its first ledger entry (an action that a report
+    counts). ``first`` is the number for the first effect.
     """
     entries = {}
     for effect in effects:
@@ -325,7 +325,7 @@ def text_rule(rule: TextRule) -> dict[str, Any]:
 
 def _constant(rule: FieldRule, kind: str) -> str | None:
     """Returns the constant with which ``rule`` masks values of the type ``kind``, as JSON text. Returns None if the
-    rule rejects values of this type, or if the lane cannot write the constant.
+    rule rejects values of this type, or if the JVM lane (the Java code inside Spark) cannot write the constant.
     """
     try:
         constant = rule.of_kind(kind)

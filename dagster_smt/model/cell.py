@@ -73,8 +73,8 @@ class Key:
 
 
 Select = Every | Index | Key | Match
-"""A selection of elements of an array or of values of a map. ``Every`` selects all, and ``Index`` selects by position.
-``Key`` selects one map key. ``Match`` selects the map keys that a regular expression matches.
+"""A selection of array elements or map values. ``Every`` selects all, and ``Index`` selects by position. ``Key``
+selects one map key. ``Match`` selects the map keys that a regular expression matches.
 """
 
 
@@ -159,7 +159,7 @@ class Group:
 
     Attributes:
         schema: The Connect schema of the struct; it always agrees with ``fields``.
-        fields: Pairs of a field's name and its node, in order.
+        fields: Pairs of a field's name and its node (the description of its value), in order.
         present: An expression that is null in exactly the records in which this struct is null. It usually refers to a
             struct of the stage's input. ``None`` if the struct is never null.
         sources: The fields of the chain's input on which ``present`` depends.
@@ -223,7 +223,9 @@ def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema
 
 
 def schemas_of(fields: Iterable[tuple[str, Node]]) -> tuple[tuple[str, Schema], ...]:
-    """Returns ``fields`` as the fields of a struct schema: pairs of each field's name and its node's schema."""
+    """Returns ``fields`` as the fields of a struct schema: pairs of a name and a schema. ``fields`` are pairs of a name
+    and a node (the description of a value).
+    """
     return tuple((name, node.schema) for name, node in fields)
 
 
@@ -247,7 +249,7 @@ def inner_marks(node: Node, place: str) -> frozenset[str]:
 
 def split_mark(mark: str) -> tuple[str, str]:
     """Splits ``mark`` into its word and its path: ``masked.key.id`` into ``masked`` and ``.key.id``. The path is empty
-    if the mark applies to the whole cell.
+    if the mark applies to the whole value.
     """
     word = mark.partition("[")[0].partition(".")[0]
     return word, mark[len(word) :]
@@ -265,8 +267,9 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
-    """Returns ``node``, a key or value after a stage, as the input of the next stage. Fields, schemas and sources stay
-    the same. Each expression is replaced with a reference such as ``Ref(("value", "id"))``.
+    """Returns ``node``, a key or value after a stage, as the input of the next stage. Fields, schemas and sources (the
+    input fields of each value) stay the same. Each expression is replaced with a reference such as
+    ``Ref(("value", "id"))``.
     """
     if node is None:
         return None

@@ -1,9 +1,10 @@
 """Handles the keys of transforms. Processes send references to keys to one another, and never the bytes of a key.
 
 A chain names keys by references such as ``k1=${env:PII_KEY}``. Each process that needs a key looks it up: the driver,
-the Python workers, and the JVM lane. A reference that is sent to another process contains the *check value* of the key
-in the sending process. The receiving process compares this value with the check value of the key that it has found. If
-the two processes have different keys under the same reference, the result is an error instead of wrong values.
+the Python workers, and the JVM lane (Java code inside Spark). A reference that is sent to another process contains the
+*check value* of the key in the sending process. The receiving process compares this value with the check value of the
+key that it has found. If the two processes have different keys under the same reference, the result is an error instead
+of wrong values.
 """
 
 import base64

@@ -51,8 +51,8 @@ class Record:
         headers_read: The headers before the first stage.
         target_partition: The partition that a stage has chosen in the topic to which the record is written.
         leader_epoch: The epoch of the leader that wrote the record, if a stage reads the epoch.
-        changes: The changes that foreign stages made, as one line for each changed field. A line is a JSON list of
-            stage, action, side and path.
+        changes: The changes that foreign stages (Java classes from jars) made, as one line for each changed field. A
+            line is a JSON list of stage, action, side and path.
     """
 
     topic: str | None

@@ -17,7 +17,7 @@ MAX_LEVELS = 100
 MAX_TEXT = 1_000_000
 """The largest size of a schema inside a record, in bytes."""
 MAX_SCHEMAS = 500
-"""The largest number of schemas for which the columns of one window are planned."""
+"""The largest number of schemas in one window (a run's range of offsets) for which a run plans columns."""
 MAX_VALUES = 10_000_000
 """The largest number of values in one record."""
 MAX_ITEMS = 2_000_000
@@ -27,7 +27,7 @@ the number that the record claims.
 MAX_BYTES = 64 * 2**20
 """The largest size of one Avro record, in bytes.
 
-Java's reader allocates memory for a string according to the length that the record claims.
+For a string, Java's reader allocates as much memory as the record claims to need.
 """
 
 

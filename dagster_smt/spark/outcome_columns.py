@@ -81,7 +81,7 @@ chooses the partition.
 
 
 def schema_column(side: Side) -> str:
-    """Returns the name of the column that contains the schema header of the key or value (``side``) of a record."""
+    """Returns the name of the column with the bytes that identify the schema of a record's key or value (``side``)."""
     return f"__{side}_schema"
 
 
@@ -95,8 +95,8 @@ def timestamp_type_name(number: Column) -> Column:
 
 
 def words(entries: int) -> int:
-    """Returns the length that the array ``__touched`` needs for ``entries`` ledger entries. Each number in the array
-    holds ``BITS`` entries, so 63 entries need 2 numbers.
+    """Returns the length that the array ``__touched`` needs for ``entries`` ledger entries (actions that a report
+    counts). Each number in the array has one bit for each of 62 entries (``BITS``), so 63 entries need 2 numbers.
     """
     return -(-entries // BITS)
 

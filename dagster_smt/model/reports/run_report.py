@@ -227,7 +227,7 @@ def sum_of_keys(counts: Iterable[KeyCounts]) -> KeyCounts:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """The records of one topic that a run did not read, because a stage drops them in any case.
+    """The records of one topic that a run did not read, because a stage would drop every one of them.
 
     Attributes:
         topic: The topic.
@@ -272,7 +272,7 @@ class TopicCounts:
     row for each element.
 
     Attributes:
-        records: The number of records in the window.
+        records: The number of records in the window (the run's range of offsets).
         converters: The number of rows that a converter rejected.
         dropped, failed: The numbers of dropped and of failed rows, by stage.
         touched: The number of touched rows, by ledger entry.
@@ -281,7 +281,7 @@ class TopicCounts:
             one dropped row, although no stage drops it.
         refused: The number of records with at least one failed row. If each record is exactly one row, this number is
             not counted and is 0.
-        changes: The changes that foreign stages made.
+        changes: The changes that foreign stages (Java classes from jars) made.
         erased: The number of records of erased people. The run does not evaluate them. Each is counted as one dropped
             row, although no stage drops it.
     """
@@ -413,7 +413,9 @@ class RunReport:
 
     @property
     def rows_in(self) -> int:
-        """The number of rows of all records in the window. An array without elements is counted as one row."""
+        """The number of rows of all records in the window (the run's range of offsets). An array without elements is
+        counted as one row.
+        """
         return self.records_in + sum(c.further for c in self.topics.values())
 
     @property
@@ -660,8 +662,8 @@ def _sum_of(numbers: Iterable[int | None]) -> int | None:
 
 
 OF_ARRAYS = ("further", "empty", "refused")
-"""The names of three counts that concern records with no row or with several rows. If each record has exactly one row,
-these counts are 0.
+"""The names of three counts about records with no row or with several rows. If each record has exactly one row, these
+counts are 0.
 """
 
 

@@ -39,8 +39,8 @@ options.
 The first three names are the same as in Flink. The names of the certificate options are the same as in librdkafka.
 """
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
-"""Options of formats with a registry that concern writing. The first name is Flink's. The other two names come from
-Confluent's serializers.
+"""Options for writing, in formats with a registry. The first name is Flink's. The other two names come from Confluent's
+serializers.
 
 The first two options determine the subject of a schema. Readers also need the subject, because the registry numbers the
 versions of a schema within a subject.

@@ -243,8 +243,8 @@ class TableState:
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
-        """Returns the end of the table's progress for each topic-partition, such as ``{("orders", 0): 100}``. ``ends``
-        returns the same numbers as nested dicts.
+        """Returns the end of the table's progress for each topic-partition, such as ``{("orders", 0): 100}``. All
+        offsets before this end have been read or skipped. ``ends`` returns the same numbers as nested dicts.
         """
         results = {}
         for topic, parts in self.ends().items():

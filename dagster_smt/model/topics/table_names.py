@@ -13,8 +13,8 @@ from dagster_smt.model.caseless import caseless
 TOPIC = "{topic}"
 """The placeholder for the topic in a sink's path or table name."""
 PROGRESS = "_smt_progress"
-"""The name of the table that stores the progress of a sink with ``{topic}``. For the sink ``lake.{topic}``, it is
-``lake._smt_progress``.
+"""The name of the table that stores the progress (the offsets that runs have reached) of a sink with ``{topic}``. For
+the sink ``lake.{topic}``, it is ``lake._smt_progress``.
 """
 DELETIONS = "__deleted"
 """The suffix of the name of a table that remembers deleted keys. For example, ``orders__deleted`` may contain the keys

@@ -1,4 +1,4 @@
-"""Divides a window (the offsets that a run reads) among the time partitions for which the run reads it."""
+"""Divides a window (the offsets that a run reads) into parts, one for each time partition of the run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

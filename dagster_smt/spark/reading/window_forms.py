@@ -129,7 +129,7 @@ def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
 
     The value is ``AS_GUESSED`` for the schema in ``guess``, ``OTHER`` for a different schema, and 0 for none. A record
     with the value ``OTHER`` may have been read with the wrong schema. If there is such a record, no result of the
-    window may be used.
+    window (the run's range of offsets) may be used.
     """
     headers = {use.side: F.lit(header_of(int(use.schema))) for use in guess.uses}
     same = [F.startswith(F.col(side), header) for side, header in headers.items()]

@@ -197,7 +197,7 @@ def touched_bits(segment: ForeignSegment, sets: Any, shift: int, mask: int) -> p
 
 
 def changes_text(segment: ForeignSegment, sets: Any) -> pa.Array:
-    """Returns the column ``__changes``: what the foreign stages in ``segment`` changed in each record. ``sets[n]`` is
-    the position of record ``n``'s changes in ``segment.sets``.
+    """Returns the column ``__changes``: what the foreign stages (Java classes from jars) in ``segment`` changed in each
+    record. ``sets[n]`` is the position of record ``n``'s changes in ``segment.sets``.
     """
     return of_numbers(sets, [one.text for one in segment.sets])

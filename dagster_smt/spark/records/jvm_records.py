@@ -1,4 +1,5 @@
-"""Runs the JVM lane on Spark. The lane runs a chain on JSON records without a schema, inside Spark's generated code.
+"""Runs the JVM lane on Spark. The lane is Java code, which Spark's generated code calls. It runs a chain on JSON
+records without a schema.
 
 The lane leaves difficult records to Python. The row of such a record has the status ``LEFT`` and contains the original
 record. Python runs only these records, and only if there are any.

@@ -1,4 +1,6 @@
-"""Finds the output schemas of a chain with foreign stages. These schemas are known only after the chain has run."""
+"""Finds the output schemas of a chain with foreign stages (Java classes from jars). These schemas are known only after
+the chain has run.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -82,14 +82,16 @@ def schema_after(each: Each) -> Schema:
 
 
 def is_python(call: Call) -> bool:
-    """Returns True if the rule of ``call`` cannot be written as a Spark expression, so that Python must run it."""
+    """Returns True if the rule of ``call`` (a function of one value) cannot be written as a Spark expression. Python
+    must then run the rule.
+    """
     return bool(getattr(call.rule, "needs_python", False))
 
 
 def needs_python(each: Each) -> bool:
-    """Returns True if Python must change the array or map of ``each``. This is the case if ``each`` contains a rule
-    that cannot be written as a Spark expression. It is also the case if a key pattern is so complex that matching may
-    take very long.
+    """Returns True if Python must change the array or map of ``each``. This is the case if ``each`` contains a rule (a
+    function of one value) that cannot be written as a Spark expression. It is also the case if a key pattern is so
+    complex that matching may take very long.
     """
     return _takes_long(each) or any(map(is_python, calls_in(each.body)))
 
@@ -166,8 +168,8 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
     """Returns a UDF that is true if at least one element of an array or map satisfies the test of ``any_item``.
 
-    If the test raises an exception, the UDF returns null. A record for which this happens fails in any case, because
-    the ``Each`` expression that changes the same elements also fails.
+    If the test raises an exception, the UDF returns null. The record still fails, because the ``Each`` expression that
+    changes the same elements also fails.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

@@ -32,7 +32,7 @@ NO_COLUMNS = Problem(
     "a record without a value has no columns",
     "drop tombstones with Filter and the predicate RecordIsTombstone, or write records",
 )
-"""The problem of a record whose value is null, in a table whose rows consist of the value's fields."""
+"""The problem of a record whose value is null, if the table has one column for each field of the value."""
 
 
 def output_schema(plan: Plan, sink_kind: str) -> T.StructType:

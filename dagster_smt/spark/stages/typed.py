@@ -382,8 +382,8 @@ class _StepRun:
 
     @cached_property
     def _stays(self) -> bool:
-        """True if the stage has a condition, and the records that skip the stage have the same schemas afterwards as
-        the records that it changes.
+        """True if the stage has a condition, and if its changed records and its skipped records have the same schemas
+        after the stage.
         """
         return self.go is not None and self.step.taken == self.step.skipped
 
