@@ -21,8 +21,8 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
     is still null, the record fails.
 
     ``parent`` is an expression for the struct around the field. If this struct is null, the field stays null, and the
-    record does not fail. With ``parent=None``, the struct is never null. A null in a required field then also does not
-    make the record fail.
+    record does not fail. ``parent=None`` means that the struct is never null. In this case, the function does not check
+    required fields.
     """
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):

@@ -41,12 +41,14 @@ _OWN = {
     "format-version": "the sink chooses the version",
     "sort-order": "cluster_by of the sink",
 }
-"""Maps each table property that a user cannot set to the reason. This package sets these properties itself."""
+"""The table properties that a user cannot set, because this package sets them itself. Maps the name of each property to
+the reason in words.
+"""
 
 
 def iceberg_table(connector: Connector) -> str:
-    """Returns the table that the Iceberg sink ``connector`` writes. For a sink with several tables, or one that takes
-    the table's name from the record, returns an empty string.
+    """Returns the table that the Iceberg sink ``connector`` writes. Returns an empty string in two cases: the sink
+    writes several tables, or it takes the table's name from the record.
     """
     tables = names_in(connector.config.get(_TABLES, ""))
     if len(tables) == 1 and not is_true(connector, _DYNAMIC):

@@ -1,5 +1,5 @@
-"""Defines the base classes of value rules (functions of values that run in Python and on Spark). It also defines rules
-about nulls and defaults, for values of any type.
+"""Defines the base classes of value rules (functions of values that run in Python and on Spark). The module also
+defines rules about nulls and defaults, for values of any type.
 """
 
 from collections.abc import Callable

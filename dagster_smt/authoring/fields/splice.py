@@ -1,4 +1,4 @@
-"""Replaces the values that deep scans for names find, on the bytes of undecoded JSON.
+"""Replaces values in the bytes of undecoded JSON: the values that deep scans for names find.
 
 Decoding every level would cost more than all other work. This module avoids the decoding for a path that ends with
 ``**`` and a name or pattern, if the act only replaces values. A regular expression then finds the values and replaces

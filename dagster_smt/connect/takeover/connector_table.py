@@ -39,7 +39,7 @@ backwards.
 
 
 class TakeOverTable:
-    """The table of a takeover, opened with a session.
+    """A connector's table that runs of this package take over, opened with a Spark session.
 
     Raises:
         UnsupportedError: SMT784, SMT797 or SMT799, the table does not support a takeover.

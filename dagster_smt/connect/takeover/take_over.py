@@ -167,8 +167,8 @@ class TakeOver:
             table.take(covered, measured, identities, record.rows)
 
     def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: StoppedConnector) -> bool:
-        """Returns True if the connector has committed nothing to the tables since the table versions in ``settled``.
-        Adds the current versions of the tables to the audit records ``records``.
+        """Returns True if the connector has committed nothing to the tables since the point in time that ``settled``
+        describes. Adds the current versions of the tables to the audit records ``records``.
         """
         heads = self.settling.heads()
         for record, head in zip(records, heads, strict=True):

@@ -3,8 +3,8 @@
 A schema may import files that Confluent and Google have published. A registry does not store these files, because it
 expects that clients have them (``ProtobufSchema.KNOWN_DEPENDENCIES``).
 
-Message indexes are the position of a message in its file: ``[1]`` is the second message. They are written before each
-value (``MessageIndexes``).
+Message indexes are the position of a message in its file: ``[1]`` is the second message. The message indexes are
+written before each value (``MessageIndexes``).
 """
 
 import re

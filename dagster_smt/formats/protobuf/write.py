@@ -55,7 +55,7 @@ def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
 
 def _converter(schema: Schema) -> Convert | None:
     """Returns a function that converts a value of ``schema`` to a value that the Protobuf writer accepts. For example,
-    it fills in defaults and renames oneofs. Returns None if no conversion is needed.
+    the function fills in defaults and renames oneofs. Returns None if no conversion is needed.
     """
     if schema.type is Type.STRUCT:
         return _struct(schema)

@@ -409,8 +409,8 @@ def no_protoc() -> EngineError:
 
 
 def silent_registry(url: str, why: str) -> EngineError:
-    """Returns the error (SMT636) for the registry at ``url``. ``why`` says what happened: the registry does not answer,
-    or the answer does not come from a schema registry.
+    """Returns the error (SMT636) for the registry at ``url``. ``why`` says why there is no usable answer, for example
+    ``it answers 500``.
     """
     hint = "check that the registry runs, its url, and the credentials"
     return EngineError(

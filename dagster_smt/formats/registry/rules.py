@@ -1,4 +1,4 @@
-"""Reads the rules of schemas in a registry. Producers and consumers apply them to each record (Confluent's data
+"""Reads the rules of schemas in a registry. Producers and consumers apply these rules to each record (Confluent's data
 contracts).
 
 A rule of type ``ENCRYPT`` concerns the fields with certain tags. Producers encrypt these fields, and consumers decrypt

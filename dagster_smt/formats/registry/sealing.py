@@ -1,8 +1,9 @@
 """Encrypts fields of the records that this package writes, if the rules of the subject require it. Consumers of the
 subject can decrypt the fields.
 
-The rules select fields by tags. The schema of the written records comes from a Connect schema, which has no tags. Its
-registration therefore adds the rules of the subject's latest version, and metadata with the tags of the fields.
+The rules select fields by tags. The schema of the written records comes from a Connect schema, which has no tags. When
+this package registers the schema, it therefore adds the rules of the subject's latest version, and metadata with the
+tags of the fields.
 """
 
 from collections.abc import Callable

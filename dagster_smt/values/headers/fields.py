@@ -37,8 +37,8 @@ def header_as_read(key: str, raw: bytes | None) -> Header:
 
 
 def header_bytes(header: Header) -> bytes | None:
-    """Returns the bytes of ``header``. If the header was read from Kafka, these are its original bytes. If a stage has
-    set the header, they are the bytes to write.
+    """Returns the bytes of ``header``. If the header was read from Kafka, the result is its original bytes. If a stage
+    has set the header, the result is the bytes to write.
     """
     if header.from_stage:
         return simple_header_bytes(header.schema, header.value)

@@ -116,7 +116,8 @@ class _DatePart:
     """A part of a date pattern. The part is literal text (``letter`` is empty), or a letter that is repeated ``count``
     times.
 
-    ``abuts`` is True if the next part of the pattern is also a number. This part then has at most ``count`` digits.
+    ``abuts`` is True if the next part of the pattern is a number. If this part is a number as well, it then has at most
+    ``count`` digits.
     """
 
     letter: str

@@ -3,7 +3,7 @@ and lower case.
 
 Literal characters become ranges. A property stays a property of ``regex``, which tests properties faster than lists of
 ranges. Java 17 has Unicode 13, and ``regex`` has a newer version. Characters that were assigned or reclassified after
-Unicode 13 may therefore differ, but all others agree. Blocks and scripts are those of Unicode 13.
+Unicode 13 may therefore differ, but all other characters agree. Blocks and scripts are those of Unicode 13.
 """
 
 import re
@@ -137,7 +137,7 @@ def upper(code: int) -> int:
 
 def lower(code: int) -> int:
     """Returns the lower case of the character ``code``, as ``Character.toLowerCase`` does. The result is always one
-    character; only İ has a longer lower case.
+    character, even for İ, whose full lower case has two characters.
     """
     text = chr(code).lower()
     if len(text) == 1:

@@ -1,4 +1,4 @@
-"""Builds the parts of a Java regular expression in the syntax of ``regex``. For each part, it also computes the
+"""Builds the parts of a Java regular expression in the syntax of ``regex``. For each part, the module also computes the
 properties that Java derives.
 
 Java and ``regex`` try the same alternatives in the same order. After a failed attempt, however, the contents of groups

@@ -65,9 +65,9 @@ class _Stop(Exception):
 
 
 def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
-    """Yields the values to which ``steps``, the rest of a path, leads from ``value``. If a step has no match, the
-    result depends on ``sure``. With ``sure`` (no filter precedes ``steps`` in the path), the function raises ``_Stop``.
-    Otherwise it yields nothing for this step.
+    """Yields the values to which ``steps``, the rest of a path, leads from ``value``. The path cannot be followed if a
+    name is missing, or if a filter is applied to a value that is neither an object nor an array. With ``sure`` (no
+    filter precedes ``steps`` in the path), the function then raises ``_Stop``. Otherwise it yields nothing.
     """
     if not steps:
         yield value

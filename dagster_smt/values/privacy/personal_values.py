@@ -140,7 +140,7 @@ def cards_in(text: str) -> list[tuple[int, int]]:
 
 def _last_group(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
     """Returns the index of the last digit group of a card number that begins with the group ``first``. If there are
-    several such card numbers, the longest applies. Returns None if there is none.
+    several such card numbers, the longest applies. Returns None if there is no such card number.
     """
     digits, best = "", None
     for number in range(first, len(groups)):

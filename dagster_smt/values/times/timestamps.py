@@ -73,7 +73,8 @@ class ConvertTime(ValueRule):
 
     def bind(self) -> Callable[[Any], Any]:
         """Returns a function that converts one value, with the same results as the method ``python``. For conversions
-        from milliseconds to strings, the function is faster than the method, because it looks up the pattern only once.
+        from milliseconds to strings, the function is faster than the method, because the pattern is looked up only
+        once.
         """
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return self.python

@@ -155,7 +155,7 @@ def with_event_headers(
     field of the event, such as ``op``.
 
     With ``tombstones``, a record whose value is null does not get these headers. If ``references`` contains ``op``,
-    this record gets a single header for ``op``, with the value ``d``.
+    this record gets only a header for ``op``, with the value ``d``.
     """
     headers = nulls = record.headers
     value = NONE if record.value is None else presence(record.value)

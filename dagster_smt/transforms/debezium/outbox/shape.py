@@ -237,7 +237,8 @@ def chosen_partition(cell: Cell) -> Cell:
 
 
 def not_sent(event: Group, fatal: bool) -> Call:
-    """Returns a condition that is true for events that result in no message. An event without a row fails.
+    """Returns a condition that is true for events that result in no message: events of deleted or updated rows. Any
+    other event without a row after the change fails.
 
     With ``fatal``, events of updated rows also fail.
     """
