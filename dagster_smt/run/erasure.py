@@ -248,8 +248,8 @@ class _Erasure:
         table.commit(table.read().limit(0), self.noted(table, target, state, rows), Replaced(), state)
 
     def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
-        """Returns the values and field names for which the residue scan (the search for values that are left) of
-        ``target`` searches.
+        """Returns the values and field names for which the residue scan of ``target`` searches. The scan counts values
+        of the erased people that are left.
         """
         erasure = target.erasure
         names = set()

@@ -68,7 +68,7 @@ def _counted(unread: Unread, source: Source) -> Unread:
 
 
 def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple[Unread, ...]:
-    """Returns the entries of ``unread``, limited to the records in ``window``. This is a part of the run's whole
+    """Returns the entries of ``unread``, limited to the records in ``window``. ``window`` is a part of the run's whole
     window.
     """
     parts, inside = [], offsets_of(window)

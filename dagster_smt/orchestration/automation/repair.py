@@ -14,9 +14,9 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     """Builds a job that processes records of ``asset`` again after a mask, drop or rename failed to change them.
 
     For example, the mask for ``email`` was missing in one run, so the table contains emails in the clear. The state of
-    the table remembers such records. Such records come from two kinds of runs. In the first kind, a mask, drop or
-    rename touched no record; the check ``dead_mask`` names these runs. In the second kind, the run config replaced the
-    chain of the definition, and the replacement lacked a mask or drop.
+    the table remembers such records, which come from two kinds of runs. In the first kind, a mask, drop or rename
+    touched no record; the check ``dead_mask`` names these runs. In the second kind, the run config replaced the chain
+    of the definition, and the replacement lacked a mask or drop.
 
     The job reads the records from their topics again, with the current chain, and replaces their rows. Old files still
     contain the old rows until ``VACUUM`` or an expiry of snapshots removes them. For an asset with a partition per

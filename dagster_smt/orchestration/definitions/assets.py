@@ -73,7 +73,7 @@ def build_smt_asset(
             each partition gets its own run.
         pool: The Dagster pool; by default a pool per asset, because a table may have only one writer.
         retry_policy: The policy by which Dagster retries the step. A retry is safe, because it reads the same range of
-            offsets. After errors in the configuration or in records, Dagster never retries.
+            offsets. If the configuration is wrong, or if a run rejected records, Dagster never retries.
         translator: Customises the asset spec.
         op_tags: As in ``dg.asset``.
         former: Deprecated: the fields of the table as keyword arguments.

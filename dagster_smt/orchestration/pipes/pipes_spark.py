@@ -188,8 +188,8 @@ class SparkSubmit:
         script: The script that calls ``run_external``.
         program: The command and its first arguments; by default only ``spark-submit``.
         spark_version: The version of Spark that ``spark-submit`` starts; by default the version of the installed
-            PySpark, or 4.0. This package adds the packages for this version. If ``spark-submit`` starts a different
-            version, Spark fails.
+            PySpark, or 4.0. This setting determines the versions of the jars for Spark, such as Delta Lake's. If
+            ``spark-submit`` starts a different version, Spark fails.
         env: Environment variables of the process, in addition to the run's environment variables.
         jvm_lane: The jar of the JVM lane (Java code that evaluates records faster than Python). True: the jar in this
             environment; Spark must find the jar under the same path. A string: the address of a copy of the jar, such
