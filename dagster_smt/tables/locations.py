@@ -135,7 +135,7 @@ def _same_folder_above(folder: str, inside: str) -> bool:
 
 def _default_store(session: SparkSession) -> str:
     """Returns the file system that ``session`` uses for paths without a scheme. The result is empty if the settings
-    name none, or a local one.
+    name no file system, or name a local one.
     """
     store = session.conf.get("spark.hadoop.fs.defaultFS", "") or ""
     if urlsplit(store).scheme in _LOCAL:

@@ -2,7 +2,7 @@
 
 For example, a first stage keeps only records from offset 100 on. The run then does not read the offsets before 100.
 
-Before it reads a record, a run knows the record's topic, partition and offset. It knows little about timestamps: a
+Before it reads a record, a run knows the record's topic, partition and offset. The run knows less about timestamps: a
 broker returns the first offset at or after a time, and all earlier records that have a timestamp are older. Other parts
 of a condition are unknown, so the run assumes that they may be true. The run may read too many records, but never too
 few.
@@ -114,7 +114,7 @@ def explained(chain: Chain, table: TopicTable) -> list[str]:
     """Returns lines of text for users about the first stages of ``chain``.
 
     There is one line for each of these stages that drops records by topic, partition, offset or timestamp. An example
-    is ``stage 'recent' keeps records by offset: only offsets from 100``. The line before them states the option
+    is ``stage 'recent' keeps records by offset: only offsets from 100``. An additional first line states the option
     ``push-down``. Without such a stage, the list is empty.
     """
     lines = []

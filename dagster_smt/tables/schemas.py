@@ -96,7 +96,7 @@ def _holds(old: DataType, new: DataType) -> bool:
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:
-    """Returns the wider type of ``one`` and ``other``: for ``int`` and ``bigint``, this is ``bigint``.
+    """Returns the wider of the two types ``one`` and ``other``: for ``int`` and ``bigint``, this is ``bigint``.
 
     Returns None if neither type can hold all values of the other type.
     """

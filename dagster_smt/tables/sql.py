@@ -19,7 +19,7 @@ def name_of_folder(session: SparkSession, path: str) -> str:
     """Returns the name by which SQL addresses the Delta table in the folder ``path``: for example,
     ``delta.`/lake/orders` ``.
 
-    Spark looks for this name in the current catalog, but only Delta's own catalog reads it as a path. If another
+    Spark looks for this name in the current catalog, but only Delta's own catalog reads the name as a path. If another
     catalog is current, the name therefore begins with the name of Delta's catalog. Platforms such as Databricks replace
     Delta's catalog with their own, which understands the short name.
     """

@@ -84,7 +84,8 @@ def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: O
     Args:
         there: The offsets that the topics hold.
         begins: The first offset that the table should hold, by topic-partition.
-        passed: Offsets that are never lost, because the table holds them or a run has accepted their loss.
+        passed: Offsets that are never reported as lost, because the table holds them, or because a run has accepted
+            their loss.
     """
     ranges = []
     for r in there:

@@ -21,7 +21,7 @@ class WindowRequest:
             days. The run counts the records of each part separately.
         late: The treatment of late records (records that arrive after the first record of a later time window).
             ``next``: only the window that contains the record's offset reads the record. ``include``: the window that
-            contains its timestamp also reads it, and replaces its row.
+            contains the record's timestamp also reads the record, and replaces its row.
         max_records: The largest number of records per topic-partition. A fixed range is never shortened.
         accept_gap: True to skip two kinds of offsets permanently: offsets that were deleted before any run read them,
             and offsets before a fixed range. The table records them as a gap.

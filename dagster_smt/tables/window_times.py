@@ -8,7 +8,7 @@ A record may arrive after a run has read the window of its timestamp. There are 
 - The record arrives before the first record of the next window. The next window reads the record, because it begins
   where the previous window ended.
 - The record arrives even later. It is then a late record, and the window that contains its offset reads it. With
-  ``late: include``, the window that contains its timestamp also reads it.
+  ``late: include``, the window that contains its timestamp also reads the record.
 """
 
 import operator

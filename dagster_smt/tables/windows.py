@@ -75,7 +75,7 @@ class ResolvedWindow:
     Attributes:
         window: The offsets to read, without empty ranges.
         notes: Entries for the table's state in addition to the window, such as gaps and time spans.
-        problems: Maps a topic to its problems, if it cannot be read as requested.
+        problems: Maps each topic that cannot be read as requested to its problems.
         news: True if a commit is necessary even without records. The first run on a topic stores the topic's beginning,
             so that later runs can report lost records. A time span without records is also stored, so that late records
             are found.

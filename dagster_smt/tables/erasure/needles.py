@@ -1,5 +1,6 @@
-"""The values of erased people for which the residue scan searches, and patterns that match these values in files. A
-file may contain a value in several spellings, for example with JSON escapes. The values stay in the driver's memory.
+"""The values of erased people, such as their ids, and patterns that match these values in files. The residue scan
+searches all files for these values after an erasure. A file may contain a value in several spellings, for example with
+JSON escapes. The values stay in the driver's memory.
 """
 
 import json
@@ -125,8 +126,8 @@ class Needles:
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
-        """RE2 patterns that preselect strings which may contain a truncated value. They match a quotation mark and the
-        beginning of a value.
+        """RE2 patterns that match a quotation mark, followed by the beginning of a long value. The scan uses the
+        patterns to preselect strings which may contain a truncated value.
         """
         beginnings = set()
         for text in self.cuts:
@@ -171,7 +172,7 @@ class Needles:
         return len(places)
 
     def is_value(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if ``value`` is or contains a value of one of the people.
+        """Returns True if ``value`` is or contains an id, or another searched string, of one of the people.
 
         Args:
             value: The value.
@@ -186,8 +187,9 @@ class Needles:
         return isinstance(value, str | bytes) and self.in_bytes(text.encode(errors="surrogatepass")) > 0
 
     def is_bound(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if ``value`` is or contains a value of one of the people, or if it is the truncated beginning of
-        such a value. Statistics contain the least and the greatest value of a column, and truncate both.
+        """Returns True if ``value`` is or contains an id, or another searched string, of one of the people. Also
+        returns True if ``value`` is the truncated beginning of such a string. The reason is that statistics contain the
+        least and the greatest value of a column, and truncate both.
 
         Args:
             value: The value.

@@ -135,8 +135,8 @@ def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
 def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
     """Rewrites all data files of ``table``, if it is an Iceberg table, and yields a description of each step.
 
-    This removes values of erased people from the table's only manifest. For each data file, a manifest contains the
-    least and the greatest value of each column, even if the data file has been deleted. Iceberg does not rewrite a
+    The rewrite removes values of erased people from the table's only manifest. For each data file, a manifest contains
+    the least and the greatest value of each column, even if the data file has been deleted. Iceberg does not rewrite a
     manifest if it is the only one. So the data files must be rewritten.
     """
     if not isinstance(table, IcebergTable):
@@ -150,8 +150,8 @@ def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
 def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Iterator[str]:
     """Removes the old snapshots of the Iceberg table ``table``, and yields a description of each step.
 
-    The function first rewrites the manifests of the current snapshot. They may still contain the least and the greatest
-    values of files that have been deleted.
+    The function first rewrites the manifests of the current snapshot. These manifests may still contain the least and
+    the greatest values of files that have been deleted.
     """
     # an empty append drops manifests that list only deleted files
     session.table(table.name).limit(0).writeTo(table.name).append()

@@ -145,8 +145,8 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
 
 
 def _in_parquet(data: bytes, needles: Needles) -> int:
-    """Counts ``needles`` in ``data``, the content of a Parquet file. The function searches the key-value metadata of
-    the file and its rows. The rows of a Delta checkpoint contain statistics as JSON.
+    """Counts the values in ``needles`` that ``data``, the content of a Parquet file, contains. The function searches
+    the key-value metadata of the file and its rows. The rows of a Delta checkpoint contain statistics as JSON.
     """
     file = pq.ParquetFile(io.BytesIO(data))
     count = 0
@@ -241,8 +241,9 @@ def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
 
 
 def _in_avro(data: bytes, needles: Needles) -> int:
-    """Counts ``needles`` in the metadata and the rows of ``data``, the content of an Avro file. Iceberg's manifests are
-    such files. For each column number, a manifest contains the least and the greatest value of the column, as bytes.
+    """Counts the values in ``needles`` that the metadata and the rows of an Avro file contain. ``data`` is the content
+    of the file. Iceberg's manifests are such files. For each column number, a manifest contains the least and the
+    greatest value of the column, as bytes.
     """
     import fastavro  # part of the extra that reads Avro
 
@@ -317,8 +318,8 @@ def _float_of(data: bytes) -> float | None:
 
 def _is_any_bound(data: bytes | None, needles: Needles) -> bool:
     """Returns True if ``data`` is a value of one of the people. ``data`` is the least or the greatest value of a
-    partition column, as bytes. The file does not state which column this is. So the function treats it as a column with
-    ids.
+    partition column, as bytes. The file does not state which column this is. So the function treats the column as a
+    column with ids.
     """
     if data is None:
         return False

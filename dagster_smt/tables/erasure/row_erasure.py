@@ -187,7 +187,7 @@ def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, p
         session: The Spark session.
         table: The table, with ``key``, ``value`` and perhaps ``headers``.
         match: The people, and the paths at which records contain their ids.
-        place: The columns with the coordinates of each row's record.
+        place: The columns with the topic, the partition and the offset of each row's record.
 
     Returns:
         The number of deleted rows.
@@ -207,8 +207,8 @@ def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, p
 
 
 def _delete_records(session: SparkSession, table: LakeTable, records: DataFrame, names: Mapping[str, str]) -> None:
-    """Deletes the rows of ``table`` that hold one of ``records``. A row holds a record if it has the same coordinates,
-    key and value.
+    """Deletes the rows of ``table`` that hold one of ``records``. A row holds a record if it has the same coordinates
+    (topic, partition and offset), the same key and the same value.
 
     Args:
         session: The Spark session.
@@ -237,7 +237,7 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
     Args:
         table: The table, whose rows hold records or dead letters.
         match: The people, and the paths at which records contain their ids.
-        place: The columns with the coordinates of each row's record.
+        place: The columns with the topic, the partition and the offset of each row's record.
     """
     rows = table.read()
     columns = []

@@ -506,7 +506,7 @@ class KafkaClient:
         """Returns the offsets that the consumer group ``group`` has committed.
 
         The method uses a consumer, which requests the offsets of all partitions and waits for the end of transactions.
-        The admin client of librdkafka 2.16 would crash if a broker asks for a retry of this request.
+        The reason is that the admin client of librdkafka 2.16 crashes if a broker asks for a retry of this request.
         """
         with self.asking("topics"):
             listed = self.admin().list_topics(timeout=self.timeout).topics.values()

@@ -26,7 +26,7 @@ class Outgoing:
     Attributes:
         topic: The target topic.
         forms: The forms, from the complete dead letter to the shortest one; see ``forms_of``.
-        source: The coordinates of the original record.
+        source: The coordinates (topic, partition and offset) of the original record.
         parts: The form to send next: key, value and headers. None if no form is left.
         size: The approximate size of ``parts`` in bytes.
         shortened: True if ``parts`` is not the complete dead letter.

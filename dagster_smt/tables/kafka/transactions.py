@@ -26,7 +26,7 @@ _MOST, _BYTES = 10_000, 32 * 2**20
 memory until the transaction ends, because they may have to be sent again.
 """
 _TRIES = 5
-"""The number of attempts to send a transaction, if it fails without a rejected record."""
+"""The largest number of attempts to send a transaction that fails although no record was rejected."""
 _OF_RECORDS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD)
 """Errors of brokers that concern the content of a record, for example its size. If one record of a batch is invalid,
 all records of the batch may get such an error. All other errors concern the producer or the topic.
@@ -295,9 +295,9 @@ class Transactions:
         """Returns True if a later producer has taken over the name of this producer. The brokers then fence this
         producer.
 
-        ``failure`` does not always show this reason: librdkafka may wrap it into a ``SystemError``, or report only
-        ``_FATAL``. But every call that begins or ends a transaction raises the original error again. So the method
-        makes such a call.
+        ``failure`` does not always show that the producer was fenced: librdkafka may raise a ``SystemError`` instead,
+        or report only ``_FATAL``. But every call that begins or ends a transaction raises the original error again. So
+        the method makes such a call.
         """
         if any(map(_is_fenced, self.refused)):
             return True

@@ -22,7 +22,8 @@ _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
     """Returns the parts of the metadata strings that store the unmasked records in ``state``. These are the records
-    that a mask, drop or rename did not touch. The result maps a topic-partition to the part of its string, as a dict.
+    that a mask, drop or rename did not touch. The result maps a topic-partition to a dict, which becomes a part of its
+    metadata string.
 
     Usually, the first partition stores the whole list. The list has an entry for each mask, drop or rename, and each
     entry has one range of offsets per partition. If the list is too long, its entries are merged into one, and each

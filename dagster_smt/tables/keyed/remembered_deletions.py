@@ -7,9 +7,9 @@ compared. So the second table stores the key of each deleted row as JSON, with t
 A run stores the deletions before the commit that removes the rows. If this commit fails, the next run stores the same
 deletions again, which changes nothing.
 
-A deletion is stored even if a later event of the window creates the row again. The reason is Debezium's tombstone after
-each deletion, which may be in the next window. A tombstone has no sequence. Only the stored deletion shows that the
-tombstone is older than the row.
+A deletion is stored even if a later event of the window creates the row again. The reason is that Debezium writes a
+tombstone after each deletion. This tombstone may be in the next window. A tombstone has no sequence. Only the stored
+deletion shows that the tombstone is older than the row.
 """
 
 from dataclasses import replace

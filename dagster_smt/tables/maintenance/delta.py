@@ -172,8 +172,8 @@ def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) ->
     Args:
         session: The Spark session.
         table: The table.
-        no_writers: True if no run is writing. Files that no version references are then also removed at any age.
-            Otherwise, they must be older than ``SAFE_HOURS``.
+        no_writers: True if no run is writing. Files that no version references are then also removed, whatever their
+            age. Otherwise, such a file is removed only if it is older than ``SAFE_HOURS``.
 
     Returns:
         The number of removed files; None if Delta does not report it.

@@ -65,12 +65,12 @@ class IcebergMaintenance:
         return StepResult(row.rewritten_data_files_count, row.added_data_files_count, row.rewritten_bytes_count)
 
     def manifests(self) -> StepResult:
-        """Replaces many small manifests with a few large ones, with ``rewrite_manifests``."""
+        """Calls ``rewrite_manifests``, which replaces many small manifests with a few large ones."""
         row = self._call("rewrite_manifests", "use_caching => false")
         return StepResult(row.rewritten_manifests_count, row.added_manifests_count)
 
     def expire(self) -> StepResult:
-        """Removes snapshots that are older than the option ``retention_hours``, with ``expire_snapshots``.
+        """Calls ``expire_snapshots``, which removes snapshots that are older than the option ``retention_hours``.
 
         Raises:
             TableError: SMT805, another writer changed the table at the same time; SMT812, only a snapshot contains the
@@ -85,8 +85,8 @@ class IcebergMaintenance:
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
-        """Removes files that belong to no snapshot, with ``remove_orphan_files``. Files younger than the option
-        ``retention_hours``, or younger than 168 hours, stay.
+        """Calls ``remove_orphan_files``, which removes files that belong to no snapshot. A file stays if it is younger
+        than the option ``retention_hours``, or younger than 168 hours.
 
         The method searches only the folders ``data`` and ``metadata``, because the folder of the table may contain
         another table.

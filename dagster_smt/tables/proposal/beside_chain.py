@@ -24,8 +24,8 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
     """Proposes a table as ``propose`` does, for records that go through ``chain``.
 
     A field of strings normally becomes a time column if the strings look like times. If the chain changes the field,
-    the column stays a string column, because the stage expects strings. For example, a stage may parse the string or
-    mask it.
+    the column stays a string column, because the stage that changes the field expects strings. For example, a stage may
+    parse the strings or mask them.
 
     Args:
         chain: The chain.

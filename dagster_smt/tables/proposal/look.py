@@ -31,7 +31,7 @@ class TopicSamples:
 
 @dataclass
 class Look:
-    """A reader of the last records of topics. It stops sending requests after a broker has not responded.
+    """A reader of the last records of topics. The reader stops sending requests after a broker has not responded.
 
     Attributes:
         place: The broker or folder of the topics.

@@ -16,7 +16,7 @@ EVERYTHING = ""
 _TEXT = Schema(Type.STRING, optional=True)
 _MOST_SCALE = 38
 _MANY_NAMES = 20
-"""If objects have more field names than this, they may become a map, whose keys are the field names.
+"""If objects have more than this number of field names, the column may become a map, whose keys are the field names.
 
 This happens only if each name occurs in at most half of the objects, as in ``{"user-1": 5}`` and ``{"user-2": 7}``.
 """
@@ -52,8 +52,8 @@ class TypeProposal:
     notes: list[Note] = field(default_factory=list)
 
     def schema(self, observation: Observation, path: str = "") -> Schema | None:
-        """Returns a type that can read most of the values that ``observation`` counts. It also notes the values that do
-        not fit.
+        """Returns a type that can read most of the values that ``observation`` counts. Also notes the values that do
+        not fit this type.
 
         Returns None if the values are objects without fields, because no column can hold them.
         """

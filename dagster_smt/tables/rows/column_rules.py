@@ -217,7 +217,8 @@ def several(what: str) -> Any:
 class Decoded(ValueRule):
     """A rule that decodes a header's bytes into a value.
 
-    If the bytes cannot be decoded, a strict column makes the record fail. Any other column becomes null.
+    Suppose that the bytes cannot be decoded. If the column is strict, the record fails. If not, the column becomes
+    null.
 
     With ``many``, the argument is an array with the bytes of several headers, and the result is an array of values.
     """
@@ -282,7 +283,8 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """A rule that compares a column in the key with the same column in the value. It returns the value's column.
+    """A rule that compares a column in the key with the same column in the value. The rule returns the column of the
+    value.
 
     For example, if the key is ``{"id": 7}`` and the value is ``{"id": 8}``, the record fails. If the record has no
     value, the argument ``there`` is null, and the rule compares nothing.
@@ -318,8 +320,8 @@ def _function(decoder: Decoder, schema: Schema) -> Decode:
 
 @dataclass(frozen=True, slots=True)
 class Mismatched(ValueRule):
-    """A rule that compares a column in the key with the same column in the value. It returns True if they differ, else
-    null.
+    """A rule that compares a column in the key with the same column in the value. The rule returns True if the two
+    columns differ, else null.
 
     For example, it returns True for the key ``{"id": 7}`` and the value ``{"id": 8}``. The run counts these records.
     """

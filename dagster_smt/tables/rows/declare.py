@@ -236,7 +236,7 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
 def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
     """Returns the problem that ``form``, a format for single values, cannot hold the columns of ``schema``.
 
-    This happens if there are several columns, or if the only column has an unsuitable type.
+    Such a format can hold exactly one column, of a suitable type.
     """
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
     names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)

@@ -1,4 +1,5 @@
-"""Converts the bytes of a header into a value, and a value into bytes. Each decoder follows a source:
+"""Converts the bytes of a header into a value, and a value into bytes. Each decoder follows the rules of another
+project:
 
 - ``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES``, ``DOUBLE_FROM_BYTES``: the KLIP "Kafka headers", which requires exactly as
   many bytes as the type has.
@@ -102,8 +103,8 @@ def _json(schema: Schema) -> Decode:
 
 
 def _simple(schema: Schema) -> Decode:
-    """Returns a function that parses a header's bytes as Connect's ``SimpleHeaderConverter`` does, such as ``7`` or
-    ``true``.
+    """Returns a function that parses the bytes of a header, such as ``7`` or ``true``. The function follows the rules
+    of Connect's ``SimpleHeaderConverter``.
 
     The function raises ``ValueError`` if the value does not have the type ``schema``. An integer is also accepted for a
     wider integer type, a float for a double, and any value for a string.

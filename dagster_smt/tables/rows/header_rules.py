@@ -58,8 +58,8 @@ class PutHeader(PythonRule):
 
 
 def _in_place(headers: Sequence[Header], key: str, own: list[Header]) -> list[Header]:
-    """Returns ``headers`` with ``own`` in place of the last header called ``key``. The other headers called ``key`` are
-    removed.
+    """Returns ``headers``, in which the headers ``own`` replace the last header called ``key``. The other headers
+    called ``key`` are removed. If there is no header called ``key``, the headers ``own`` are added at the end.
     """
     places = []
     for number, header in enumerate(headers):

@@ -1,5 +1,5 @@
-"""The base class of two stages: one reads the columns of a topic table from a record, and one writes them to
-a record.
+"""The base class of two stages. One stage reads the columns of a topic table from a record. The other stage writes the
+columns to a record.
 """
 
 from typing import Any

@@ -127,8 +127,8 @@ class _Parser(RowParser):
         return column
 
     def enforced(self, names: list[str]) -> None:
-        """Reads the words ``NOT ENFORCED`` after a primary key. If they are missing, notes a problem: topics enforce no
-        keys. A second primary key in a statement is also a problem.
+        """Reads the words ``NOT ENFORCED`` after a primary key. If the words are missing, notes a problem, because
+        topics do not enforce keys. A second primary key in a statement is also a problem.
 
         Args:
             names: The columns of the primary key.

@@ -90,8 +90,8 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Removes the options that change nothing. ``known`` maps the name of an option to the values that change
-        nothing.
+        """Removes the options whose values have no effect. ``known`` maps the name of an option to the values without
+        an effect.
 
         An empty tuple stands for any value. A name matches with or without the prefix ``key.`` or ``value.``.
         """

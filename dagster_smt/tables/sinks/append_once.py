@@ -37,8 +37,8 @@ class Trace:
     Attributes:
         identity: The names of the headers that together identify a record. If a header occurs several times in a
             record, its last value applies.
-        owner: A pair: the name of the header that names the writer, and the name of this writer, such as
-            ``("dagster_smt.group", "orders")``.
+        owner: A pair such as ``("dagster_smt.group", "orders")``: the name of a header, and the content of this header
+            in all records of this writer.
         source: Three columns, which are computed from the headers of a written record: the topic, the partition and the
             offset of its source record (the record that the run read), as strings.
     """
@@ -114,8 +114,9 @@ def _from(r: Range, since: Ends) -> Range:
 
 
 def _traces(records: DataFrame, trace: Trace) -> DataFrame:
-    """Returns a row for each record in ``records``. The row contains the record's coordinates, and three facts from its
-    headers: its identity, its writer, and the coordinates of its source record.
+    """Returns a row for each record in ``records``. The row contains the record's coordinates (topic, partition and
+    offset), and three facts from the record's headers: its identity, its writer, and the coordinates of its source
+    record.
     """
     topic, partition, offset = trace.source
     traces = records.select(

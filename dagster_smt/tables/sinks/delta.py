@@ -199,8 +199,8 @@ class DeltaTable:
         version is uncertain.
 
         The log contains the timestamp as the user typed it, such as ``2026-01-31 12:00``, without a time zone. The
-        method takes the last version before this time. Then it checks that the files of this version are the files
-        after the restore.
+        method takes the last version before this time. Then it checks that this version consists of the same files as
+        the table after the restore.
 
         Args:
             restore: The commit of the restore.

@@ -103,7 +103,7 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
         session: A classic session with Delta.
         path: The folder of the table. The path is ignored if the table has a name.
         table: The name of the table in the session's catalog, as SQL. None for a table without a name.
-        version: The first version that the log still has, or a later version.
+        version: The version up to which the files have been removed. The log must still have this version.
     """
     try:
         jvm = session._jvm

@@ -86,7 +86,8 @@ logger = logging.getLogger(__name__)
 class IcebergTable(IcebergStates):
     """An Iceberg table, opened as the sink of a run. The class implements the protocol ``Table``.
 
-    A table that is identified by its path uses Iceberg's Hadoop catalog, so its file system must have atomic renames.
+    A table that is identified by its path uses Iceberg's Hadoop catalog. The file system of such a table must have
+    atomic renames.
 
     Raises:
         UnsupportedError: SMT560, the session has no Iceberg; SMT664, Spark 3.5 cannot commit to a table of this name;

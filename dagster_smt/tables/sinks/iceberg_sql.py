@@ -57,8 +57,8 @@ _METADATA = "connect"
 
 
 def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
-    """Returns two strings for SQL statements: the catalog of ``sink``, and the full name of its table. For a table by
-    path, the function also sets up the catalog.
+    """Returns two strings for SQL statements: the catalog of ``sink``, and the full name of its table. For a table that
+    is identified by its path, the function also sets up the catalog.
 
     Raises:
         UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is not an Iceberg catalog.

@@ -2,9 +2,9 @@
 choose.
 
 The progress is stored as the committed offsets of a consumer group on the source's cluster, so Kafka's tools can show
-it. A run first writes the records and then commits the offsets. If a run crashes in between, the next run writes the
-same records again. The headers of each record name its source record, so consumers can recognize the copies. The
-offsets are committed in a transaction, so if two runs use the same group, one of them fails.
+the progress. A run first writes the records and then commits the offsets. If a run crashes in between, the next run
+writes the same records again. The headers of each record name its source record, so consumers can recognize the copies.
+The offsets are committed in a transaction, so if two runs use the same group, one of them fails.
 """
 
 from collections import defaultdict
@@ -160,7 +160,7 @@ class KafkaTable(RecordTable):
 
         Args:
             frame: The records.
-            read: The source topics of the run. After it called ``measure``, the run may have left out a source topic.
+            read: The source topics of the run. After the call of ``measure``, the run may have left out a source topic.
                 The records of this topic are ignored.
         """
         if not self._measured:
@@ -216,7 +216,7 @@ class KafkaTable(RecordTable):
             consumer.close()
 
     def sizes(self, prefix: str = "") -> sql.Column:
-        """Returns a column with the size in bytes of each record, as it will be written to its topic.
+        """Returns a column with the size that each record will have in its topic, in bytes.
 
         Args:
             prefix: A prefix of the names of the columns that hold the records. With ``__out.``, for example, the value

@@ -138,8 +138,8 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """Returns the error for the table ``place`` after somebody has restored it to a commit that its history no longer
-    contains. ``what`` describes this commit, such as ``version 5``.
+    """Returns the error for the table ``place`` after somebody has restored the table to a commit that the table's
+    history no longer contains. ``what`` describes this commit, such as ``version 5``.
     """
     statement = f"the table was restored to {what}, and nothing shows the offsets of its rows"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
@@ -175,7 +175,7 @@ def repeated_keys(place: str) -> TableError:
 
 
 class Table(Protocol):
-    """A sink that has been opened with a session. The table need not exist yet."""
+    """A sink, such as a table, that has been opened with a Spark session. The table need not exist yet."""
 
     def state(self, *, settle: bool = False) -> TableState | None:
         """Returns the state that describes the table's current rows: offsets, counts and failed records. None if no run
@@ -312,7 +312,7 @@ class MergingTable(Table, Protocol):
 
     def version(self) -> str:
         """Returns a string that identifies the current version of the table: Delta's version number, such as ``7``, or
-        the id of Iceberg's snapshot. Every commit changes it.
+        the id of Iceberg's snapshot. Every commit changes this string.
         """
         ...
 

@@ -23,8 +23,8 @@ GROUP_HEADER = "dagster_smt.group"
 class TargetRecords:
     """Describes the records of a run that have the same target topic.
 
-    From ``KafkaTable``, an object describes only those of these records that one Spark task holds and that come from
-    one source partition.
+    ``KafkaTable`` divides these records further: each object describes only records that one Spark task holds, and that
+    come from one source partition.
 
     Attributes:
         topic: The target topic.

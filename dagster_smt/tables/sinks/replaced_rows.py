@@ -33,8 +33,8 @@ def procedure_argument(session: Any, value: str) -> str:
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
-    """Returns an SQL condition that matches the rows that a commit replaces. For the offsets ``orders-0 [10, 20)``, it
-    is true if the topic is ``orders``, the partition is 0, and the offset is from 10 to 19.
+    """Returns an SQL condition that matches the rows that a commit replaces. For the offsets ``orders-0 [10, 20)``, the
+    condition is true if the topic is ``orders``, the partition is 0, and the offset is from 10 to 19.
 
     The conditions for many ranges are nested as a balanced tree of ``OR``, so that Spark can parse them.
 

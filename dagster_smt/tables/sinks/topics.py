@@ -44,7 +44,7 @@ class Topics(Protocol):
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
     ) -> AbstractContextManager["Topics"]:
         """Returns a context manager that yields these topics. While its block runs, only one run can append to them as
-        the writer ``owner``. An earlier run of this writer cannot append any more.
+        the writer ``owner``. An earlier run that uses the same name cannot append any more.
 
         Args:
             owner: The name of the writer.

@@ -1,4 +1,4 @@
-"""Appends records to file topics, while it holds the topic's lock.
+"""Appends records to file topics. Each writer holds the lock of its topic.
 
 The records become a new segment file. Readers see the file only when it is complete and contains no invalid record.
 """

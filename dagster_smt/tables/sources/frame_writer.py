@@ -43,8 +43,8 @@ _ROW = {"topic": T.StringType(), "partition": T.IntegerType(), "rest": T.StringT
 def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say: Say = silent) -> list[Range]:
     """Appends the rows of ``frame`` to file topics, as one new segment file per topic-partition.
 
-    The result is the same as that of ``append_records``, but the driver receives no rows. The function waits for other
-    writers of the topics. A segment file is appended completely or not at all.
+    The function has the same effect as ``append_records``, but the driver receives no rows. The function waits for
+    other writers of the topics. A segment file is appended completely or not at all.
 
     Args:
         source: The folder of the topics. Missing topics are created.

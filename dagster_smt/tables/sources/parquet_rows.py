@@ -200,8 +200,8 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
 
 
 def checked_rows(segment: Segment, first: int, count: int) -> RowsOrProblems:
-    """Reads ``count`` rows of a Parquet segment file, and yields a pair for each row: its location, and its
-    coordinates.
+    """Reads ``count`` rows of a Parquet segment file, and yields a pair for each row: its location in messages, and its
+    coordinates (topic, partition and offset).
 
     If the row is not a record, the second item is its problem instead.
 

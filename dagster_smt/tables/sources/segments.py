@@ -219,7 +219,8 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
 
 
 def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOrProblems:
-    """Reads ``count`` lines of a JSON segment file, and yields a pair for each line: its location, and its coordinates.
+    """Reads ``count`` lines of a JSON segment file, and yields a pair for each line: its location in messages, and its
+    coordinates (topic, partition and offset).
 
     If the line is not a record, the second item is its problem instead.
 
