@@ -12,8 +12,8 @@ from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
 KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
 RECORD_TIME = "_record_time"
-"""The column with the time of a record. The column is added to a table with one column for each field of the value, if
-the table is partitioned by this time, for example by day.
+"""The column with the time of a record. If a table is partitioned by this time, for example by day, and has one column
+for each field of the value, this column is added.
 """
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")

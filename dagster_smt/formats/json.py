@@ -77,8 +77,8 @@ def reader(schema: Schema, form: Format, where: str = "") -> Convert:
     """Returns a function that converts parsed JSON into Python values of ``schema``. ``where`` is the path of the value
     in messages.
 
-    The function raises ``DataError`` SMT414 for a value that does not fit the type, and SMT401 for a null where
-    ``schema`` requires a value.
+    The function raises ``DataError``: SMT414 for a value that does not fit the type; SMT401 for a null if ``schema``
+    requires a value.
     """
     convert = _read_type(schema, form, where)
     default = schema.default if form.replace_null_with_default else None

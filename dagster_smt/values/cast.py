@@ -132,8 +132,8 @@ class CastTo(ValueRule):
         return _double(number)
 
     def _invalid(self, value: int) -> bool:
-        """Returns True if ``value``, a number of milliseconds, is a Date that is not a whole day, or a Time that is not
-        within a day.
+        """Returns True if ``value``, a number of milliseconds, is not valid for the rule's kind: a Date must be a whole
+        day, and a Time must be within a day.
         """
         if self.kind == "Date":
             return value % DAY != 0

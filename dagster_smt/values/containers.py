@@ -80,8 +80,8 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys(ValueRule):
-    """A rule that removes keys from a map. A key remains if it is one of the listed names, or if one of the listed
-    patterns matches a part of the key.
+    """A rule that removes keys from a map. A key stays in two cases: the key is one of the listed names, or one of the
+    listed patterns matches a part of the key.
     """
 
     which: tuple[Any, ...]

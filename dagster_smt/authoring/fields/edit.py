@@ -137,8 +137,8 @@ class _Editor:
     """An editor that rebuilds one struct. Usually it edits the fields that paths match, and copies all other fields. If
     ``dropped`` is set, it instead drops all fields that no path matches.
 
-    ``level`` is the number of arrays and maps around the struct. In expressions, the element of an outer array has the
-    name ``item0``, and the element of an array inside this array the name ``item1``.
+    ``level`` is the number of arrays and maps around the struct. In expressions, an element of an outer array is called
+    ``item0``. An element of an array inside the outer array is called ``item1``.
     """
 
     change: Edit
@@ -316,7 +316,8 @@ def present(node: Node) -> Expr | None:
 
 
 def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schema | None = None) -> Cell:
-    """Returns a cell that rejects each record in which ``node`` is not null. ``schema`` is the schema of the result.
+    """Returns a cell (a value in a plan) that rejects each record in which ``node`` is not null. ``schema`` is the
+    schema of the result.
 
     If the node is never null, the error is raised during planning.
     """

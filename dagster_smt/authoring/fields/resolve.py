@@ -44,7 +44,9 @@ class Branch:
         return next(iter(self.below.values())).first
 
     def add(self, route: Route, number: int, meant: bool = True) -> None:
-        """Adds ``route``, a route of the path ``number``, to the tree below this branch."""
+        """Adds ``route`` to the tree below this branch. A route is the list of steps to one field that the path
+        ``number`` matches.
+        """
         branch = self
         for step in route:
             branch = branch.below.setdefault(step, Branch())
@@ -62,7 +64,8 @@ def resolve(
     *,
     together: bool = False,
 ) -> Branch:
-    """Resolves ``paths`` in ``schema``, and returns their routes as one tree.
+    """Resolves ``paths`` in ``schema``, and returns their routes as one tree. A route is the list of steps to one field
+    that a path matches.
 
     Args:
         schema: The schema of the struct in which the paths start.

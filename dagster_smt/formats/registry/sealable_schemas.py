@@ -197,8 +197,8 @@ def _fields_in(
     """Yields a triple for each field of the message type ``descriptor`` and of the messages inside it: the path, the
     field, and True for a field inside a map.
 
-    The fields of a message that contains itself, or that is nested very deeply, are left out, because Connect has no
-    schema for such a message.
+    Connect has no schema for a message that contains itself, or that is nested very deeply. The fields of such a
+    message are left out.
     """
     is_of_map = is_of_map or _is_entry(descriptor)
     count = 0

@@ -107,16 +107,18 @@ class ByLogicalTableRouter(CodeTransform):
         return (Code(tuple(entries), frozenset({"key", "value"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the topic of ``record``. Records of different topics need different plans, because the names of their
-        output schemas contain the new topic: ``all.Value`` for the new topic ``all``.
+        """Returns the topic of ``record``. Records of different topics need different plans (a plan is the output
+        schema, computed before records are read). The names of output schemas contain the new topic: ``all.Value`` for
+        the new topic ``all``.
         """
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant (an object that selects a plan) if the value of ``record`` is null, else None.
+        """Returns a variant (an object that selects a plan, the output schema for some records) if the value of
+        ``record`` is null, else None.
 
-        The evaluator calls this method if the value's schema lacks a part of a change event. For a null value, the plan
-        does not need this part: there is no row whose schema would get a new name.
+        The code that runs the chain calls this method if the value's schema lacks a part of a change event. For a null
+        value, the plan does not need this part: there is no row whose schema would get a new name.
         """
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)
@@ -137,7 +139,7 @@ class ByLogicalTableRouter(CodeTransform):
 
     def _known(self, variant: Hashable, topic: Expr) -> str | None:
         """Returns the topic of the records for which the stage is planned, from ``variant``; or from the expression
-        ``topic``, if it is a constant. Returns None if the plan must serve records of any topic.
+        ``topic``, if it is a constant. Returns None if the same plan (output schema) must serve records of any topic.
         """
         if isinstance(variant, _NullEvent):
             return variant.topic

@@ -223,9 +223,9 @@ class EventRouter(CodeTransform):
         return outbox.EnvelopeVariant.of(route, version, payload)
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant (an object that selects a plan) if ``record`` is an event of a deleted or updated row, else
-        None. Such an event results in no message, so its plan needs no columns. If the options treat updates as errors,
-        the result for an updated row is also None.
+        """Returns a variant (an object that selects a plan, the output schema for some records) if ``record`` is an
+        event of a deleted or updated row, else None. Such an event results in no message, so its plan needs no columns.
+        If the options treat updates as errors, the result for an updated row is also None.
         """
         return outbox.no_message(record, self.table_op_invalid_behavior == "fatal")
 

@@ -3,8 +3,8 @@
 
 Connect's default header converter, ``SimpleHeaderConverter``, uses both methods. The spelling determines the type of a
 value. A whole number gets the narrowest integer type. Other possible types are a float, a decimal, a boolean, null, an
-ISO 8601 date in UTC, an array and a map. Anything else is a string. As in Connect, the rest of the text is dropped
-after an array or map, and after a number or date if a delimiter such as a comma follows: ``1,2`` is the integer 1.
+ISO 8601 date in UTC, an array and a map. Anything else is a string. As in Connect, text after an array or map is
+dropped. Text after a number or date is dropped if it begins with a delimiter such as a comma: ``1,2`` is the integer 1.
 Other text stays whole: ``a,2`` is the string ``a,2``.
 """
 

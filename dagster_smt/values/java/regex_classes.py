@@ -147,8 +147,8 @@ def lower(code: int) -> int:
 
 @cache
 def _cased() -> dict[int, int]:
-    """Maps each character that has an upper or lower case to the character that Java compares in its place if the flags
-    i and u are set: both ``A`` and ``a`` to ``a``.
+    """Maps each character that has an upper or lower case to its folded form: both ``A`` and ``a`` to ``a``. With the
+    flags i and u, Java compares the folded forms.
     """
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)

@@ -217,8 +217,8 @@ def _units(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ValueShape:
-    """A value that a JSONPath reads as a whole, such as a string. In the arguments of the rule ``Answer``, the value is
-    one argument.
+    """A value that a JSONPath reads as a whole, such as a string. The rule ``Answer`` gets the value as a single
+    argument.
     """
 
     schema: Schema
@@ -229,8 +229,8 @@ class ValueShape:
 
 @dataclass(frozen=True, slots=True)
 class StructShape:
-    """A struct of which a JSONPath reads only certain fields. In the arguments of the rule ``Answer``, the struct is a
-    flag that is true if the struct is null, followed by the arguments of its fields.
+    """A struct of which a JSONPath reads only certain fields. The rule ``Answer`` gets the struct as several arguments:
+    a flag that is true if the struct is null, and then the arguments of the struct's fields.
     """
 
     fields: tuple[tuple[str, "ValueShape | StructShape"], ...]

@@ -1,5 +1,5 @@
-"""Defines rules that make values coarser. The rules replace an IP address with its network, a date or time with the
-beginning of its period, a number with a multiple of a step, and a postcode with its first characters.
+"""Defines rules that make values coarser. The rules replace, for example, an IP address with its network, a date with
+the beginning of its month, 17 with 10, and a postcode with its first characters.
 """
 
 import ipaddress

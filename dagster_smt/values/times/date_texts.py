@@ -38,8 +38,8 @@ def texts_of(
         clock: Maps each letter to a function that computes the field from the milliseconds since midnight.
 
     Returns:
-        The strings. None if the instants must be formatted one by one, for example because the strings of the days
-        differ in their layout, or because a field has no fixed width.
+        The strings. None if the instants must be formatted one by one. This is so, for example, if the strings of the
+        days differ in their layout, or if a field has no fixed width.
     """
     import numpy as np  # imported here, because the Python evaluator does not need it
 

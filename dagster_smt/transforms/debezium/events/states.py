@@ -28,10 +28,11 @@ CHANGED_ROW = "changed"
 
 
 def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
-    """Returns the state of a change event, such as ``DELETED_ROW``, if the event can be planned without the whole
-    schema of an event. For example, an inserted row only needs the field ``after``, so its state is ``CHANGED_ROW``.
+    """Returns the state of a change event, such as ``DELETED_ROW``, if its output schema can be planned without the
+    whole schema of an event. For example, an inserted row only needs the field ``after``, so its state is
+    ``CHANGED_ROW``.
 
-    Returns None for all other records: their plan needs the whole schema, or they are not change events.
+    Returns None for all other records: the plan needs the whole schema, or the record is not a change event.
 
     Args:
         record: The record.
