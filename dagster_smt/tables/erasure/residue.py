@@ -27,7 +27,9 @@ _BEAT_FILES = 20
 _LONG = 1 << 16
 _ROWS = 1 << 17
 _MOST_NAMED = 50
-"""The largest number of files that the result names: of files with residue, and of files that could not be read."""
+"""The largest number of files in each of two lists: the files with residue (values of erased people), and the files
+that could not be read.
+"""
 _RETRIED = "launch the erasure again: it removes what runs have written meanwhile"
 _DECIMAL = re.compile(r"decimal\(\d+, *(?P<scale>\d+)\)")
 """Iceberg's name of a decimal type, such as ``decimal(10, 2)``."""

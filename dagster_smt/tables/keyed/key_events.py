@@ -55,7 +55,7 @@ def key_of_rows(keyed: Keyed) -> Column:
 
 
 def no_names() -> Column:
-    """Returns a column with an empty list of strings. It serves as the column ``unchanged`` or ``incomplete``."""
+    """Returns a column with an empty list of strings. The column serves as ``unchanged`` or ``incomplete``."""
     return F.array().cast("array<string>")
 
 

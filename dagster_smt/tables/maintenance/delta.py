@@ -75,7 +75,7 @@ class DeltaMaintenance:
         return StepResult()
 
     def expire(self) -> StepResult:
-        """Does nothing. A Delta table has no snapshots to expire: its log must stay, because it holds the table's
+        """Does nothing. A Delta table has no snapshots to expire. Its log must stay, because the log holds the table's
         progress.
         """
         return StepResult()

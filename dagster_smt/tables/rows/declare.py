@@ -113,7 +113,9 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
 
 
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
-    """Yields a problem if the Avro or Protobuf format ``form`` has no schema. Without one, no record could be read."""
+    """Yields a problem if the Avro or Protobuf format ``form`` has no schema. Without a schema, no record could be
+    read.
+    """
     if form.kind in DESCRIBED and form.schema is None:
         if form.kind == "avro":
             options = "avro.schema"

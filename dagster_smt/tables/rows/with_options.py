@@ -265,8 +265,8 @@ def _wrapping(options: _Options, kind: str) -> dict[str, str]:
 
 
 def _of_format(options: _Options, prefix: str) -> dict[str, str]:
-    """Returns the options of a format, whose names begin with ``prefix``. An option that is not supported becomes a
-    problem.
+    """Returns the options whose names begin with ``prefix``, without the prefix. These are the options of one format.
+    Notes a problem for each option that is not supported.
     """
     for word, hint in _NOT_DONE_OF_FORMATS.items():
         if (options.take(prefix + word) or "false").lower() != "false":

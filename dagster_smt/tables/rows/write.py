@@ -165,8 +165,8 @@ class WriteRow(RowTransform):
 
 
 def _is_partition(column: Column) -> bool:
-    """Returns True if ``column`` is the record's partition as ``INT``. With a different type, the partition is only
-    read.
+    """Returns True if ``column`` is the record's partition as ``INT``. A partition column with a different type is only
+    read, never written.
     """
     return column.origin == "partition" and column.schema.type is Type.INT32
 

@@ -91,7 +91,7 @@ blocks; None if it was not set.
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
-"""A run searches for commits of other writers only in this number of the latest commits."""
+"""To find commits of other writers, a run searches this number of the latest commits."""
 _LOG_LIMITS = (1, 30, None)
 """The numbers of commits that a run reads to find the state, in three attempts. The last commit (1) usually contains
 the state. Otherwise the run reads the last 30 commits, and finally the whole log (None).

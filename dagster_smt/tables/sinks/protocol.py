@@ -221,8 +221,8 @@ class Table(Protocol):
         ...
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """Returns a problem for each name and type in ``schema`` that the table format cannot hold. The problem
-        includes the remedy.
+        """Returns a problem for each name and type in ``schema`` that the table format cannot hold. Each problem
+        includes a remedy.
         """
         ...
 

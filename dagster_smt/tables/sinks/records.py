@@ -92,7 +92,7 @@ class RecordTable:
         return False
 
     def keep(self, state: TableState) -> None:
-        """Does nothing, because a state that was stored once does not expire here. Other sinks write ``state`` again;
+        """Does nothing, because a state that this sink has stored does not expire. Other sinks write ``state`` again;
         see ``Table``.
         """
 

@@ -276,7 +276,7 @@ class KafkaReader(BaseSource):
         return problems
 
     def count(self, window: Window) -> None:
-        """Returns None: offsets may have no record, so the number of records in ``window`` is not known. See
+        """Returns None, because the number of records in ``window`` is not known: some offsets may have no record. See
         ``Source``.
         """
 
