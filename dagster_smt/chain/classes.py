@@ -1,5 +1,5 @@
-"""Finds the Python class of the transform or predicate that a class name in a chain means. If there is no such class,
-returns the problem to report.
+"""Finds the Python class for a class name in a chain. The class is a transform or a predicate. For an unknown name,
+this module returns the problem to report.
 """
 
 from collections.abc import Mapping

@@ -41,7 +41,7 @@ def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]
 def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
     """Raises an error if ``plan`` has dead paths, and otherwise returns the plan. A dead path is a path of a mask, drop
     or rename that can never touch a field. If the chain sets ``dead.paths`` to ``warn``, each dead path adds a warning
-    to the plan instead of an error.
+    to the plan instead of raising an error.
 
     Args:
         plan: The plan.

@@ -128,7 +128,7 @@ class Plan:
         topics: The topics of the records, if known.
         steps: The plans of the stages, in order. A stage has one plan for each variant (a schema that records can have
             before the stage). Empty if the records are schemaless.
-        results: The output record for each variant that remains after the last stage, by its number.
+        results: Maps the number of each variant that remains after the last stage to the variant's output record.
         entries: The ledger entries (actions of stages that a report counts), numbered by position.
         warnings: The warnings, for example about configured fields that no record can have.
         refused: The reasons why no record can pass the chain; empty if some records can.

@@ -1,5 +1,6 @@
-"""Base classes for transforms and predicates that are implemented in Python code. They are for actions that no effect
-can express, and for tests that no condition can express. Effects and conditions are plain data.
+"""Base classes for transforms and predicates that are implemented in Python code. Usually a transform lists its actions
+as effects, and a predicate returns its test as a condition. Effects and conditions are plain data. These base classes
+are for actions and tests that plain data cannot express.
 """
 
 from collections.abc import Callable, Hashable, Mapping

@@ -35,8 +35,8 @@ class Refusal:
     connect_class: str = DATA_EXCEPTION
 
     def problem(self, what: str = "", fields: str = "") -> tuple[str, str, str, str]:
-        """Returns the code, statement, hint and exception class. ``what`` replaces the placeholder in the statement,
-        and ``fields`` the placeholder in the hint.
+        """Returns the code, statement, hint and exception class. ``what`` replaces the placeholder ``{what}`` in the
+        statement. ``fields`` replaces the placeholder ``{fields}`` in the hint.
         """
         statement = self.statement.replace("{what}", what)
         return self.code, statement, self.hint.replace("{fields}", fields), self.connect_class

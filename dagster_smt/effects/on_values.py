@@ -78,7 +78,7 @@ def act_of(rule: FieldRule, bit: int) -> Act:
 
 
 def text_of(rule: FieldRule) -> bytes | None:
-    """Returns the JSON text that replaces every string under ``rule``, such as ``b'""'``. Returns None if the new
+    """Returns the JSON text with which ``rule`` replaces every string, such as ``b'""'``. Returns None if the new
     string depends on the old string.
     """
     if not rule.constant:

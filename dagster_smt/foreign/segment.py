@@ -112,8 +112,8 @@ class ForeignSegment:
 
     Args:
         operations: The stages, each encoded by ``operation``.
-        entries: Maps the position of a stage to the number of its ledger entry, which counts the records that it
-            changed.
+        entries: Maps the position of a stage to the number of the stage's ledger entry. This entry counts the records
+            that the stage changed.
         classes: The jars with the classes.
         settings: The settings of the chain.
     """

@@ -77,8 +77,8 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """Returns a number with two bits, for key and value. If the bit is set, the key (or value) of a record that moves
-    to another topic must be encoded again, even if no stage has changed this key (or value).
+    """Returns a number with one bit for the key and one bit for the value. If the bit is set, the key (or value) of a
+    record that moves to another topic must be encoded again, even if no stage has changed this key (or value).
 
     This is the case if the format in ``written`` registers schemas under the name of the topic. Readers of the new
     topic look for the schemas under its name. Connect's converters do the same.

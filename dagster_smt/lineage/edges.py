@@ -144,9 +144,9 @@ Stages = Mapping[Place, tuple[str, ...]]
 
 
 def _ways(plan: Plan) -> dict[int, Stages]:
-    """Returns, for each field after the chain, the aliases of the stages that have changed it. If records end up with
-    different schemas (variants), each variant has its own dict from field to aliases. The keys of the result are the
-    numbers of the variants.
+    """Returns a dict of dicts. The outer dict maps the number of a variant (the schemas that some records have after
+    the chain) to the inner dict. The inner dict maps each field after the chain to the aliases of the stages that have
+    changed the field.
     """
     ways: dict[int, dict[Place, tuple[str, ...]]] = {0: {}}
     for index, _ in enumerate(plan.chain.stages):

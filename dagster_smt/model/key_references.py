@@ -85,7 +85,8 @@ class KeyReference:
         text: Where processes look up the key: ``${env:NAME}``, ``${file:…}``, ``${dir:…}`` or ``${vault:…}``.
         encoding: The encoding of the bytes: ``base64``, ``hex`` or ``text``.
         use: One of ``SIZES``, such as ``hmac``; it determines the possible sizes of the key.
-        check: The check value that the key must have; empty in the process in which the chain is written.
+        check: Only in a copy for another process (see ``sent``): the check value that the key must have there.
+            Otherwise empty.
     """
 
     id: str

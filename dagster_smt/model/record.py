@@ -44,8 +44,8 @@ class Record:
     Attributes:
         timestamp: The timestamp, in milliseconds.
         kind: ``sink`` for a record that was read from Kafka, or ``source``.
-        touched: A number with one bit per ledger entry of the chain. The bit is set if the entry's stage touched the
-            record.
+        touched: A number with one bit for each ledger entry (an action that a report counts). The bit is set if the
+            action changed the record.
         dirty: A number with the bit ``KEY_DIRTY`` if a stage has changed the key, and ``VALUE_DIRTY`` for the value.
         number: The position of the record in its batch.
         headers_read: The headers before the first stage.
@@ -81,10 +81,10 @@ NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A planned change of records by a stage, which the ledger counts.
+    """A planned change: a stage will change some or all records, and a ledger entry counts the changed records.
 
-    ``entry`` is the number of the entry in the ledger. The stage changes each record for which the expression ``when``
-    is not null. If ``when`` is None, the stage changes every record.
+    ``entry`` is the number of the ledger entry. The stage changes each record for which the expression ``when`` is not
+    null. If ``when`` is None, the stage changes every record.
     """
 
     entry: int

@@ -77,8 +77,8 @@ def _is_scale(text: Any) -> bool:
 
 
 def _only(value: Any, type_: type) -> Any:
-    """Returns ``value`` if its type is ``type_``, else None. Connect's converter also ignores a name, version or doc of
-    a wrong type.
+    """Returns ``value`` if its type is ``type_``. Otherwise returns None, because Connect's converter ignores a name,
+    version or doc of a wrong type.
     """
     if type(value) is type_:
         return value

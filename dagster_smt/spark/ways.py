@@ -70,7 +70,7 @@ class Way:
     Attributes:
         name: The name of the path in reports and messages.
         when: The condition of the path, in words. All earlier paths in ``WAYS`` take precedence.
-        why: The reason for the path.
+        why: The reason why a run takes this path, in words.
         takes: The condition as a function of the facts: True, False, or None if a fact that it needs is not known.
     """
 

@@ -1,9 +1,9 @@
 """Logs the original errors that caused an error of this package, for debugging.
 
-Messages of Spark, of the JVM and of a user's own classes may quote field values, and Dagster stores all causes of an
-error. For this reason the errors of this package have no cause. Python still keeps the original error in
-``__context__``. If the log is switched on, the process writes the original error to its standard error stream, but
-never to a log of Dagster.
+Dagster stores an error together with its cause (``__cause__``). If the cause is an error of Spark, of the JVM or of a
+user's own class, its message may quote field values, which must not reach Dagster. So the errors of this package have
+no cause. Python still keeps the original error in ``__context__``. If the log is switched on, the process writes the
+original error to its standard error stream, but never to a log of Dagster.
 """
 
 import logging

@@ -31,7 +31,7 @@ class Destination:
 
     @property
     def failed(self) -> bool:
-        """True if nothing was committed to the table. The next run then has to read its records again."""
+        """True if nothing was committed to the table. The next run then has to read the records of this table again."""
         return self.status == "failed"
 
 

@@ -16,7 +16,7 @@ MISMATCHED = "mismatched"
 """The word in a report for a record in which the key and the value contain different values for the same column."""
 ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded", MISMATCHED)
 """The actions of ledger entries. For example, ``cast`` means that a stage changes the type of a field, and ``changed``
-that it changes only the value. ``masked`` means that the value can no longer be read.
+means that a stage changes only the value. ``masked`` means that the value can no longer be read.
 """
 
 
@@ -420,7 +420,9 @@ class RunReport:
 
     @property
     def empty(self) -> int:
-        """The number of records among ``dropped`` that have no row: empty arrays, and messages that contain no row."""
+        """The number of records that are counted as dropped because they have no row: empty arrays, and messages that
+        contain no row.
+        """
         return sum(c.empty for c in self.topics.values())
 
     @property

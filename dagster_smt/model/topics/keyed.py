@@ -59,7 +59,8 @@ class ValidityColumns:
     the end of a version, and a flag for the current version.
 
     ``closed_by`` contains the offset of the record that ended the version. If a run reads older offsets again, this
-    column shows which versions were still open at those offsets.
+    column shows which versions were still open at those offsets. For example, a version that the record with the offset
+    50 ended was still open at the offset 40.
     """
 
     start: str = "valid_from"

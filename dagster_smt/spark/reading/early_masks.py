@@ -1,5 +1,5 @@
 """Applies masks while Spark reads records, if the first stages of a chain do nothing but mask. Spark then never sees
-the masked values.
+the original values.
 
 This is fast for a field of structs inside an array. In the Arrow columns of the reader (``json_columns``), such a field
 is a single column, and the mask replaces this column. Spark itself would build each struct again.

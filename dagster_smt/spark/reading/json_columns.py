@@ -265,7 +265,7 @@ class _TextReader:
 
 def _is_modest(text: bytes) -> bool:
     """Returns True if ``text`` is surely not nested too deeply, and surely has no number with too many digits. msgspec
-    does not check this in the fields that it skips.
+    does not check these two limits in the fields that it skips.
 
     Raises:
         RecursionError: The text may exceed a limit. Only the slower reader of the Python evaluator (``formats.json``)

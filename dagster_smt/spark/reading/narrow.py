@@ -66,8 +66,8 @@ def _is_in(source: str, field: str) -> bool:
 def _of_result(node: Node | None, inside: bool) -> set[str]:
     """Returns the paths of the input fields that the output value ``node`` needs, such as ``value.amount``.
 
-    For a struct inside the value, the input that shows whether the struct is null is also needed. ``inside`` is True
-    for such an inner part.
+    ``inside`` is True if ``node`` is a part inside the value. For a struct inside the value, the input that shows
+    whether the struct is null is also needed.
     """
     if node is None:
         return set()

@@ -45,7 +45,8 @@ class Scope:
         in_python: A cache of the columns that Python computes, so that each of them is computed only once. A key is the
             ``id()`` of a ``Call`` or ``Each``. The value contains the column and this object, so that no other object
             gets the same id.
-        raised: Pairs of a column and a rule. The column contains the ``exception_class`` of the rule's exceptions.
+        raised: Pairs of a column and a rule. If the rule raises an unexpected exception, the column contains the text
+            that the function ``exception_class`` returns for this exception.
         early: The rules that run while records are read.
     """
 

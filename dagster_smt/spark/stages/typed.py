@@ -198,8 +198,8 @@ class TypedEvaluator:
             touched[name] = touched.get(name, F.col(name)).bitwiseOR(F.when(met, bit).otherwise(zero))
 
     def _keep(self, updated: dict[str, Column]) -> None:
-        """Removes the columns that no later stage and no result needs. Replaces the columns in ``updated`` by their new
-        values.
+        """Removes the columns that neither a later stage nor the result needs. Replaces the columns in ``updated`` by
+        their new values.
         """
         needed = set(_META) | set(self.touched) | ({"__variant"} if self.variants else set())
         needed |= {c for c in self.columns if c.startswith("in_")}
@@ -273,8 +273,8 @@ class _StepRun:
         return reduce(or_, (column.isNotNull() for column, _ in self.scope.raised), met)
 
     def _raised(self) -> dict[str, Column]:
-        """Returns the new columns that contain the class names of unexpected exceptions in Python rules, by name. Also
-        adds each of these exceptions to the failures of the stage.
+        """Returns a dict from name to column. These new columns contain the class names of unexpected exceptions that
+        Python rules have raised. Also adds these exceptions to the failures of the stage.
         """
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
