@@ -44,8 +44,8 @@ def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
     """Yields the location and the options of each exception in ``source``, such as ``("mask.exceptions.a", {"fields":
     …})``.
 
-    Properties may define the options of an exception that the list ``mask.exceptions`` does not contain. The options
-    are then None.
+    Properties may define an exception that the list ``mask.exceptions`` does not contain. For such an exception, the
+    second item is None instead of the options.
     """
     if not isinstance(source, Mapping):
         return

@@ -633,7 +633,7 @@ class _Fold:
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
-    """Returns the problem of a path that ``stage`` configures, but that the schema lacks. ``miss`` contains the path
+    """Returns the problem that ``stage`` configures a path that the schema does not have. ``miss`` contains the path
     and the field names that the schema has.
     """
     hint = syntax_hint(stage.transform, miss.path, miss.known)

@@ -19,7 +19,7 @@ class Code:
     learn some properties of the code without running the code.
 
     Attributes:
-        entries: The ledger entries that the code may write.
+        entries: The ledger entries (actions that a report counts) that the code may write.
         reads: The parts of a record that the code reads in addition to the key or value on which the stage acts.
             Reading a key or value that is not listed raises SMT910.
         writes: The parts that the code sets: ``timestamp`` or ``partition`` of the record.
@@ -80,8 +80,8 @@ class CodeTransform(Transform):
         the value of a header that names a field.
 
         The Python evaluator makes a plan for each distinct result of this method. ``plan_record`` reads the result from
-        ``Planning.variant``. In a plan of columns, only schemas are known, and ``Planning.variant`` is None. Only
-        transforms that act on the key or value have variants.
+        ``Planning.variant``. If Spark columns are planned, only schemas are known, and ``Planning.variant`` is None.
+        Only transforms that act on the key or value have variants.
         """
         return None
 

@@ -435,7 +435,8 @@ class CopyToHeader(_Effect):
     """An effect that adds a header with the value of a field. If the transform also drops fields, it drops them after
     all copies.
 
-    If the record has a schema, the field must exist. Otherwise, a missing field results in a null header.
+    If the record has a schema, the field must exist. In a record without a schema, a missing field results in a null
+    header.
     """
 
     path: FieldPath

@@ -38,7 +38,7 @@ def check_options(chain: Chain) -> tuple[Problem, ...]:
 
 def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
     """Checks the options of all foreign stages of ``chain`` (Java classes from jars), and returns the options that the
-    classes do not declare. It raises the same errors as ``check_options``.
+    classes do not declare. The function raises the same errors as the function ``check_options``.
 
     Returns:
         One item for each such option: the position of the stage in the chain, the name of the option, and a warning.

@@ -138,8 +138,9 @@ _hosts: dict[tuple[int, tuple[Path, ...]], Host] = {}
 
 
 def host_of(jars: Sequence[Path]) -> Host:
-    """Returns the host, the Java process of foreign stages, that loads Kafka Connect's classes from ``jars``. Starts it
-    if necessary. Later calls of this process with the same jars return the same host, as long as the host runs.
+    """Returns the host, the Java process of foreign stages, that loads Kafka Connect's classes from ``jars``. Starts
+    the host if necessary. Later calls of this process with the same jars return the same host, as long as the host
+    runs.
 
     Raises:
         UnsupportedError: SMT642 if the host cannot start.

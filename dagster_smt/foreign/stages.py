@@ -1,5 +1,5 @@
-"""Foreign transforms and predicates as parts of a stage. They are Kafka Connect classes that run from their jars. An
-object has the class name, and the options as the user wrote them.
+"""Foreign transforms and predicates as parts of a stage. They are Kafka Connect classes that run from their jars. Each
+transform or predicate of this kind contains the class name, and the options as the user wrote them.
 """
 
 from collections.abc import Mapping

@@ -4,7 +4,7 @@ Each schema is sent only once, and gets a number. Python gives its schemas the n
 schemas -1, -2 and so on.
 
 A value with a schema is plain MessagePack, because the schema shows its type. A value without a schema is sent as JSON
-text. If its types do not exist in JSON, it is sent with MessagePack extensions.
+text. If JSON lacks a type in the value, the value is sent with MessagePack extensions.
 """
 
 import math
@@ -116,8 +116,8 @@ class Schemas:
 
     @property
     def full(self) -> bool:
-        """True if so many schemas have been exchanged that Python and the host (the Java process) should start with an
-        empty list. The stages are then closed, and opened again for the next batch.
+        """True if so many schemas have been exchanged that Python and the host (the Java process) should start again
+        with an empty list of schemas. The stages are then closed, and opened again for the next batch.
         """
         return len(self.by_number) > _MOST
 

@@ -183,7 +183,7 @@ def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Stage
 
 def _as_read(shown: StageResult, sample: Sample, sides: int) -> StageResult:
     """Replaces unchanged keys and values in ``shown`` by the original bytes of ``sample``, as a run does. ``sides`` has
-    a bit for the key and a bit for the value; the bit is set if it is unchanged.
+    a bit for the key and a bit for the value; a bit is set if this key or value is unchanged.
     """
     if shown.record is None:
         return shown

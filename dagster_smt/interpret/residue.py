@@ -26,8 +26,8 @@ def _no_data(name: str) -> bool:
 
 
 Survivors = Counter[tuple[str, str]]
-"""Counts records by a pair of fields: the masked field, and another field that still contains its original value. For
-example, ``("value.email", "value.note")`` has the count 12. Array indexes are replaced by ``[]``.
+"""Counts records by a pair of fields: a masked field, and another field that still contains the original value of the
+masked field. For example, ``("value.email", "value.note")`` has the count 12. Array indexes are replaced by ``[]``.
 """
 
 

@@ -66,8 +66,8 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
 def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
     """Returns two functions for the stage at position ``index`` of ``chain``.
 
-    The first one tests the predicate. It is None if the stage has no predicate, or if Java tests it. The second one
-    applies the transform. If the transform is a Java class, it must not be called.
+    The first one tests the predicate. It is None if the stage has no predicate, or if Java tests it. The second
+    function applies the transform. If the transform is a Java class, the second function must not be called.
     """
     stage = chain.stages[index]
     test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
@@ -190,8 +190,8 @@ class _StageFunction:
         return apply_all
 
     def _on_metadata(self) -> Apply:
-        """Returns the function for a transform that reads neither key nor value, such as ``RegexRouter``. It needs only
-        one plan for all schemas.
+        """Returns the function for a transform that reads neither key nor value, such as ``RegexRouter``. The function
+        needs only one plan for all schemas.
 
         The plan is built before the first record, so that a mistake in the transform's class is reported early.
         """
@@ -286,10 +286,10 @@ class _StageFunction:
         return self._function(record, free, variant)(record)
 
     def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
-        """Returns the function that applies the stage to ``record``. It is compiled once for each combination of key
-        schema, value schema and variant, and then cached.
+        """Returns the function that applies the stage to ``record``. A function is compiled once for each combination
+        of key schema, value schema and variant, and then cached.
 
-        ``free`` lists ``key`` or ``value`` if it has no schema.
+        ``free`` lists the sides (``key`` or ``value``) that have no schema.
         """
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         plan_of_form = self.plans.get(known)

@@ -25,7 +25,8 @@ CLASS = "dagstersmt.Functions"
 CACHE_SETTING = "spark.sql.cache.serializer"
 CACHE_CLASS = "dagstersmt.cache.RowCache"
 """The Java class that makes Spark cache whole rows. A run caches the rows that it has computed. Spark's own class
-caches columns, and would take longer than the JVM lane (this package's Java code) needs to compute the rows.
+caches columns. Caching columns would take longer than the JVM lane (this package's Java code) needs to compute the
+rows.
 """
 _log = logging.getLogger(__name__)
 _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()

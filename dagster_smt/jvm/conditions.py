@@ -27,7 +27,8 @@ from dagster_smt.values.text_rules import Finds, IsText, TextPasses
 def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
     """Returns the JSON program with which the JVM lane (the Java code inside Spark) tests ``predicate``.
 
-    If the predicate tests fields, it is false for a record whose value is null. With ``negate``, it is then true.
+    If the predicate tests fields, it is false for a record whose value is null. With ``negate``, the result for such a
+    record is true.
 
     Raises:
         NoJavaError: The lane does not support the condition.

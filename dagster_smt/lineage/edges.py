@@ -48,7 +48,8 @@ def edges_of(plan: Plan) -> tuple[Edge, ...]:
     """Returns the lineage edges of all columns. An edge connects a column with a field from which its values come. The
     records of ``plan`` must have a schema.
 
-    If a predicate splits the records into different schemas (variants), the result contains the edges of all of them.
+    If a predicate splits the records into different schemas (variants), the result contains the edges of all these
+    schemas.
 
     Args:
         plan: The plan.

@@ -88,7 +88,7 @@ class Each:
         schema: The schema of the array or map before the change.
         select: The elements to change.
         item: The name by which ``body`` refers to the element: ``Ref((item, ...))``.
-        body: The new element; None removes the element.
+        body: The expression for the new element; None removes the element.
     """
 
     container: "Expr"

@@ -28,8 +28,8 @@ _opener = build_opener(_NoRedirects)
 
 
 def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
-    """Returns the string under the key ``key`` of a secret, and an empty reason. If the string cannot be read, returns
-    None and the reason. The reason is the end of a sentence, such as ``which does not answer``.
+    """Returns two items: the string under the key ``key`` of a secret, and an empty string. If this string cannot be
+    read, returns None and the reason. The reason is the end of a sentence, such as ``which does not answer``.
 
     Args:
         path: The mount of the engine and the path of the secret: ``secret/pii``.

@@ -309,7 +309,7 @@ def _joined(have: str, more: str, between: str) -> str:
 
 
 def fetch(packages: Sequence[str] = ()) -> None:
-    """Starts a session that needs the given packages, so that Spark downloads those that are missing.
+    """Starts a session that needs ``packages``, so that Spark downloads the packages that are missing.
 
     Args:
         packages: Keys of ``PACKAGES``. If empty, all packages except those in ``LARGE``.

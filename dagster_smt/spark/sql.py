@@ -228,8 +228,8 @@ def _literal(value: Any) -> str:
 def text(value: str) -> str:
     """Returns a string literal for ``value`` that has the same meaning with every setting of Spark's parser.
 
-    One setting determines whether a backslash is an escape character. Another determines whether Spark replaces
-    ``${…}`` with a variable of the session.
+    One setting determines whether a backslash is an escape character. A second setting determines whether Spark
+    replaces ``${…}`` with a variable of the session.
     """
     if value.isprintable() and not set(value) & {"'", "\\", "$"}:
         return f"'{value}'"

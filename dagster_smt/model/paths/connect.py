@@ -123,7 +123,7 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
         mark: ``,`` for a list, ``:`` for a pair.
         version: ``V1``, ``V2`` or ``extended``.
         inner: The character between the two halves of one item, such as ``:`` in the list ``a:b,c:d``; empty if items
-            have no halves. A quote can also begin after this character.
+            have no halves. A name in quotes may also begin directly after this character.
 
     Returns:
         The parts, without surrounding spaces. In a name in backticks, a backtick before the mark ends the name. To

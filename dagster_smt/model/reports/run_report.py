@@ -323,7 +323,7 @@ class Part:
     """The part of a run's counts that belongs to one of several time partitions.
 
     Attributes:
-        window: The part of the run's window.
+        window: The offsets of the run that belong to the time partition.
         topics: The counts of each topic.
         unread: The records of the part that were not read.
     """

@@ -396,7 +396,7 @@ def _map_hint(source: Metadata) -> str:
 def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"] | None:
     """Returns how a column of the type ``schema`` can contain all headers of a record. The result is ``list`` for an
     array of pairs, and ``map`` for a map from name to bytes. With ``duplicates="all"``, the map must be from name to an
-    array of bytes. Returns None if the type is neither.
+    array of bytes. Returns None for any other type.
     """
     bare = _bare(schema)
     if bare == _bare(Schema(Type.ARRAY, values=HEADER_ITEM)):

@@ -153,7 +153,8 @@ def layout_of(
 
     Args:
         partition_by, cluster_by, properties, comment, target_file_size: The options.
-        hints: Maps each property that users must not set, because the sink sets it, to a hint for the error message.
+        hints: The properties that users must not set, because the sink sets them. Maps the name of each of these
+            properties to a hint for the error message.
     """
     problems: list[Problem] = []
     hint = "write a column, or a transform of one: day(at), bucket(16, id)"

@@ -131,7 +131,8 @@ class CommittedRun:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The entries that a commit adds to the state of a table, besides the window that it read.
+    """The entries that a commit adds to the state of a table, in addition to the window (range of offsets) that it
+    read.
 
     Attributes:
         gaps, begins, absent, epochs: The entries for the attributes of ``TableState`` with the same names.

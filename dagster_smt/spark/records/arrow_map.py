@@ -4,8 +4,8 @@ new records.
 Python runs the records that the JVM lane, the Java evaluator in ``jvm_records``, does not run. Tests compare the lane
 with this module.
 
-The columns that travel to Python and back are flat, because lists of structs take most time. So Spark builds the
-structs of the result. Headers that no stage reads travel as JSON text, or as null if a record has none.
+The columns that travel to Python and back are flat, because lists of structs would take the most time. So Spark builds
+the structs of the result. Headers that no stage reads travel as JSON text, or as null if a record has none.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -305,8 +305,8 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
-        """Checks the new topics in ``done``, the answer of the host (the Java process of foreign stages). Returns
-        ``done`` in which each record with an invalid topic is marked as failed.
+        """Checks the new topics in ``done``, the answer of the host (the Java process of foreign stages). Returns the
+        answer after each record with an invalid topic has been marked as failed.
         """
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
         passed = pc.equal(done.status, PASSED)
@@ -349,8 +349,8 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the same columns as ``outputs``, but filled with nulls. They are for a ``batch`` whose records have
-        all been dropped or have failed.
+        """Returns the columns for a ``batch`` whose records have all been dropped or have failed. They are the same
+        columns as those of the method ``outputs``, but filled with nulls.
         """
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}

@@ -158,8 +158,9 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the same columns as ``outputs``, but filled with nulls, except the timestamps of the records. They
-        are for a ``batch`` whose records have all been dropped or have failed.
+        """Returns the columns for a ``batch`` whose records have all been dropped or have failed. They are the same
+        columns as those of the method ``outputs``. All columns except the timestamps of the records are filled with
+        nulls.
         """
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
@@ -174,7 +175,7 @@ def _writer(schema: Schema, column: Schema, apart: Sequence[Schema] | None) -> C
     """Returns a function that converts a value of ``schema`` into a row of the schema ``column``.
 
     If ``apart`` is a list of schemas, a row has one field for each of them. The function then fills the field for
-    ``schema``, and sets the others to null.
+    ``schema``, and sets all other fields to null.
 
     Raises:
         DataError: SMT428 if ``apart`` does not contain ``schema``.

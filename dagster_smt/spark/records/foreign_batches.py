@@ -80,7 +80,7 @@ def run_batch(
     segment: ForeignSegment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
 ) -> ForeignBatch | None:
     """Runs ``batch`` in the host, the Java process of the foreign stages, and returns the host's answer. Returns None
-    if a stage has ended this process. The interpreter then runs the batch again, and finds the record that did this.
+    if a stage has ended the host. The interpreter then runs the batch again, to find the record at which the host ends.
 
     Args:
         segment: The stages.
