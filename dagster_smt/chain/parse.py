@@ -1,4 +1,6 @@
-"""Reads a ``Chain`` from flat connector properties or from a YAML list of stages. Both may also be in a file."""
+"""Reads a ``Chain`` from flat connector properties or from a YAML list of stages. The properties or the list may also
+be in a file.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -68,7 +68,7 @@ class StagePlan:
         """Describes the records that a stage leaves unchanged, although the stage fails for all other records. These
         are the records with a null key or value. In the result, a ``PlanRecord``, this key or value is None.
 
-        Returns None if the stage rejects nulls as well, or if the stage does not fail for all other records.
+        Returns None if the stage also drops or rejects nulls, or if the stage does not fail for all other records.
         """
         side = self.stage.acts_on
         if (
@@ -555,8 +555,9 @@ class _Fold:
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
-        """Adds a ``Step`` for ``plan``, the plan of a stage for one variant of the records (for their schemas).
-        ``variant`` is the number of this variant. Returns the variants after the stage, by number.
+        """Adds a ``Step`` for ``plan``, the plan of a stage for one variant. A variant is a schema that records can
+        have before the stage. ``variant`` is the number of the variant. Returns the variants after the stage, by
+        number.
         """
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))

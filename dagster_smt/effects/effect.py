@@ -33,8 +33,8 @@ from dagster_smt.values.containers import NewName
 Source = Literal["topic", "partition", "offset", "timestamp", "static"]
 OnExisting = Literal["overwrite", "ignore", "refuse"]
 NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offset.field for source records")
-"""The code, the statement and the hint of the problem of a record that has no offset, although a stage inserts the
-offset.
+"""The problem of a record without an offset, if a stage inserts the offset into the record. The three strings are the
+code, the statement and the hint.
 """
 
 

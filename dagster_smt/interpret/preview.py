@@ -222,7 +222,8 @@ def _stages(preview_: _Preview, record: Record) -> Iterator[StageResult]:
 
 def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> StageResult:
     """Returns ``record`` as it is after the stage with the alias ``stage``. If the record cannot be encoded, the result
-    has a note instead of the record. It is marked as failed only if this is the ``last`` stage.
+    has a note instead of the record. Such a result is marked as failed only if ``last`` is True, that is, after the
+    last stage of the chain.
     """
     sides = {}
     for side in (KEY_DIRTY, VALUE_DIRTY):

@@ -109,8 +109,8 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
 
 
 def undeclared(name: str, side: Side) -> ClassError:
-    """Returns the error for a class ``name`` that reads ``side``, the key or value of a record, but does not declare
-    this.
+    """Returns the error that the class ``name`` reads ``side``, which is the key or value of a record, without a
+    declaration.
     """
     statement = f"{name} reads the {side} of a record, but does not declare it"
     return ClassError(Problem("SMT910", "", statement, f"add '{side}' to the sides that the Code of {name} reads"))

@@ -68,14 +68,18 @@ class NotCondition:
 
 @dataclass(frozen=True, slots=True)
 class AllConditions:
-    """A condition that is true if every one of several conditions is true. Without conditions, it is true."""
+    """A condition that is true if every one of several conditions is true. If the list of conditions is empty, it is
+    true.
+    """
 
     conditions: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyCondition:
-    """A condition that is true if at least one of several conditions is true. Without conditions, it is false."""
+    """A condition that is true if at least one of several conditions is true. If the list of conditions is empty, it is
+    false.
+    """
 
     conditions: tuple["Condition", ...]
 

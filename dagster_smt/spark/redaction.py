@@ -15,7 +15,7 @@ from dagster_smt.model.secrets import SECRET_NAMES, names_secret
 SETTING = "spark.redaction.regex"
 OPTIONS_SETTING = "spark.sql.redaction.options.regex"
 _SPARKS = {SETTING: "(?i)secret|password|token|access[.]?key", OPTIONS_SETTING: "(?i)url"}
-"""Maps each redaction setting to Spark's default expression."""
+"""Maps each Spark setting for redaction to its default, a regular expression."""
 _OURS = f"(?i:secret|password|token|access[.]?key|{SECRET_NAMES}|PRIVATE KEY-----)"
 
 

@@ -352,7 +352,7 @@ class RunReport:
             schemaless.
         masked: Output columns with masked values (``Plan.masked``).
         rejects: The first rejected records of each topic.
-        topics: The counts of each topic. All other counts in this report are sums over the topics.
+        topics: The counts of each topic. The numbers of records and rows in this report are sums over the topics.
         failures: The problems of the topics from which the run committed nothing.
         files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.

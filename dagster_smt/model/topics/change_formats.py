@@ -11,8 +11,8 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 
 ROW = "row"
-"""The name of the field that contains the row, in a decoded message. It is the row after the change. For a deletion, it
-is the deleted row.
+"""The name of the field with the row, in a decoded message. The field contains the row after the change. For a
+deletion, the field contains the deleted row.
 """
 _TIME, _TEXT, _MAP, _STRUCT = ("Timestamp", "int64"), ("string",), ("map<string,string>",), ("struct",)
 CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {

@@ -190,7 +190,7 @@ class TableState:
         accepted: Users' decisions to accept records that masks, drops or renames did not change, newest last.
         former: Offsets of rows from a deleted topic, if a new topic has the same name. A run that reads these offsets
             of the new topic must not replace the old rows.
-        settled: Users' confirmations that rows changed by other writers are correct, newest last.
+        settled: Confirmations that rows changed by other writers are correct, newest last.
         report: The run's report as JSON data.
         waiting: For runs that write many tables: offsets that a run has read, but not written, because a table could
             not be written. They are not in ``held``. The next run reads these offsets again.

@@ -229,8 +229,7 @@ def schema_text(side: str, kind: str) -> Column:
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
     """Returns two items. The first maps ``key`` and ``value`` to the column with the bytes that name its schema, if its
-    format names schemas. The second is a boolean column that is true if these bytes exist. For a record with a null
-    key, this column is true without bytes for the key.
+    format names schemas. The second is a boolean column that is true if these bytes exist. A null key needs no bytes.
     """
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}
