@@ -25,7 +25,7 @@ class TextField(FieldRule):
         rule: The rule that changes a value. Its method ``TextRule.program`` describes the rule to the JVM lane (the
             Java code inside Spark).
         kinds: The kinds of values that the rule accepts.
-        verb: The action, as in the message that rejects a value of another kind.
+        verb: A word for the action, such as ``masked`` in the message ``a value of type map cannot be masked``.
     """
 
     name = "text"
@@ -62,7 +62,7 @@ class TextTransform(NullDefaults, NestedPaths, Transform):
     kinds: ClassVar[tuple[str, ...]] = ("string",)
     """The kinds of values that the transform accepts."""
     verb: ClassVar[str] = ""
-    """The action, as in messages: ``a value of type map cannot be masked``."""
+    """A word for the action, such as ``masked`` in the message ``a value of type map cannot be masked``."""
     fields: Annotated[Names, by_syntax()] = option("Fields to change. If empty, the whole key or value is changed.", ())
 
     def check(self) -> Iterator[tuple[str, str, str]]:

@@ -127,7 +127,8 @@ def _unmappable(path: str, schema: Schema, why: str) -> PlanError:
 def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
     """Returns the Spark field ``name``, with ``schema`` in its metadata.
 
-    The Spark field is always nullable, even if ``schema`` is required. The metadata keeps this difference.
+    The Spark field is always nullable, even if ``schema`` is required. The metadata shows whether ``schema`` is
+    required.
     """
     metadata: dict[str, Any] = {}
     described = schema.name or schema.version or schema.doc or schema.parameters or schema.default is not None

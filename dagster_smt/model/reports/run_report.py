@@ -134,7 +134,8 @@ class HeldBack:
 class SchemaUse:
     """The number of records of a topic that have the same schema.
 
-    ``schema`` is the id of the schema in a registry. For an envelope, it is the name of the schema with a digest.
+    ``schema`` is the id of the schema in a registry. For an envelope, which contains no such id, ``schema`` is the name
+    of the schema together with a digest (a hash).
     """
 
     topic: str
