@@ -52,8 +52,8 @@ class ForeignClasses:
         return text if unseen else ""
 
     def hinted(self, problem: Problem, type_: object) -> Problem:
-        """Returns ``problem``. If the problem is an unknown class that a jar might contain, adds a hint about
-        ``smt_jars``.
+        """Returns ``problem``, which is about the class ``type_`` of a stage. If the class is unknown, and a jar might
+        contain it, the result also has a hint about ``smt_jars``.
         """
         text = str(type_ or "")
         if problem.code != UNKNOWN_CLASS or not problem.statement.startswith("unknown"):

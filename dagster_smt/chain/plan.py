@@ -46,8 +46,8 @@ class StagePlan:
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
-        guarded: True for a stage such as one that sets the topic from a field of the value. It skips records in which
-            the value is null. In all other records, it changes a different part of the record: the topic.
+        guarded: True if the stage skips records whose value (or key) is null, and changes a different part of all other
+            records. An example is a stage that sets the topic from a field of the value.
         undecided: True if the predicate cannot be evaluated for any record, not even for a record whose key or value is
             null.
     """
@@ -65,10 +65,12 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """Describes the records that a stage leaves unchanged, although the stage fails for all other records. These
-        are the records with a null key or value. In the result, a ``PlanRecord``, this key or value is None.
+        """A description of the records that the stage leaves unchanged, although the stage fails for all other records.
+        For example, a stage fails because the schema of the value has no field ``id``, but it leaves tombstones
+        unchanged. In the description, the value is then None. For a stage that acts on keys, the key is None.
 
-        Returns None if the stage also drops or rejects nulls, or if the stage does not fail for all other records.
+        None if the stage does not fail, or if a null does not always pass unchanged, for example because the stage
+        drops nulls.
         """
         side = self.stage.acts_on
         if (
@@ -383,8 +385,9 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True for a stage such as one that sets the topic from a field of the value. It skips records in which the
-    value is null. In all other records, it changes a different part of the record: the topic.
+    """Returns True if ``stage`` skips records whose value (or key) is null, and changes a different part of all other
+    records. An example is a stage that sets the topic from a field of the value. ``before`` and ``after`` describe the
+    record before and after the stage.
     """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
@@ -643,8 +646,8 @@ def missing_problem(stage: Stage, miss: Missing) -> Problem:
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
-    """Returns True if the stage of ``plan`` skips exactly the records with a null key or value, and never changes the
-    key, the topic or the headers.
+    """Returns True if two things are true of the stage in ``plan``. (1) It skips exactly the records whose key or value
+    is null. (2) It never changes the key, the topic or the headers.
 
     A null key or value has no schema (difference D6). The skipped records therefore need no separate variant of the
     plan.

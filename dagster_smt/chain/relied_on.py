@@ -94,8 +94,8 @@ def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
 
 
 def _openings(chain: Chain) -> set[tuple[str, ...]]:
-    """Returns the stages of ``chain`` that decrypt values or turn tokens back into values. Each entry consists of the
-    class, the options and the condition of a stage.
+    """Returns a tuple of strings for each stage of ``chain`` that decrypts values or turns tokens back into values. The
+    strings are the class, the options and the condition of the stage.
     """
     openings: set[tuple[str, ...]] = set()
     for stage in chain.stages:
@@ -116,9 +116,9 @@ def _has_rule(stage: Stage, protection: Protection) -> bool:
 
 
 def _form_of(stage: Stage) -> str:
-    """Returns a string by which the masks of two stages can be compared. It is ``WHOLLY`` if every mask writes a
-    constant. Otherwise it contains the class of the stage. For a ``TextTransform`` it also contains the options, except
-    its options about paths.
+    """Returns a string that describes how ``stage`` masks values. If two stages have equal strings, their masks are
+    treated as equal. The string is ``WHOLLY`` if every mask writes a constant. Otherwise the string contains the class
+    of the stage. For a ``TextTransform``, it also contains the options that are not about paths.
     """
     masks = []
     for e in stage.transform.effects():

@@ -86,8 +86,8 @@ class CodeTransform(Transform):
         return None
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a replacement for the result of the method ``variant``. It is for a record with fewer fields than
-        usual, such as the event of a deleted row.
+        """Returns a replacement for the result of the method ``variant``, for a record with fewer fields than usual. An
+        example is the event of a deleted row.
 
         The Python evaluator calls this method if the schema of ``record`` lacks a field that the ordinary plan needs.
         The evaluator then plans again, with the result as ``Planning.variant``. If the result is None, the evaluator

@@ -110,7 +110,7 @@ class FieldPasses:
 
     Attributes:
         path: A path that selects at most one field. A path without steps selects the whole key or value.
-        test: The test. For a null or missing field, only a rule that is true for null is satisfied.
+        test: The test. A null or missing field fails the test, unless the rule of the test is true for null.
         null: Only for the test ``IsLiteral``: the problem with which a record is rejected if the field is null. If
             None, the condition is false for such a field.
         missing: Only with a schema: the problem to report if the schema lacks the field, or if the path has no steps.
@@ -166,8 +166,8 @@ headers.
 
 
 def inside(condition: Condition) -> Condition:
-    """Returns the condition to which a ``Not`` applies, even through several ``Not``. A condition that is not a ``Not``
-    is returned unchanged.
+    """Returns the condition inside a ``Not``, or inside several nested ``Not``: ``a`` for ``Not(a)`` and for
+    ``Not(Not(a))``. A condition that is not a ``Not`` is returned unchanged.
     """
     if isinstance(condition, Not):
         return inside(condition.condition)

@@ -63,8 +63,8 @@ class _Effect:
 
 @dataclass(frozen=True)
 class Change(_Effect):
-    """An effect that changes the value at a path by a rule. Changes act in their order, but inner values are changed
-    before outer values.
+    """An effect that changes the value at a path by a rule. The changes of a transform act in their order, except that
+    a field inside a struct is changed before the struct itself.
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
@@ -222,8 +222,8 @@ class Wrap(_Effect):
 
 @dataclass(frozen=True)
 class MakeKey(_Effect):
-    """An effect that creates a key from fields of the value. The key is a struct (without a schema: an object). The
-    last step of each path becomes the name of a field in the key.
+    """An effect that creates a key from fields of the value. The paths ``id`` and ``customer.name`` create the key
+    ``{"id": 7, "name": "Ann"}``: the last name of each path becomes a field of the key.
     """
 
     paths: tuple[FieldPath, ...]
@@ -297,9 +297,10 @@ class ByField:
         path: The path of the field; without steps, the whole key or value.
         skips: True to keep the topic if the field contains no topic, False to reject the record.
         converts: True to convert numbers and booleans to strings as Java does, False to reject them.
-        blank_is_none: Without a schema: True if a blank string is also treated as no topic.
-        by_type: With a schema: True to always reject a field whose type cannot be a topic. False to accept the record
-            if ``skips`` is set and the field is null.
+        blank_is_none: Without a schema: True if a field with a blank string, such as ``" "``, also contains no topic.
+        by_type: With a schema, for a field whose type cannot be a topic, such as an array. True to reject every record.
+            False to keep the topic of a record in which the field is null, if ``skips`` is set; all other records are
+            rejected.
     """
 
     path: FieldPath

@@ -4,8 +4,8 @@ required.
 An entry is one of
 
 - a jar, which is a plug-in of its own;
-- a folder, as in Connect's ``plugin.path``: each subfolder is a plug-in, and the jars directly in the folder are
-another;
+- a folder, as in Connect's ``plugin.path``: each subfolder is a plug-in, and the jars directly in the folder are one
+  more plug-in;
 - Maven coordinates ``group:artifact:version``: the artifact and its dependencies are a plug-in.
 """
 

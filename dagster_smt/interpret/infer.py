@@ -65,8 +65,8 @@ def _schema(data: Any) -> Schema:
 
 
 def _both(one: Schema, other: Schema) -> Schema:
-    """Merges two schemas. The result fits the values of ``one`` and also the values of ``other``. For example, a whole
-    number and a double become a double.
+    """Merges two schemas. The result fits the values of both schemas. For example, the schema of whole numbers and the
+    schema of doubles result in the schema of doubles.
     """
     null = one.optional or other.optional
     for known, unknown in ((one, other), (other, one)):

@@ -77,11 +77,12 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """Returns a number with one bit for the key and one bit for the value. If the bit is set, the key (or value) of a
-    record that moves to another topic must be encoded again, even if no stage has changed this key (or value).
+    """Returns a number with one bit for keys and one bit for values. A bit is set if the format in ``written``
+    registers schemas under the name of the topic.
 
-    This is the case if the format in ``written`` registers schemas under the name of the topic. Readers of the new
-    topic look for the schemas under its name. Connect's converters do the same.
+    If a stage moves a record from ``orders`` to ``archive``, readers look for the schemas under ``archive``. So a key
+    or value whose bit is set must then be encoded again, even if no stage has changed it. Connect's converters do the
+    same.
     """
     forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
     bits = 0

@@ -128,8 +128,8 @@ def _holds(text: str, word: str) -> bool:
 
 def _plain(path: str, is_data: Callable[[str], bool]) -> str:
     """Returns ``path`` with ``[]`` instead of positions in arrays, and ``[*]`` instead of names that are data. For
-    example, ``value.items[3].id`` becomes ``value.items[].id``. The path of a header becomes ``header[*]`` if the
-    header's name is data; otherwise the path stays unchanged.
+    example, ``value.items[3].id`` becomes ``value.items[].id``. The path of a header stays unchanged, unless the
+    header's name is data: it then becomes ``header[*]``.
     """
     if path.startswith("header["):
         # the name follows the position, as in `header[0] trace`

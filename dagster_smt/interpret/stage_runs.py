@@ -304,11 +304,11 @@ class _StageFunction:
         return plan_of_form[0]
 
     def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
-        """Returns a function for records for which the plan has failed in the variant ``known``, for example because
-        the schema lacks a field.
+        """Returns a function for records that the stage's plan rejects, for example because their schema lacks a field.
+        ``known`` is the variant of this plan.
 
-        Some transforms have a narrower variant, which needs fewer fields. If a record has a narrower variant, the
-        function runs this variant. Otherwise the function calls ``refuse``, which rejects the record.
+        Some transforms have a narrower variant, whose plan needs fewer fields. If a record has such a variant, the
+        function runs the plan of this variant. Otherwise the function calls ``refuse``, which rejects the record.
         """
         narrower = self.narrower
         if narrower is None:

@@ -22,9 +22,9 @@ def _folded(letter: str) -> str:
 
 
 def _single(changed: str, letter: str) -> str:
-    """Returns ``changed``, the upper or lower case of ``letter``, if ``changed`` is one character. Otherwise returns
-    ``letter`` itself, because Java's ``Character`` never turns one letter into several. For example, Python's upper
-    case of ``ß`` is ``SS``.
+    """Returns ``changed`` if it is a single character, and otherwise ``letter``. ``changed`` is Python's upper or lower
+    case of ``letter``. For example, ``_single("SS", "ß")`` is ``ß``, because Java's ``Character`` never turns one
+    letter into several.
     """
     if len(changed) == 1:
         return changed

@@ -100,8 +100,8 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class AnyItem:
-    """An expression that checks the selected elements of an array or map. The result is true if ``when`` is not null
-    for at least one selected element. If ``when`` is null for every selected element, the result is null.
+    """An expression that checks the selected elements of an array or map. ``when`` is an expression about one element.
+    The result is true if ``when`` is not null for at least one selected element. Otherwise the result is null.
     """
 
     container: "Expr"
@@ -215,8 +215,8 @@ def open_struct(node: Node) -> Group:
 
 
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
-    """Returns a copy of ``group`` with the fields ``fields`` instead of its own. The schema of the copy is ``schema``,
-    but its list of fields is replaced, so that it agrees with ``fields``.
+    """Returns a copy of ``group`` with the fields ``fields`` instead of its own. The copy has the schema ``schema``.
+    The fields in this schema are replaced as well, so that they agree with ``fields``.
     """
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=schemas_of(nodes)))

@@ -64,8 +64,8 @@ class GuardedRecord(PlanRecord):
 
 
 def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) -> PlanRecord:
-    """Returns ``record`` with its key, its value or both hidden. ``errors`` maps ``key``, ``value`` or both to an
-    error, which is raised if the hidden part is read.
+    """Returns a copy of ``record`` that hides its key, its value or both. ``errors`` maps each part to hide (``key`` or
+    ``value``) to the error that is raised if somebody reads this part.
     """
     if not errors:
         return record
@@ -109,8 +109,8 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
 
 
 def undeclared(name: str, side: Side) -> ClassError:
-    """Returns the error that the class ``name`` reads ``side``, which is the key or value of a record, without a
-    declaration.
+    """Returns the error for a class that reads a key or value without declaring this. ``name`` is the name of the
+    class, and ``side`` is ``key`` or ``value``.
     """
     statement = f"{name} reads the {side} of a record, but does not declare it"
     return ClassError(Problem("SMT910", "", statement, f"add '{side}' to the sides that the Code of {name} reads"))

@@ -20,8 +20,8 @@ from typing import Any
 from dagster_smt.model.schema import Schema
 
 Test = Callable[[Schema | None, Any], bool]
-"""A function that takes a schema (None for no schema) and a value, and returns True or False. It is an immutable
-object, and the stage itself tests records with this object.
+"""A function that takes a schema (None for no schema) and a value, and returns True or False. The function is an
+immutable object. The stage uses the same object to test records.
 """
 
 
@@ -32,8 +32,8 @@ class FieldTest:
     Attributes:
         name: The field.
         test: The test.
-        cuts: The whole numbers at which the result of the test can change. With the cuts 10 and 20, all numbers between
-            10 and 20 have the same result. The same is true of all numbers below 10, and of all numbers above 20. None:
+        cuts: The whole numbers at which the result of the test can change. With the cuts 10 and 20, the numbers 11 to
+            19 all have the same result. The same is true of all numbers below 10, and of all numbers above 20. None if
             the result may change at any number.
     """
 

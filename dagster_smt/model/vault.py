@@ -28,8 +28,9 @@ _opener = build_opener(_NoRedirects)
 
 
 def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
-    """Returns two items: the string under the key ``key`` of a secret, and an empty string. If this string cannot be
-    read, returns None and the reason. The reason is the end of a sentence, such as ``which does not answer``.
+    """Returns the string that a secret has under the key ``key``, and an empty reason: ``("pw1", "")``. If the secret
+    cannot be read or has no such string, returns None and the reason: ``(None, "which does not answer")``. The reason
+    is the end of a sentence.
 
     Args:
         path: The mount of the engine and the path of the secret: ``secret/pii``.

@@ -45,9 +45,9 @@ class OneSchema:
         sides: Maps a side (``key`` or ``value``) whose format is Avro to its Avro reader.
         envelopes: Maps a side whose format is envelopes to a pair: the schema of the envelopes, and the text of this
             schema.
-        others: None for every schema except the first: the object gets exactly the values whose schema has the text
-            ``text``. For the first schema of a window, ``others`` lists the texts of all other schemas. This object
-            gets every value that has none of these texts, so also the values that name no schema.
+        others: Only for the first schema of a window: the texts of all other schemas. With the schemas 7, 8 and 9, the
+            object for 7 has the texts of 8 and 9. It gets every value that has neither text, so also the values that
+            name no schema. For 8 and 9, ``others`` is None: each object gets exactly the values with its own ``text``.
     """
 
     plan: Plan
@@ -127,8 +127,8 @@ def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
     """Returns True if Spark may be able to read the records of ``table`` schema by schema.
 
     Three conditions must be true. (1) The values are Avro or envelopes. (2) If values may be null, no stage converts a
-    null key or value into something else. (3) If the chain reads keys, all keys have the same schema. Keys that contain
-    or name their schema (such as Avro) must also have the same format as the values.
+    null key or value into something else. (3) If the chain reads keys, all keys have the same schema. If keys contain
+    or name their schema, as in Avro, they must also have the same format as the values.
     """
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False

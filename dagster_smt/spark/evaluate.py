@@ -342,8 +342,8 @@ def _columns(
     Args:
         frame, plan, ledger, beat: The arguments of ``evaluate``. ``plan`` has a schema.
         forms: The formats of key and value.
-        rows: The plan from which the table gets its columns. If records have several schemas, it may have more columns
-            than ``plan``.
+        rows: The plan from which the table gets its columns. If records have several schemas, ``rows`` may have more
+            columns than ``plan``, which is for one schema.
         avro: Maps ``key`` or ``value`` to its Avro reader, if all records have the same Avro schema there.
         lane: True if the JVM lane (the Java evaluator) may read keys and values. The result may then have the column
             ``LEFT_RECORD``.

@@ -35,8 +35,8 @@ _DATA = re.compile(rf"{re.escape(_MARK)}([\w-]+=*)")
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
     """Calls ``DataFrame.mapInArrow`` with ``function``, a picklable function of this package. ``schema`` describes the
-    result. Every column of the result may be null, even if ``schema`` says that it is required. A record that has
-    failed has nulls in all its fields. With a required column, Spark would crash, because it trusts the schema.
+    result. The result allows nulls in every column, even if ``schema`` does not, because all columns of a failed record
+    are null. Spark would crash at a null in a column that allows no nulls.
     """
     if isinstance(schema, StructType):
         schema = cast("StructType", nullable(schema))

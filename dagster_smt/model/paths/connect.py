@@ -126,9 +126,9 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
             have no halves. A name in quotes may also begin directly after this character.
 
     Returns:
-        The parts, without surrounding spaces. In a name in backticks, a backtick before the mark ends the name. To
-        write a backtick there that belongs to the name, put a backslash before the backtick. The result contains this
-        backtick without the backslash.
+        The parts, without surrounding spaces, such as ``a`` and ``b.c`` for ``a,b.c``. A name in backticks may contain
+        the mark. In such a name, a backtick directly before the mark ends the name, unless a backslash precedes the
+        backtick. The result does not contain this backslash.
     """
     parts, piece, at, opens = [], "", 0, True
     while at < len(text):

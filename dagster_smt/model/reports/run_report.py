@@ -348,7 +348,8 @@ class RunReport:
         stages: Counts of rows per stage, in order.
         ledger: For each stage and path, the number of rows that the stage touched (changed) there.
         before, after: Input and output schema of the value; ``None`` if schemaless.
-        previous: Output schema of the value in the table's previous commit; ``None`` if that commit had none.
+        previous: Output schema of the value in the table's previous commit; ``None`` if there is no such commit or
+            schema.
         lineage: Maps the path of each output column to the input fields on which the column depends; empty if
             schemaless.
         masked: Output columns with masked values (``Plan.masked``).
@@ -358,8 +359,8 @@ class RunReport:
         files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.
-        schemas: The number of records with each schema. Counts schemas in a registry. The schemas of envelopes are
-            counted only if the fields of the records become columns.
+        schemas: The number of records with each schema, if the schemas are in a registry. For envelopes, the run counts
+            the schemas only if the fields of the records become columns.
         warnings: Problems that did not stop the run, such as a mask that touched no record.
         unread: The records of the window that were not read. The counts include them, but the ledger does not.
         chain: Hash of the chain; empty in reports of older versions.

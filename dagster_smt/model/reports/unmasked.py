@@ -51,7 +51,7 @@ class Unmasked:
         return replace(self, runs=runs, offsets=self.offsets | other.offsets)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the entry as JSON data, which a state stores."""
+        """Returns this object as JSON data, which a commit stores in the state of the table."""
         return {
             "entry": self.entry,
             "stage": self.stage,
@@ -65,7 +65,7 @@ class Unmasked:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Unmasked":
-        """Returns the entry that ``to_json`` has converted into ``data``."""
+        """Returns the object from ``data``, the JSON data that ``to_json`` returned."""
         return cls(
             entry=data["entry"],
             stage=data["stage"],

@@ -127,8 +127,8 @@ class Column:
         schema: The type of the column.
         source: The metadata or the header of the column; None for a field of the key or value (a physical column).
         virtual: For metadata and headers: true if the column is only read, and records are written without it.
-        keyed: True if the column is marked ``KEY``, as in ksqlDB. If no other column is marked, this column is the
-            whole key instead of a field of the key.
+        keyed: True if the column is marked ``KEY``, as in ksqlDB. If it is the only key column, it may contain the
+            whole key, such as the string ``a``, instead of a field of the key (see ``Row.is_key``).
         bare_moments: True if the column is a ``TIMESTAMP`` that is declared without a precision.
     """
 
@@ -422,8 +422,8 @@ def _bare(schema: Schema) -> Schema:
 
 
 def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
-    """Returns four strings for each column of ``row``, for reports: its name and its type; the part of the record from
-    which the column is read; and the part to which the column is written.
+    """Returns four strings for each column of ``row``, for reports: the column's name; its type; the part of the record
+    from which the column is read; and the part to which it is written.
     """
     return [(c.name, c.schema.label, _read_from(row, c), _written_to(row, c)) for c in row.columns]
 

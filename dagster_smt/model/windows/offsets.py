@@ -19,8 +19,8 @@ def topics_in(places: Iterable[TopicPartition]) -> set[str]:
 
 
 def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets that are in ``one``, in ``other`` or in both. The result is sorted, and neighbouring
-    intervals are joined: ``[(0, 5)]`` and ``[(5, 9)]`` give ``((0, 9),)``.
+    """Returns the offsets of two lists of intervals together. The result is sorted, and neighbouring intervals are
+    joined: ``[(0, 5)]`` and ``[(5, 9)]`` give ``((0, 9),)``.
     """
     merged: list[Interval] = []
     for start, end in sorted((*one, *other)):
@@ -34,7 +34,9 @@ def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets in ``one`` that are not in ``other``."""
+    """Returns the offsets of the first list of intervals that are not in the second: ``[(0, 9)]`` and ``[(5, 7)]`` give
+    ``((0, 5), (7, 9))``.
+    """
     left = list(union(one, ()))
     for start, end in union(other, ()):
         left = [part for a, b in left for part in ((a, min(b, start)), (max(a, end), b)) if part[0] < part[1]]
@@ -42,7 +44,7 @@ def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def common(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets that are in both ``one`` and ``other``."""
+    """Returns the offsets that are in both lists of intervals: ``[(0, 5)]`` and ``[(3, 9)]`` give ``((3, 5),)``."""
     one = tuple(one)
     return minus(one, minus(one, other))
 

@@ -53,8 +53,8 @@ def _joined(one: Span, other: Span, new: Span) -> Span:
 
 
 def reached(spans: Spans, since: int) -> int | None:
-    """Returns the end offset of the span that contains the time ``since`` or ends at this time. A run that begins at
-    this time starts to read at this offset. Returns None if no run has read that time.
+    """Returns the end offset of the span that begins before the time ``since``, and ends at or after this time. A run
+    whose own span begins at ``since`` starts to read at this offset. Returns None if there is no such span.
     """
     ends = []
     for span in spans:

@@ -70,8 +70,8 @@ class AvroSide:
     Attributes:
         header: The header bytes, which are the same in all values. They contain the schema's id.
         schema: The schema of the values.
-        needed: The schema with only the fields that the chain and its result need. Spark's types must be able to hold
-            only these fields.
+        needed: The schema with only the fields that the chain and its result need. Only the values of these fields must
+            fit into Spark's types.
         text: The schema for ``from_avro``, as JSON text. It has one more field at the end, for the end marker. The
             marker shows that the value has been read to its last byte. A value that is not a struct is wrapped in a
             record with this field.

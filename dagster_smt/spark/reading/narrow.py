@@ -66,8 +66,8 @@ def _is_in(source: str, field: str) -> bool:
 def _of_result(node: Node | None, inside: bool) -> set[str]:
     """Returns the paths of the input fields that the output value ``node`` needs, such as ``value.amount``.
 
-    ``inside`` is True if ``node`` is a part inside the value. For a struct inside the value, the input that shows
-    whether the struct is null is also needed.
+    ``inside`` is False if ``node`` is the whole key or value, and True for a field inside it. For a struct inside it,
+    the result also contains the input field that shows whether this struct is null.
     """
     if node is None:
         return set()

@@ -265,8 +265,8 @@ class _Start:
             whole: The schema of the key or value.
             columns: The columns into which the key or value is read. A field that nothing needs may have no column.
             apart: Maps a column name such as ``f0`` to a separate column, for the string fields that ``read_avro`` has
-                read. None if all fields are still in one struct column. Only then, the reader can also apply rules to
-                the fields.
+                read. None if all fields are still in one struct column. If None, the reader can also apply rules to the
+                fields while it reads them.
         """
         schema, computed = columns.schema, dict[str, Column]()
         if not columns.apart:

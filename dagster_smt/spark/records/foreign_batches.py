@@ -160,7 +160,8 @@ def _numbers(column: pa.Array, kind: str) -> bytes:
 
 def _bytes(column: pa.Array) -> list[bytes] | None:
     """Returns a column of bytes as two byte strings: the lengths of all values, and the values themselves without
-    separators. The length of a null is -1. Returns None if all values are null.
+    separators. For ``[b"ab", None, b"c"]``, these are the encoded lengths 2, -1 and 1, and ``b"abc"``. Returns None if
+    all values are null.
     """
     if column.null_count == len(column):
         return None

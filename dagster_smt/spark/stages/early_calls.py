@@ -101,8 +101,8 @@ class EarlyCalls:
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
         """Asks the reader of keys and values to run ``call``. Returns two items: the name of the reader's column for
-        the whole key or value, and an ``EarlyCall``. The result of the call will be in this column. Returns None if the
-        reader cannot run the call.
+        the whole key or value, such as ``read_value``; and an ``EarlyCall``. The result of ``call`` will be in the
+        field ``EarlyCall.column`` of this column. Returns None if the reader cannot run the call.
 
         ``column`` is the column of the call's only argument.
         """

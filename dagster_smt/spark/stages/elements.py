@@ -21,7 +21,9 @@ Change = Callable[[Column], Column]
 
 
 def changed(container: Column, each: Each, body: Change) -> Column:
-    """Returns ``container``, an array or map, after ``body`` has changed the elements that ``each`` selects."""
+    """Returns ``container``, an array or map, after the function ``body`` has changed its elements. Only the elements
+    that the expression ``each`` selects are changed.
+    """
     select, every = each.select, isinstance(each.select, Every)
     if each.schema.type is Type.ARRAY:
         if every:
@@ -33,7 +35,7 @@ def changed(container: Column, each: Each, body: Change) -> Column:
 
 
 def without(container: Column, each: Each) -> Column:
-    """Returns ``container``, an array or map, without the elements that ``each`` selects."""
+    """Returns ``container``, an array or map, without the elements that the expression ``each`` selects."""
     select, every = each.select, isinstance(each.select, Every)
     if each.schema.type is Type.ARRAY:
         return F.filter(container, lambda x, i: F.lit(False) if every else ~_is_at(select, container, i))
@@ -75,7 +77,7 @@ def _is_key(select: Any, key: Column) -> Column:
 
 
 def schema_after(each: Each) -> Schema:
-    """Returns the schema of an array or map after ``each`` has changed it."""
+    """Returns the schema that an array or map has after the expression ``each`` has changed its elements."""
     if each.body is None:
         return each.schema
     return each.schema.with_(values=each.body.schema)
@@ -89,16 +91,16 @@ def is_python(call: Call) -> bool:
 
 
 def needs_python(each: Each) -> bool:
-    """Returns True if Python must change the array or map of ``each``. This is the case if ``each`` contains a rule (a
-    function of one value) that cannot be written as a Spark expression. It is also the case if a key pattern is so
-    complex that matching may take very long.
+    """Returns True if Python, instead of Spark, must change the array or map of the expression ``each``. There are two
+    such cases. (1) The expression contains a rule (a function of one value) that cannot be written as a Spark
+    expression. (2) The expression selects map keys by a pattern that is so complex that matching may take very long.
     """
     return _takes_long(each) or any(map(is_python, calls_in(each.body)))
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Returns True if Python must test the elements of ``any_item``. This is the case if a key pattern in ``any_item``
-    is so complex that matching may take very long.
+    """Returns True if Python, instead of Spark, must test the elements of an array or map with ``any_item``. This is
+    the case if ``any_item`` selects map keys by a pattern that is so complex that matching may take very long.
     """
     return _any_takes_long(any_item)
 
@@ -130,7 +132,9 @@ def _is_long(select: Select) -> bool:
 
 
 def problems_of(each: Each) -> list[Problem]:
-    """Returns the problems that can occur while ``each`` changes an element, in the order of the checks."""
+    """Returns the problems that can occur while the expression ``each`` changes an element. The first problem in the
+    list is the problem that is checked first.
+    """
     failures: list[DataError] = [too_long()] if _takes_long(each) else []
     for call in calls_in(each.body):
         failures += [call.rule.failure()] if call.rule.may_fail else []  # type: ignore[attr-defined]
@@ -139,7 +143,7 @@ def problems_of(each: Each) -> list[Problem]:
 
 
 def python_elements(each: Each) -> Callable[[Column], Column]:
-    """Returns a UDF that changes a whole array or map in Python, as ``each`` describes.
+    """Returns a UDF that changes a whole array or map in Python, as the expression ``each`` describes.
 
     The UDF returns a struct with the fields ``v``, ``why`` and ``raised``. ``v`` is the new array or map (dates and
     timestamps are numbers). If an element fails, ``v`` is null, and one of the two other fields explains the failure.

@@ -338,9 +338,9 @@ def failing_calls(expr: Expr | None) -> list[Call]:
 
 
 def eaches(expr: Expr | None) -> list[Each]:
-    """Returns the ``Each`` expressions in ``expr``, which change the elements of arrays and maps. If the array or map
-    of an ``Each`` is the result of a second ``Each``, the second one comes first. An ``Each`` in the body of another
-    ``Each`` is not included.
+    """Returns the ``Each`` expressions in ``expr``, which change the elements of arrays and maps, in the order in which
+    they act. For example, one ``Each`` changes the array ``items``, and a second ``Each`` changes the resulting array:
+    the result lists them in this order. An ``Each`` in the body of another ``Each`` is not included.
     """
     if isinstance(expr, Call):
         results = []

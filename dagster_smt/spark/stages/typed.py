@@ -389,9 +389,9 @@ class _StepRun:
 
     @cached_property
     def _merges(self) -> bool:
-        """True if the records that skip the stage can use the same columns as the records that it changes. This is the
-        case if all these records have the same schemas after the stage, and if these are also the schemas before the
-        stage.
+        """True if the stage has a condition, and leaves the schemas of key and value unchanged. Changed and skipped
+        records then share their columns. For example, one column ``email`` contains the masked values of changed
+        records, and the original values of records that skip the stage.
 
         If False, the stage's new columns are null for the records that skip it.
         """
@@ -443,8 +443,9 @@ class _StepRun:
         return Struct(node.schema, self._present(node, old), fields)
 
     def _below(self, old: Layout | None, name: str) -> Layout | None:
-        """Adds a column with the field ``name`` of ``old``, a struct in one single column, and returns the field's
-        location. Records that skip the stage keep this value of the field. Returns None if no column is needed.
+        """Adds a column with the field ``name`` of the struct ``old``, which is in one single column. Returns the
+        location of the new column. Records that skip the stage keep this value of the field. Returns None if no column
+        is needed.
         """
         if not self._merges or not isinstance(old, Leaf) or name not in old.schema.by_name:
             return None
@@ -520,8 +521,8 @@ class _StepRun:
         return self._add(F.when(F.col(self.go or ""), self._value(cell)).otherwise(otherwise))
 
     def _elements(self, each: Each) -> None:
-        """Adds the failures that can happen while ``each`` changes the elements of an array or map. A record fails if
-        at least one element fails.
+        """Registers the failures that can happen while the expression ``each`` changes the elements of an array or map.
+        A record fails if at least one element fails.
         """
         if not needs_python(each):
             for call, around in failing_inside(each.body, (each,)):
