@@ -54,8 +54,8 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
 
 
 CHECKS_OF_DESTINATIONS = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
-"""The names of the checks for a table that the option ``destinations`` turns into a separate asset. The run of such a
-table also writes other tables.
+"""The names of the checks that a table gets if the option ``destinations`` makes it a separate asset. Such a table is
+one of many tables that the same run writes.
 """
 _NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "contract")
 """The checks that an asset with a ``{topic}`` sink does not have, because they apply to a single table."""

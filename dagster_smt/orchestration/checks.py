@@ -52,30 +52,31 @@ class SmtChecks:
         blocking: The names of blocking checks. If such a check fails, downstream assets do not run in the same run.
         severity: Maps the name of a check to ``WARN`` or ``ERROR``, which replaces its default severity. By default,
             ``offsets_contiguous``, ``masked_values``, ``key_matches_value``, ``lag``, ``small_files`` and ``held_back``
-            warn. ``no_dead_letters`` warns if a smaller share than ``failed_share`` failed. ``dead_mask`` warns for
-            drops and renames, but is an error for masks and for stages that a run's chain omitted. All other checks are
-            errors.
-        failed_share: Dead letters are an error if at least this share of the records of a run, or of one topic, failed.
-            With 1.0, they are an error only if all records failed.
+            warn. ``no_dead_letters`` warns if the share of failed records is below ``failed_share``. ``dead_mask``
+            warns about drops and renames without effect. It is an error if a mask has no effect, or if a run's chain
+            lacked a stage. All other checks are errors.
+        failed_share: A share of failed records, such as 0.1. The check ``no_dead_letters`` is an error if at least this
+            share of a run's records failed, or of the records of one topic. With 1.0, it is an error only if all of
+            them failed.
         max_lag: The largest permitted number of offsets that are unread after a run. None: the table does not get the
             check ``lag``.
         contract: The columns that readers of the table rely on, as a DDL string (``id BIGINT NOT NULL, name STRING``).
             The table may have more columns. None: the table does not get the check ``contract``.
-        max_small_files: The share of small files, such as 0.5, from which the check ``small_files`` warns. The check
-            ignores tables with fewer than 50 files. None: runs do not perform this check. Maintenance jobs report the
-            check in any case.
+        max_small_files: The check ``small_files`` warns if at least this share of the table's files is small, such as
+            0.5. The check ignores tables with fewer than 50 files. None: runs do not perform this check. Maintenance
+            jobs report the check in any case.
         small_file_mb: A file below this size, in megabytes, is small.
-        same_as_connect: The size of a sample, such as 1000 records of each run. The sample also goes through Kafka
-            Connect's own classes, and the results must be equal. None: the table does not get the check
+        same_as_connect: The number of records, such as 1000, that each run takes as a sample. The sample also goes
+            through Kafka Connect's own classes, and the results must be equal. None: the table does not get the check
             ``same_as_connect``.
         connector: A file with the connector's own chain, as JSON or properties. For ``same_as_connect``, Connect's
             classes run this chain, so that a changed option is also a difference. None: Connect's classes run the
             chain of the asset.
 
     Raises:
-        ConfigError: SMT036, there is no check with a given name; SMT307, ``failed_share`` or ``max_small_files`` is not
-            a share, ``same_as_connect`` is below 1, or ``connector`` is set without ``same_as_connect``. If the
-            contract is wrong, the error lists its problems.
+        ConfigError: SMT036, a name in ``off``, ``blocking`` or ``severity`` is not the name of a check; SMT307,
+            ``failed_share`` or ``max_small_files`` is not a share, ``same_as_connect`` is below 1, or ``connector`` is
+            set without ``same_as_connect``. If the contract is wrong, the error lists its problems.
     """
 
     off: Sequence[str] = ()
@@ -286,7 +287,7 @@ def schema_matches_plan(evidence: Evidence) -> CheckVerdict:
 
 
 def dead_mask(evidence: Evidence) -> CheckVerdict:
-    """Every mask, drop and rename touches records, and has left no record of the table unchanged by mistake."""
+    """Every mask, drop and rename changed records of this run, and no earlier run has left rows unmasked by mistake."""
     silent = silent_lines(evidence.report.ledger, evidence.report.stages)
     on_record = evidence.facts.unmasked
     if not silent and not on_record:
@@ -388,7 +389,7 @@ def _accepted(evidence: Evidence) -> dict[str, Any]:
 
 
 def masked_values(evidence: Evidence) -> CheckVerdict:
-    """No masked value is in another field, the key, a header or the topic of the same record."""
+    """No original value of a masked field is in another field, the key, a header or the topic of the same record."""
     sampled, exceptions, hits = evidence.facts.sampled, set[str](), dict[tuple[str, str], int]()
     for (masked, place), records in evidence.facts.residue.items():
         reason = None
@@ -586,7 +587,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "key_matches_value": (),
 }
 """Maps each check to the facts about the table that the check needs, such as ``("state", "topics")``. If a fact could
-not be read, ``TableFacts.unseen`` contains it, and the check reports "not known".
+not be read, ``TableFacts.unseen`` names the fact, and the check reports "not known".
 """
 
 

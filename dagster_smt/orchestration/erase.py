@@ -84,8 +84,8 @@ class ErasableTables:
             log: Receives lines about the progress, without ids.
 
         Raises:
-            ConfigError, UnsupportedError: SMT754, the tables have several Spark sessions, or the definitions start
-                Spark in a different environment, which this process cannot use.
+            ConfigError, UnsupportedError: SMT754, in two cases. The tables have several Spark sessions, but the erasure
+                can use only one. Or their Spark resource is a ``PipesSpark``, which only a run of Dagster can use.
         """
         run = f"command by {getpass.getuser()} {uuid4()}"
         with self._session() as session:

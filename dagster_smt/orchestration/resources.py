@@ -35,7 +35,8 @@ class SparkSessionResource(dg.ConfigurableResource):
     Use one resource per code location: a Python process has only one session, and the resource that starts first
     determines the settings of this session. Without settings, the session is local and uses all cores. The session
     listens on 127.0.0.1 only, uses UTC and has no web interface. It has the packages and settings that the sources and
-    sinks of the loaded definitions need (``spark.packages``). Settings in ``conf`` override all of these.
+    sinks of the loaded definitions need (``spark.packages``). The user's settings in ``conf`` override all of these
+    settings.
     """
 
     conf: dict[str, str] = Field(

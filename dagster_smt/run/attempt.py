@@ -56,8 +56,8 @@ from dagster_smt.tables.sources import Source
 
 
 class Running(Protocol):
-    """A run, as far as an attempt needs it. An attempt is one pass of the run over its window: it evaluates the
-    records, writes the rows and commits.
+    """The attributes and methods of a run that an ``Attempt`` uses. An attempt is one pass of the run over its window
+    (a range of offsets): it evaluates the records, writes the rows and commits.
     """
 
     spec: RunSpec
@@ -199,9 +199,9 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """Evaluates and commits the window (the range of offsets), assuming that all records use the schemas of the one
-        record that has been read (``forms``). Returns the report. If a record uses a different schema, returns None and
-        writes nothing.
+        """Evaluates and commits the window (the range of offsets), assuming that all records have the same schemas as
+        the one record that the run has read before (``forms``). Returns the report. If a record uses a different
+        schema, returns None and writes nothing.
         """
         assert self.forms is not None
         with self.staged() as result:

@@ -211,7 +211,7 @@ class _Run:
 
     def waits_for_rows(self, error: PlanError, draft: Draft) -> bool:
         """Returns True if the table with keys does not exist yet, and the window contains only tombstones. The result
-        is False for a fixed window, because no later run would read it again.
+        is False for a fixed window, because no later run would read this window again.
 
         Tombstones have no columns, so the run cannot create the table. The run waits until a record with a value
         arrives.

@@ -36,7 +36,7 @@ def replaced_rows_of(
         window: The window of the run.
         state: The state of the table.
         absent: The requested offsets that the source no longer has.
-        topics: The topics that the run can read, including empty ones.
+        topics: The topics that the run can read, including empty topics.
         anew: Topics that have been deleted and created again. The run reads them from their beginning, and the rows of
             the former topics stay.
 

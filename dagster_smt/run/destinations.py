@@ -143,7 +143,7 @@ def _form(column: str, forms: int) -> Column:
 
 def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[str, Problem]:
     """Returns a problem for each output topic that gets no table. If there are too many topics, all topics without a
-    table share the problem under ``""``.
+    table share one problem, under the key ``""``.
 
     Args:
         bounds: The tables to which the records go.

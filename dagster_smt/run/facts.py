@@ -97,8 +97,8 @@ class _Looking:
     unseen: dict[str, Problem] = field(default_factory=dict)
 
     def look(self, what: str, look: Callable[[], T], instead: T) -> T:
-        """Calls ``look`` and returns its result. If ``look`` fails, notes the problem under the name ``what`` and
-        returns ``instead``.
+        """Calls the function ``look`` and returns its result. If the call fails, notes the problem under the name
+        ``what``, and returns ``instead``.
         """
         try:
             with coded_failures(self.spec.sink.place):

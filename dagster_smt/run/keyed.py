@@ -325,8 +325,8 @@ def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
     """Caches ``changes`` and ``vanished`` together, and returns the cached changes and the counts of their effects.
-    ``vanished`` contains the deletions of rows whose topics a rebuild has read again, although no record for these rows
-    was left.
+    ``vanished`` contains deletions of rows. After a rebuild has read a topic again, it deletes the old rows of the
+    topic that no record has produced again.
     """
     if vanished is not None:
         changes = changes.unionByName(vanished, allowMissingColumns=True)

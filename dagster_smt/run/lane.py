@@ -10,9 +10,9 @@ from dagster_smt.spark.records.jvm_records import why_not
 
 
 def what_runs_in_python(spec: RunSpec, plan: Plan) -> list[str]:
-    """Returns a log line that explains why Python must run the chain of ``plan``: it names the stages that the JVM
-    lane, the faster path in Java, cannot run. The list is empty if there are no such stages, if the sink stores
-    columns, or if the chain runs Java classes from jars.
+    """Returns a list with one log line that explains why Python must run the chain of ``plan``. The line names the
+    stages that the JVM lane, the faster path in Java, cannot run. The list is empty if there are no such stages, if the
+    sink stores columns, or if the chain runs Java classes from jars.
     """
     # the report of the run states where foreign stages run
     if spec.sink.kind != "records" or plan.chain.has_foreign:

@@ -66,7 +66,8 @@ class TableOutcome:
 
     Attributes:
         destination: The result for the report.
-        state: The state of the table. None if the table has no state, or could not be written.
+        state: The state of the table after the run. None if the run could not write the table, or if the table does not
+            exist.
         report: The report of the commit to the table.
         written: The files of the commit to the table.
     """

@@ -22,7 +22,7 @@ def misrouted(
     """Returns a problem for each topic to which records must not be sent.
 
     Args:
-        targets: The targets of the window's records.
+        targets: The topics to which the window's records go.
         spec: The run.
         table: The table or the topics that the run writes.
         read: The topics of the window.

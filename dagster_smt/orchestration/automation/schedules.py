@@ -87,10 +87,10 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
 
 
 def _ended_since(windows: dg.TimeWindowPartitionsDefinition, tick: datetime) -> list[str]:
-    """Returns the keys of the time partitions that have ended since ``tick``, the time of the schedule's last tick.
+    """Returns the keys of the time partitions that have ended since ``tick``, the time of the schedule's previous tick.
 
-    For example, daily partitions that ended on two days since the last tick give two keys. The newest ended partition
-    is always included, because its run may have failed at an earlier tick.
+    For example, if the ends of two days lie between the two ticks, daily partitions give two keys. The newest ended
+    partition is always included, because its run may have failed at an earlier tick.
     """
     keys = list(windows.get_partition_keys())
     ended = []

@@ -2,8 +2,8 @@
 
 One sensor turns new topics into partitions, and requests runs for them. The other sensor requests a run if topics
 contain unread records. Both sensors learn about earlier runs from Dagster's storage, which contains the partitions and
-the metadata of tables. The first sensor also stores a cursor, so that the sensor does not report the same missing
-topics at every tick. If the cursor is lost, the sensor only reports missing topics once more.
+the metadata of tables. The first sensor also stores a cursor, so that it reports a topic that has vanished from the
+cluster only once. If the cursor is lost, it reports such topics once more.
 """
 
 import time
@@ -194,7 +194,7 @@ def _known_keys(context: dg.SensorEvaluationContext, partitions: dg.DynamicParti
 
 
 def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]:
-    """Divides the keys in ``chosen`` into groups that are neighbours in ``order``, and yields the groups.
+    """Divides the keys in ``chosen`` into groups of keys that follow each other in ``order``, and yields the groups.
 
     For example, with the order ``a, b, c, d`` and the chosen keys ``a``, ``b`` and ``d``, the groups are ``["a", "b"]``
     and ``["d"]``. Each group becomes one run over a range of partitions, because Dagster orders dynamic partitions by
@@ -276,12 +276,12 @@ class _Behind:
         return " or ".join(texts)
 
     def turn(self, seconds: float) -> list[str]:
-        """Returns a list with an extra part for the run key, such as ``["turn 3"]``. With this part, the sensor
-        requests a failed run again.
+        """Returns a list with an extra part for the run key, such as ``["turn 3"]``. The list may be empty.
 
-        Dagster starts only one run for each run key. The number in the part counts how often ``max_age_seconds`` has
-        passed since the last report of the table. So the run key changes every ``max_age_seconds``, even without new
-        records. The list is empty until ``max_age_seconds`` have passed, and if this option is not set.
+        Dagster starts only one run for each run key. After a failed run, the run key must therefore change before the
+        sensor can request the run again. The number in the extra part changes every ``max_age_seconds``, even without
+        new records: if ``max_age_seconds`` is 60, it is 3 from 180 to 240 seconds after the last report. The list is
+        empty until the first ``max_age_seconds`` have passed, or if this option is not set.
 
         Args:
             seconds: The age of the table's last report.
@@ -344,8 +344,8 @@ def build_lag_sensor(
         default_status: As in ``dg.sensor``.
 
     Raises:
-        ConfigError: SMT039, the source is a table, which only Spark can read; or the asset has time partitions; or
-            ``min_bytes`` is set, but the source does not know the size of its topics.
+        ConfigError: SMT039, in three cases. The source is a table, which only Spark can read. The asset has time
+            partitions. ``min_bytes`` is set, but the source does not know the size of its topics.
     """
     if isinstance(table.source, TableSource):
         hint = "use a schedule, or an automation condition on the table's own asset"

@@ -195,7 +195,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """Returns the description for ``dg utils inspect-component``."""
+        """Returns the description of the component that ``dg utils inspect-component`` prints."""
         return dg.ComponentTypeSpec(
             description=(cls.__doc__ or "").split("\n")[0],
             tags=["kafka", "spark", "delta", "iceberg"],

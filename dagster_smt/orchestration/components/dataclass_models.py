@@ -2,7 +2,8 @@
 
 An option of a source, a sink or the checks is declared only in its dataclass: as a field, with a line under
 ``Attributes:`` in the docstring. ``model_of`` takes the type, the default and the description from the dataclass, so a
-new option needs no code in this module. Types that YAML cannot express have an entry in a table of ``ConfigSpelling``.
+new option needs no code in this module. For a type that YAML cannot express, a ``ConfigSpelling`` describes how users
+write its values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +24,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ConfigSpelling:
-    """Describes how users write the values of a Python type in ``defs.yaml``: a ``Format``, for example, as a
-    ``FormatModel``.
+    """The way in which users write the values of a Python type in ``defs.yaml``. For example, they write a ``Format``
+    as YAML with the fields of ``FormatModel``.
 
     Attributes:
-        type: The type in the model.
+        type: The type that the model has instead of the Python type, such as ``FormatModel``.
         read: Converts a value of the model into a value of the dataclass. Its arguments are the value of the model, the
             folder of ``defs.yaml``, and the location for messages.
         write: Converts the default of the dataclass into the default of the model.
@@ -54,12 +55,13 @@ def model_of(
 
     Args:
         cls: The dataclass. The first paragraph of its docstring describes the model.
-        spellings: Maps each type whose values look different in ``defs.yaml`` to a description of the difference.
+        spellings: Maps a type to its ``ConfigSpelling``, if users write its values differently in ``defs.yaml`` than in
+            Python.
         inline: Dataclasses to flatten. If a field of ``cls`` has one of these types, the model has the fields of that
             dataclass in place of the field.
         examples: Maps a class (``cls`` or one of its base classes) to a dict from field name to examples.
-        own: Fields of the model that ``cls`` does not have, or declares differently. Each value is a pair of a type
-            and a ``pydantic.Field``.
+        own: Additional fields of the model, as a dict from name to a pair of a type and a ``pydantic.Field``. A field
+            with the same name in ``cls`` is replaced.
     """
     definitions = {**_definitions(cls, spellings, inline, examples or {}), **(own or {})}
     # mypy does not know the signature of create_model with fields as a dictionary
@@ -96,7 +98,7 @@ def instance_of(
     Args:
         cls: The dataclass.
         data: The dumped model.
-        spellings: Maps each type whose values look different in ``defs.yaml`` to a description, as in ``model_of``.
+        spellings: Maps a type to its ``ConfigSpelling``, as in ``model_of``.
         folder: The folder of ``defs.yaml``.
         place: The location of the data, for messages.
         inline: The dataclasses whose fields are fields of the model, as in ``model_of``.

@@ -86,8 +86,8 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
     """Reads the connector that ``params`` names. Returns the connector, and the component that replaces the connector.
     The caller writes the files of the component.
 
-    If the connector reads file topics, and the topic does not exist yet, the function writes two example records into a
-    folder below ``target``.
+    If the component reads file topics, and its first topic does not exist yet, the function writes two example records
+    into a folder below ``target``.
 
     Raises:
         SmtError: The connector does not exist or cannot be read.

@@ -124,9 +124,10 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 
 def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
-    """Returns the format ``form`` with the columns in ``data``, the JSON of a schema. If ``data`` is None, the columns
-    are unknown. The function then returns ``form`` itself. If ``form`` turns array elements into rows, the returned
-    format has no options.
+    """Returns the format ``form`` with the columns in ``data``, the JSON of a schema.
+
+    If ``data`` is None, the columns are unknown, and the function returns ``form`` itself. There is one exception: if
+    ``form`` turns array elements into rows, the function returns ``form`` without its options.
     """
     if data is None:
         if form.arrays_as_rows:

@@ -49,10 +49,10 @@ def build_smt_asset(
 ) -> dg.AssetsDefinition:
     """Builds an asset that applies a chain to the new records of a topic table.
 
-    The asset has metadata with its schema, lineage and chain even before its first run. Each run adds counts, the
-    ledger, the schema differences, offsets and dead letters, and a result for each check. A run without new records
-    observes the asset instead of materializing it. The run config may override the window, ``errors.tolerance`` and, if
-    permitted, the chain.
+    The asset has metadata with its schema, lineage and chain even before its first run. Each run adds metadata about
+    itself, such as counts, schema differences, offsets and dead letters, and a result for each check. A run without new
+    records observes the asset instead of materializing it. The run config may override the window, ``errors.tolerance``
+    and, if permitted, the chain.
 
     Example:
         .. code-block:: python
@@ -69,8 +69,8 @@ def build_smt_asset(
     Args:
         table: The table, with its chain, topics, sink, checks and partitions, and with the attributes of the asset.
         spark_key: The resource key of the Spark session; ``spark_session_of`` lists the accepted resources.
-        backfill_policy: By default, one run handles all partitions of a backfill. With partitions by topic and time,
-            each partition gets its own run.
+        backfill_policy: By default, one run handles all partitions of a backfill. With partitions by both topic and
+            time, each partition gets its own run.
         pool: The Dagster pool; by default a pool per asset, because a table may have only one writer.
         retry_policy: The policy by which Dagster retries the step. A retry is safe, because it reads the same range of
             offsets. If the configuration is wrong, or if a run rejected records, Dagster never retries.

@@ -13,7 +13,7 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Builds an asset that shows the dead letters of a table. Each run of the table that publishes dead letters
+    """Builds an asset that shows the dead letters of a table. If a run of the table publishes dead letters, it also
     materializes this asset.
 
     Args:
@@ -47,8 +47,8 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
         name: The name of the job; by default the name is derived from the asset.
 
     Raises:
-        ConfigError: SMT043, the asset has no dead letters; or its partitions are time windows: launch the partitions
-            again instead.
+        ConfigError: SMT043, the asset has no dead letters, or it has time partitions. To run failed records of a time
+            partition, launch the partition again.
     """
     specs = _specs_with_letters(asset)
     if isinstance(asset.partitions_def, OF_TIME):

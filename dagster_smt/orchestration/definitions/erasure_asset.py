@@ -1,5 +1,5 @@
 """Builds the erasure asset, which erases people by their ids. Each launch records the number of erased rows in each
-table, and the proof that nothing is left.
+table, and the result of a search for values that are left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,8 +100,8 @@ def build_erasure_asset(
         assets: Assets that ``build_smt_asset`` or ``build_smt_assets`` returned. Each of their tables must have an
             ``erasure``.
         key: The key of the asset.
-        records: A folder for the records of erasures, as JSON and as Markdown. If None, each record of an erasure is
-            only in Dagster's metadata.
+        records: A folder into which each launch writes its record of the erasure, as JSON and as Markdown. If None, the
+            record is only in Dagster's metadata.
         group_name: As in ``dg.AssetSpec``.
         pool: The Dagster pool of the step. If it is the pool of a table, runs of the table wait for the erasure.
 

@@ -117,11 +117,11 @@ def _key_of(table: dg.AssetKey | Sequence[str] | str) -> dg.AssetKey:
 
 
 def _config(name: str, tables: Sequence[str]) -> dict[str, dg.Field]:
-    """Returns the config schema of the maintenance op ``name``. In the config, a launch can select some of ``tables``,
-    and some of the maintenance steps.
+    """Returns the config schema of the maintenance op ``name``. The config has two optional lists: the tables to
+    maintain, chosen from ``tables``, and the steps to run.
 
-    The enum of each op needs a name of its own, because Dagster treats two enums with the same name in a process as
-    one.
+    The names of the tables are a Dagster enum, whose name contains ``name``. If two ops had enums with the same name,
+    Dagster would treat them as one enum.
     """
     return {
         "tables": dg.Field(

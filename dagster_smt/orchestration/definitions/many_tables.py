@@ -114,8 +114,8 @@ def check_destinations(destinations: Sequence[str], sink: Sink, partitions: obje
     """Raises an error if ``destinations`` lists a table that no run can write.
 
     Raises:
-        ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731, SMT732, a name cannot be a
-            table.
+        ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731 or SMT732, a topic in
+            ``destinations`` cannot be the name of a table.
     """
     if not destinations:
         return

@@ -165,7 +165,7 @@ class PlannedAsset(PlannedTable):
 
     @property
     def destination_check_names(self) -> list[str]:
-        """The names of the checks that a table gets if it is a separate asset."""
+        """The names of the checks that each table in ``destinations`` gets. These tables are separate assets."""
         names = []
         for name in CHECKS_OF_DESTINATIONS:
             fits = {"keys_unique": self.sink.keyed is not None, "schema_matches_plan": self.sink.kind == "columns"}

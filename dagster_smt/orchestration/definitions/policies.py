@@ -61,8 +61,7 @@ def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
 
     Raises:
         ConfigError: See ``definition_policy``.
-        DataError, EngineError: The registry does not have the subject of the topic, or does not respond. Nothing was
-            read.
+        DataError, EngineError: The schema registry has no subject for a topic, or does not respond. Nothing was read.
     """
     policy = applied.policy
     if any(source.kind == "registry" for source in policy.sources):

@@ -60,14 +60,15 @@ class SmtTable:
             come before the stages of the chain, and no run config can change them.
         lineage: The target of the runs' OpenLineage events; None: no events. A run never fails because an event cannot
             be sent.
-        erasure: The fields by which records and rows name a person, and the register of erased people. Runs leave out
-            the records of people in the register. The asset from ``build_erasure_asset`` erases people.
+        erasure: The fields of records and rows that contain the id of a person, and the register (the table of erased
+            people). Runs leave out the records of people in the register. The asset from ``build_erasure_asset`` erases
+            people.
         partitions_def: Partitions by topic, by time, or by both. With a partition per topic, all partitions of a run
             share one window, one Spark job and one commit. The function ``topic_to_partition_key`` returns the key of a
-            topic. A topic that fails is left out and does not stop the other topics. A time partition contains all
-            records from the first record of its time up to the first record of the next partition. A second run of the
-            partition replaces exactly these records. In a ``MultiPartitionsDefinition`` of topics and times, a
-            partition holds the records of one topic in one span of time.
+            topic. A topic that fails is left out and does not stop the other topics. A time partition contains the
+            records from the first record with a timestamp in its span of time up to the first record of the next
+            partition. A second run of the partition replaces exactly these records. In a ``MultiPartitionsDefinition``
+            of topics and times, a partition holds the records of one topic in one span of time.
         destinations: For a sink with ``{topic}``: the output topics whose tables are separate assets with checks. The
             other tables are partitions of one asset (``build_tables_asset``).
         description: As in ``dg.AssetSpec``; the default text names the topics and the stages.

@@ -104,7 +104,7 @@ class RunSettings:
     Attributes:
         chain: The chain to apply.
         window: The offsets to read.
-        rebuild: True to start the table over.
+        rebuild: True to read the topics again from the beginning, and to replace their rows.
         take_over: True to continue with a table that another asset has written.
         errors_tolerance: The reaction to records that fail.
         micro_batch: The limits of a series of windows; None for a single window.
@@ -130,8 +130,8 @@ class RunSettings:
         """Returns True if the run config has replaced the chain of the definition.
 
         Args:
-            chain: The chain of the definition. If the attribute ``defined`` is set, that chain is used instead, because
-                it begins with the stages of this run's policy.
+            chain: The chain of the definition. If the attribute ``defined`` is set, the method ignores this argument
+                and uses ``defined``, which begins with the stages of this run's policy.
         """
         return self.chain.hash != (self.defined or chain).hash
 
@@ -183,8 +183,8 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
 
 
 _OWN_FORM = ("topics", "explicit", "everywhere", "since", "until", "cuts", "late")
-"""The fields of ``WindowRequest`` that are not derived from the dataclass. Some of these fields are not a part of a run
-config. The other fields have a different type in a run config.
+"""The fields of the dataclass ``WindowRequest`` that do not become options of the run config automatically. For some of
+them, the run config has no option. For the others, it has an option of a different type.
 """
 
 

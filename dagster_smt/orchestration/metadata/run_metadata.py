@@ -45,8 +45,8 @@ class RunContext:
         overridden: True if the run config replaced the chain of the definition.
         rows: The number of rows in the table after the run; None if the metadata only contains the rows of a partition.
         rows_of_partition: The number of rows of the partition; None for a whole table.
-        ends: The end of the table's progress, by topic and partition. If None, the metadata shows the end of the
-            window.
+        ends: The offsets up to which the table holds all records, by topic and partition. If None, the metadata shows
+            the end of the window.
         gaps: The offsets that have been skipped permanently.
         app_id: Spark's id of the application.
         window_id: The id of the last window that the table has read. By default, the metadata shows the id of the
@@ -141,7 +141,7 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
 def _described(report: RunReport, run: RunContext) -> PlanOrReport:
     """Returns an object that describes the columns of the table.
 
-    The object is the plan of ``run``, if the column types are known without reading records. Otherwise, the object is
+    The object is the plan in ``run``, if the column types are known without reading records. Otherwise, the object is
     ``report``, or the report of the last commit if this run has read nothing.
     """
     if run.plan.typed or run.sink.kind == "records":

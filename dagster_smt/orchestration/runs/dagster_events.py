@@ -62,8 +62,8 @@ def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterial
 
 
 def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yields the check results of ``run`` as ``AssetCheckEvaluation`` objects. An op that is not the op of the asset
-    must yield these instead of ``AssetCheckResult`` objects.
+    """Yields the check results of ``run`` as ``AssetCheckEvaluation`` objects. An op that is not the op of the asset,
+    such as the op of a repair job, must yield such objects instead of ``AssetCheckResult`` objects.
     """
     for result in _check_results(context, table, run):
         yield dg.AssetCheckEvaluation(

@@ -53,8 +53,8 @@ def erasure_report(work: ErasureWork, session: Any, log: Progress) -> ErasureRep
 
 
 def _erase(work: ErasureWork, session: Any, say: Any) -> ErasureReport:
-    """Does the work of an erasure, in the thread that ``run_cancellable`` starts. If ``say`` raises an error, the work
-    stops.
+    """Does the work of an erasure, in the thread that ``run_cancellable`` starts. ``say`` is a function that logs a
+    line. It raises an error if the work has been cancelled, and the work stops.
     """
     from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
 

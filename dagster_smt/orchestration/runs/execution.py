@@ -43,7 +43,7 @@ class SmtOutcome:
     Attributes:
         report: The report, with all batches together.
         metadata: The metadata of a materialization.
-        ends: The end of the table's progress, by topic and partition.
+        ends: The offsets up to which the table holds all records, by topic and partition.
         shown: If the run has nothing new to report, the metadata that Dagster already shows. None if the run has
             something to report: records, a commit that Dagster does not know, or a table without any metadata in
             Dagster.
@@ -210,8 +210,8 @@ def execute(
     Args:
         table: The table.
         settings: The decoded run config.
-        spark: The Spark resource: see ``spark_session_of``; or a ``PipesSpark``, which does the work in another
-            process.
+        spark: The Spark resource: a resource that ``spark_session_of`` accepts, or a ``PipesSpark``, which does the
+            work in another process.
         context: The context of the step.
         last_metadata: Returns the metadata that Dagster already shows.
 

@@ -28,8 +28,8 @@ class LineageEvents:
     Attributes:
         run: The finished run; None until ``ran`` is called.
         assertions: The results of the checks so far.
-        error: If set, ``lineage_events`` sends FAIL with this error, even if the block does not raise an error. By
-            default None.
+        error: If set, ``lineage_events`` sends the event FAIL with this error, even if its ``with`` block raises no
+            error. By default None.
     """
 
     def __init__(self, table: PlannedTable, context: dg.OpExecutionContext):

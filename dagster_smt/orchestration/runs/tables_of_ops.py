@@ -20,9 +20,9 @@ def run_config(op: str, configs: Mapping[str, Mapping[str, Any]]) -> dict[str, A
 
     Args:
         op: The name of the op.
-        configs: A dict from name to config, with an item for each table. The name is that of the table's part in the
-            run config. If the op runs one table, the name is empty, and the config of the table becomes the whole
-            config of the op.
+        configs: The config of each table. For an op with several tables, an example is
+            ``{"orders": …, "customers": …}``. If the op runs one table, the only key is an empty string, and the config
+            of this table becomes the whole config of the op.
     """
     config = dict(configs[""]) if "" in configs else dict(configs)
     return {"ops": {op: {"config": config}}}
