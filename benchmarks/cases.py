@@ -169,7 +169,7 @@ def _same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
 
 
 def lazy(chain: dict[str, str], ledger: bool = True) -> Callable[[Setting], None]:
-    """Returns a case that runs ``chain`` on JSON values without a schema, and returns JSON values.
+    """Returns a case that runs ``chain`` on JSON values without a schema, and produces JSON values.
 
     Args:
         chain: The ``transforms`` properties.

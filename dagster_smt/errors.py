@@ -100,8 +100,8 @@ class TableError(SmtError):
 
 
 class RecordsRejected(SmtError):
-    """The error of a run in which records failed, although the option ``errors.tolerance=none`` does not permit failed
-    records. The run has committed nothing.
+    """The error of a run with failed records, if the option ``errors.tolerance=none`` permits no failed record. The run
+    has committed nothing.
     """
 
 

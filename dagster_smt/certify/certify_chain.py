@@ -94,8 +94,8 @@ def certify(
 
 
 def _told_apart(samples: list[Sample]) -> list[Sample]:
-    """Returns ``samples`` such that no two records have the same topic, partition and offset. If two records do, all
-    records get new offsets: 0, 1, 2 and so on.
+    """Returns ``samples`` with coordinates (topic, partition, offset) that identify each record. If two records have
+    the same coordinates, all records get new offsets: 0, 1, 2 and so on.
     """
     places = {(sample.topic, sample.partition, sample.offset) for sample in samples}
     if len(places) == len(samples):

@@ -84,7 +84,7 @@ class ChainComparison:
 
     def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
         """Adds a finding for each stage that makes the results on the execution path ``way`` worse. For example, the
-        verdict on some records changes from equal to different there.
+        verdict on some records is equal before the stage, and different after it.
 
         Args:
             way: The execution path.

@@ -22,8 +22,8 @@ Steps = list[list[Result]]
 def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: Classes | None = None) -> Steps:
     """Runs ``chain`` on ``samples``, and returns the result of each record after each stage.
 
-    If a stage drops or rejects a record, the same result is repeated for all later stages. The records run through the
-    chain in their order, and a stage may remember earlier records.
+    If a stage drops or rejects a record, the same result is repeated for all later stages. All records run through the
+    chain in their order, because a stage may remember earlier records.
 
     Args:
         chain: The chain.

@@ -12,14 +12,16 @@ def count(text: str) -> int:
 
 
 def count_or_zero(text: str) -> int:
-    """Parses the argument ``text`` as a number of records; 0 means none."""
+    """Parses the argument ``text`` as a number of records to read. Unlike ``count``, accepts 0, which means that no
+    record is read.
+    """
     if not text.isdecimal():
         raise argparse.ArgumentTypeError("a number")
     return int(text)
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Adds an argument to ``parser`` that names a policy. The stages of the policy run before the stages of the
+    """Adds the argument ``--policy`` to ``parser``. It names a policy file, whose stages run before the stages of the
     chain.
     """
     parser.add_argument(
@@ -28,7 +30,7 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
 
 
 def add_jars(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that name jars with classes to ``parser``."""
+    """Adds the arguments about jars to ``parser``, such as ``--smt-jars``. The jars contain classes of transforms."""
     parser.add_argument(
         "--smt-jars",
         action="append",

@@ -105,8 +105,8 @@ def _samples(arguments: argparse.Namespace) -> list[Sample]:
 
 
 def _formats(arguments: argparse.Namespace) -> tuple[Format, Format]:
-    """Returns the formats of keys and values that ``arguments`` name. If they name none and the chain is a connector,
-    the converters of the connector determine the formats.
+    """Returns the formats of keys and values that ``arguments`` name. If ``arguments`` name no format, and the chain's
+    file is a connector, the converters of the connector determine the format.
     """
     table, schema = read_table(arguments.table, arguments.schema), read_schema(arguments.schema)
     if table is not None:

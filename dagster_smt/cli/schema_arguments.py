@@ -20,7 +20,7 @@ def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
     source of the topics.
 
     Raises:
-        ConfigError: The statement has problems; SMT270, the command also has a schema.
+        ConfigError: The statement has problems; SMT270, ``path`` and ``schema`` are both set.
     """
     if path is None:
         return None
@@ -79,8 +79,9 @@ def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None
 
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
-    """Returns the plan of ``chain``, which is the schema after each stage. The input is the rows of ``table`` if there
-    is a table. Otherwise, the input is values with the schema ``schema``. None stands for values without a schema.
+    """Returns the plan of ``chain``, which is the schema after each stage. The input of the chain is the rows of
+    ``table``. If ``table`` is None, the input is values with the schema ``schema``, or without a schema if ``schema``
+    is None, too.
 
     Raises:
         PlanError: No record can pass through the chain. Or a mask, drop or rename names a field that does not exist,

@@ -76,7 +76,8 @@ def topics_at(
 
     Args:
         place: A folder, or brokers.
-        config: Properties of Kafka's clients. If there is such a file, ``place`` is taken as the address of brokers.
+        config: A file with properties of Kafka's clients. With this file, ``place`` is the address of brokers. None if
+            there is no such file.
         partitions: The number of partitions of a new topic on a broker; None to create no topic.
         folder: True for a folder, False for brokers; None to determine it from ``config`` and ``place``.
 
@@ -178,7 +179,7 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
 
 def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[str, int], int]:
     """Returns the offsets that the consumer group ``group`` has committed, as a dict such as ``{("orders", 0): 20}``.
-    They come from the broker, or from the group's progress file in the folder of file topics.
+    The function reads the offsets from the broker, or from the group's progress file in the folder of file topics.
     """
     from dagster_smt.tables.kafka.spec import KafkaTopics
     from dagster_smt.tables.sources import open_source

@@ -30,7 +30,8 @@ class Subject:
     Attributes:
         topics: The names of the topics; empty if a topic pattern chooses them.
         key, value: The formats of keys and values.
-        declared: The declared schema of the values that enter the chain; None if the records carry their own schemas.
+        declared: The declared schema of the values that enter the chain; None if no schema is declared, for example
+            because the records carry their own schemas.
         added: The columns that the topic table adds to the value, such as the record's offset. They need no tag.
         writes_keys: True if the sink contains the key of each record.
         has_letters: True if failed records become dead letters.
@@ -102,8 +103,8 @@ def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True
 
     Raises:
         ConfigError: SMT765 if an action cannot act on a field; SMT767 if a source of tags does not fit the table;
-            SMT768 if the policy rejects dead letters, would hold back all fields of a topic, or has no decision about
-            keys.
+            SMT768 in three cases: the table has dead letters, but the policy rejects them; the policy would hold back
+            all fields of a topic; the sink contains keys, but the policy has no decision about them.
         DataError, EngineError: A registry has no subject for a topic, or does not respond.
     """
     _check_letters(policy, subject)
@@ -233,8 +234,8 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that no field in ``fields`` covers. The yielded fields have no tags.
-    Reports can then also show the fields that no source of tags lists.
+    """Yields the declared fields of the value that no source of tags lists, as fields without tags. Reports can then
+    show these fields, too. A declared field is also left out if ``fields`` contains a struct around it.
 
     Args:
         subject: The table, with its declared fields.

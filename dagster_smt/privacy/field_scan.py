@@ -86,8 +86,8 @@ def scan(
     """Scans ``samples``, and returns their fields in the order of their first appearance.
 
     A field name that looks personal, such as an e-mail address, becomes ``[*]`` in the path. An object with more than
-    ``MOST_NAMES`` names is treated as a map with data as its keys, so all its names also become ``[*]``. A name that
-    looks personal is counted in ``kinds`` of the object that contains it.
+    ``MOST_NAMES`` names is treated as a map with data as its keys, so all its names also become ``[*]``. Such a
+    personal name is counted in the attribute ``kinds`` of the field whose value is the object with this name.
 
     Args:
         samples: The records.

@@ -91,8 +91,8 @@ class PolicyStage(Stage):
 
     @property
     def relied_on(self) -> bool:
-        """Always False: the run gives no warning if the stage touches no record. The records may lack the tagged field.
-        ``Stage`` explains the property.
+        """Always False: the run gives no warning if the stage touches no record, because the records may lack the
+        tagged field. ``Stage`` explains the property.
         """
         return False
 
@@ -120,7 +120,8 @@ class TopicDecisions:
     Attributes:
         topics: A regular expression for these topics; empty for all topics of the table.
         decisions: The decisions, one for each field.
-        added: Paths of fields that stay without a decision, such as the column with the record's offset.
+        added: Paths of fields that the policy keeps although it has no decision about them. The topic table adds these
+            fields, such as a column with the record's offset.
         decided: False if no source of tags lists the topics.
         drops_records: True if a topic pattern chooses the topics, no source of tags lists them, and the sink contains
             the keys of records. With ``untagged: hold back``, the policy then drops whole records of these topics.

@@ -325,8 +325,8 @@ def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
     """Caches ``changes`` and ``vanished`` together, and returns the cached changes and the counts of their effects.
-    ``vanished`` contains deletions of rows. After a rebuild has read a topic again, it deletes the old rows of the
-    topic that no record has produced again.
+    ``vanished`` contains deletions of rows. A rebuild reads topics again, and deletes the rows of these topics whose
+    keys no longer occur in the records.
     """
     if vanished is not None:
         changes = changes.unionByName(vanished, allowMissingColumns=True)

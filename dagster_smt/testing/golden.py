@@ -33,9 +33,9 @@ def assert_chain(
 ) -> None:
     """Compares the results of a chain with a golden file, which has one line per record. Spark is not required.
 
-    A line contains the record after the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
-    ``{"failed": stage, "problem": ...}``. To write the golden file, run the tests with ``SMT_UPDATE_GOLDEN=1``. Then
-    check the file.
+    If a record passed through the chain, its line contains the result: an object with ``topic``, ``key``, ``value`` and
+    ``headers``. For other records, the line is ``{"dropped": stage}`` or ``{"failed": stage, "problem": ...}``. To
+    write the golden file, run the tests with ``SMT_UPDATE_GOLDEN=1``. Then check the file.
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.

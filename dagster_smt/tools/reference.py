@@ -320,7 +320,9 @@ def index_page(classes: Sequence[type[Options]]) -> str:
 
 @cache
 def page_texts() -> dict[str, str]:
-    """Returns the text of each page, by its name. Runs all recorded cases, once for each process."""
+    """Returns the text of each page, by its name. The first call in a process runs all recorded cases; later calls
+    return the same texts.
+    """
     set_example_key()
     classes = [*own(Transform), *own(Predicate)]
     report = run_files(sorted(CASES.glob("*.jsonl")))

@@ -183,9 +183,9 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Returns a function that compares a value of Kafka (``want``) with one of ours (``got``). It returns True if
-        both are spellings of the same float. It returns False if the chain casts no field to a string or to a 32-bit
-        float.
+        """Returns a function that compares a value of Kafka (``want``) with one of ours (``got``). The returned
+        function returns True if both values are spellings of the same float. But it always returns False if the chain
+        casts no field to a string or to a 32-bit float.
 
         Kafka's results come from Java 17, which spells some floats differently from later versions.
         """
@@ -219,7 +219,8 @@ class Bridge:
         return False
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
-        """Returns True if our datum ``got`` equals Kafka's datum ``want``, whose value JSON cannot express.
+        """Returns True if our key, value or header ``got`` equals Kafka's ``want``. JSON cannot express the value of
+        ``want``, so ``want`` contains Java types, as in ``{"int64": 5}``.
 
         The scales of decimals may differ. The name of a logical type, such as Date, is ignored if the value is not of
         this type.

@@ -62,9 +62,9 @@ class SparkAnswers:
 
     Attributes:
         session: The Spark session.
-        lanes: Where values are parsed: True is the JVM lane (this package's Java code), False is Python. With
-            ``(True, False)``, Python parses the values that the JVM lane cannot. None is the same, but without the JVM
-            lane if the session has none.
+        lanes: The parsers of values, in order: True is the JVM lane (this package's Java code), False is Python. With
+            ``(True, False)``, Python parses the values that the JVM lane cannot parse. None stands for
+            ``(True, False)``, or for ``(False,)`` if the session has no JVM lane.
         rest: False to skip records without a schema, so that their results are None.
         typed, other: The number of records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
@@ -190,8 +190,8 @@ class _Answers:
         return results
 
     def take(self, answer: Answer) -> None:
-        """Stores results in this case for the records that have no result yet. ``answer`` contains the results of
-        exactly these records. An ``answer`` without results becomes the answer of the whole case.
+        """Stores the results in ``answer``. They belong to those records of this case that have no result yet, in the
+        same order. An ``answer`` without results becomes the answer of the whole case.
         """
         if "results" not in answer:
             self.broken = answer
@@ -275,8 +275,9 @@ class _Batch:
         Args:
             session: The Spark session.
             answer: The case to which the batch belongs.
-            lanes: Where values are parsed: True is the JVM lane (this package's Java code), False is Python. With
-                ``(True, False)``, Python parses the values that the JVM lane cannot.
+            lanes: The parsers of values, in order: True is the JVM lane (this package's Java code), False is Python.
+                With ``(True, False)``, Python parses the values that the JVM lane cannot parse. None stands for
+                ``(True, False)``, or for ``(False,)`` if the session has no JVM lane.
 
         Raises:
             PlanError: Spark has no type for a schema.

@@ -30,9 +30,9 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
     value. Spark does not know whether this null has a schema.
 
     Yields:
-        The result if the null has the schema of the other records, and then the result if the null has no schema. A
-        third result, ``got`` itself, follows if ``got`` is an error of this kind: a HoistField cannot put the null into
-        a required field.
+        First, the result for a null with the schema of the other records. Second, the result for a null without a
+        schema. If ``got`` is the error that a HoistField cannot put the null into a required field, ``got`` follows as
+        a third result.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):
@@ -79,8 +79,8 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
     timestamp outside Spark's range.
 
     Yields:
-        The result without a timestamp, if the record's own timestamp is outside the range. Then ``got``, if ``got`` is
-        an error about a timestamp outside the range.
+        First, the result without a timestamp, if the record's own timestamp is outside the range. Second, ``got``
+        itself, if ``got`` is an error about a timestamp outside the range.
     """
     record = case["records"][number]
     if record["timestamp"] is not None and abs(record["timestamp"]) > MAX_MILLIS:

@@ -473,8 +473,8 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """D10 (a table of columns has one schema): returns True if our result ``got`` is an error that the plan for the
-    record's schemas already contains.
+    """D10 (a table of columns has one schema): returns True if our result ``got`` is an error of the plan. The plan for
+    the record's schemas then contains this error before any record is read.
 
     Spark writes a table of columns with one plan for all records of a schema. If the plan has an error at a stage, all
     these records fail, although Kafka may process some of them. The problem SMT478 of a ByLogicalTableRouter also
@@ -602,8 +602,9 @@ def another_fault(case: Case, want: Result, got: Result) -> bool:
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12 (the original damages a record): returns True if this package rejects such a record. For example, the
-    vendor's class loses a value of the record, or sets a negative partition.
+    """D12 (the original damages a record): returns True if the vendor's class damages the record in Kafka's result
+    ``want``, and this package rejects this record, in our result ``got``. For example, Debezium's EventRouter sets a
+    negative partition.
     """
     if "record" not in want or "error" not in got:
         return False
