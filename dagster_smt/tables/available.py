@@ -101,8 +101,8 @@ class Available:
         epochs: Maps a topic-partition to its leader epoch; see ``TopicEnds``.
         cut_back: Finds partitions that have lost records after a run read them; see ``Source.cut_back``.
         same_topic: Returns True if two identities belong to the same topic; see ``Source.same_topic``.
-        present: Returns the offsets at which the source has a record; see ``Source.present``. None if a missing offset
-            never gets a record later.
+        present: Returns the offsets at which the source has a record; see ``Source.present``. None for a source in
+            which an offset without a record never gets a record later.
     """
 
     ranges: Sequence[Range]

@@ -81,7 +81,8 @@ def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
 
     Args:
         sink: The sink.
-        columns: The columns of the sink's table. A column of type ``void`` is accepted wherever a type is required.
+        columns: The columns of the sink's table. The type ``void`` stands for a type that is not known yet, and is
+            never a problem.
     """
     problems = []
     for field in sink.layout.partition_by:

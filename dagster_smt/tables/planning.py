@@ -19,8 +19,8 @@ from dagster_smt.tables.written_formats import check_names, written_formats
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
     """Returns the plan of ``chain`` on the topic table ``table``: the schema before and after each stage.
 
-    If the schema of the values is not known before a run, the plan contains no schemas. If the chain reads keys, the
-    schema of the keys must also be known.
+    The plan contains no schemas in two cases: the schema of the values is not known before a run, or the chain reads
+    keys and the schema of the keys is not known.
 
     Args:
         chain: The chain.

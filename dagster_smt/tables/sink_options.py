@@ -67,7 +67,7 @@ class Sink:
         path: The folder or URI of the sink, if it has one.
         table: The name of the sink in a catalog, if it has one.
         key, value: The formats in which keys and values are written. If None, the formats of the topic table.
-        storage: The short name of the format.
+        storage: A word for the kind of storage: ``delta``, ``iceberg``, ``file_topics`` or ``kafka``.
         replaceable: True if a run can replace committed rows.
     """
 

@@ -21,9 +21,9 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
     - For a new partition of a topic in the state, it is 0, even if the first records have been deleted.
     - For a new topic, it is the topic's earliest offset.
 
-    If an earlier version of this package wrote the state, a partition may be missing there, although the table holds
-    some of its offsets. The result is then the smaller of two offsets: the first offset that the table holds, and the
-    earliest offset of the partition.
+    If an earlier version of this package wrote the state, the state may lack a partition, although the table holds some
+    offsets of this partition. The result is then the smaller of two offsets: the first offset that the table holds, and
+    the earliest offset of the partition.
     """
     topics = topics_in(state.begins)
     begins = {}

@@ -40,8 +40,8 @@ def timed_ranges(
         covered: The offsets that the table holds.
 
     Returns:
-        Three results: the ranges of offsets; the time span of each topic-partition; and a division, which states for
-            each offset the part of the time window (such as a day) to which the offset belongs.
+        Three results: the ranges of offsets; the time span of each topic-partition; and a division of the time window
+            into parts, such as days. The division maps each offset to its part.
     """
     topics = sorted(topics_of(available.ranges))
     moments = []
@@ -81,8 +81,8 @@ def _late_ones(
         request: The request, with its time window. It may divide the window into parts, such as days.
         available: The offsets that the topics hold.
         read: For each topic-partition, the time span and the offset at which the window ends.
-        begins: The function adds the first offset of each range here, with the number of the part to which its
-            timestamps belong. For joined ranges, the first record determines the part.
+        begins: A dict that the function extends. For each range, the function adds a pair: the first offset of the
+            range, and the number of the part that contains the timestamp of the first record.
     """
     after = []
     for r in available.ranges:
@@ -127,8 +127,9 @@ def reached_before(
     """Returns, for each partition, the offset at which the previous time window ended. This window ended at the time
     ``since``.
 
-    A partition is left out if no run has read its previous window. For a partition in ``added``, the result is its
-    first offset, if runs have read the previous window of another partition of the same topic.
+    A partition is left out if no run has read its previous window. A partition in ``added`` had no previous window. If
+    runs have read the previous window of another partition of this topic, the result for the added partition is its
+    first offset.
 
     Args:
         since: The start of a time window.

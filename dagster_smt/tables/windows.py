@@ -311,8 +311,8 @@ class _Resolving:
         return OffsetSet(), gone
 
     def spans_are_new(self, spans: Mapping[TopicPartition, Span]) -> bool:
-        """Returns True if the table's state lacks some of the time spans in ``spans``. A time span is the time that a
-        run has read.
+        """Returns True if the table's state lacks some of the time spans in ``spans``. A time span is a period of time,
+        such as a day, whose records runs have read.
         """
         known = self.state.spans
         for place, span in spans.items():
@@ -357,7 +357,7 @@ def _check(request: WindowRequest) -> None:
 
 
 def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Problem]]:
-    """Returns the problems of ``window``, which consists of ranges that a run config requests, by topic.
+    """Checks the ranges of ``window``, which a run config requests. Returns pairs of a topic and a problem.
 
     A problem is a range that the topics do not have, that overlaps with another range, or that ends before its start.
     """

@@ -68,8 +68,8 @@ class SubjectPaths:
     def subjects(self, sample: Sample) -> set[str]:
         """Returns the ids of people that the record ``sample`` contains.
 
-        If the key or value cannot be decoded, the result contains every word of both, because any of these words may be
-        the id. If a header cannot be read, the result contains every word of the header.
+        If the key or the value cannot be decoded, the result contains every word of the key and of the value, because
+        any of these words may be the id. If a header cannot be read, the result contains every word of the header.
         """
         ids = _ids_or_words(self._of_sides(sample), sample.key, sample.value)
         for (name,) in self.steps.get("headers", ()):

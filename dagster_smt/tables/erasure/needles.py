@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 _LEAST = 6
-"""A string with at least this number of characters is searched for everywhere in a file. A shorter string, such as
-``anna``, may occur by chance. The same is true of a number with fewer than ``_DIGITS`` digits.
+"""The smallest length of a string that is searched for everywhere in a file. A shorter string, such as ``anna``, may be
+in a file by chance. For a string of digits, the smallest length is ``_DIGITS``.
 """
 _DIGITS = 9
 _QUOTED = re.compile(rb'"(?=((?:[^"\\]|\\u[0-9a-f]{4})*)\\*")')
@@ -172,7 +172,8 @@ class Needles:
         return len(places)
 
     def is_value(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if ``value`` is or contains an id, or another searched string, of one of the people.
+        """Returns True if ``value`` is one of the searched strings: the ids and the other values, such as e-mail
+        addresses, of erased people. Also returns True if ``value`` is a longer string that contains a searched string.
 
         Args:
             value: The value.
@@ -187,9 +188,9 @@ class Needles:
         return isinstance(value, str | bytes) and self.in_bytes(text.encode(errors="surrogatepass")) > 0
 
     def is_bound(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if ``value`` is or contains an id, or another searched string, of one of the people. Also
-        returns True if ``value`` is the truncated beginning of such a string. The reason is that statistics contain the
-        least and the greatest value of a column, and truncate both.
+        """Searches ``value``, the least or the greatest value of a column, for the ids and the other values of erased
+        people. Returns True if ``is_value`` does. Also returns True if ``value`` is the truncated beginning of a
+        searched string, because table formats truncate long strings in statistics.
 
         Args:
             value: The value.

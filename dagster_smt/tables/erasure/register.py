@@ -32,7 +32,7 @@ class Register:
 
     def erased(self) -> Erased:
         """Reads the erased people from the register. Each entry of the register states the kind of its id, such as
-        ``person``. Entries with another kind than this erasure are ignored.
+        ``person``. If this erasure has the kind ``person``, entries of all other kinds are ignored.
 
         Raises:
             TableError: SMT755, entries were written with a key that is missing from the key ring.

@@ -148,7 +148,8 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
 
 def _in_parquet(data: bytes, needles: Needles) -> int:
     """Counts the values in ``needles`` that ``data``, the content of a Parquet file, contains. The function searches
-    the key-value metadata of the file and its rows. The rows of a Delta checkpoint contain statistics as JSON.
+    two parts of the file: the key-value metadata, and the rows. In a Delta checkpoint, which is also a Parquet file,
+    the rows contain statistics as JSON.
     """
     file = pq.ParquetFile(io.BytesIO(data))
     count = 0

@@ -68,8 +68,8 @@ class RowErasure:
     values: set[str] = field(default_factory=set)
 
     def check_columns(self, schema: StructType) -> None:
-        """Raises an error if ``schema`` lacks a column that the erasure names, or if no random id fits into a column
-        whose ids the mode ``rekey`` replaces.
+        """Raises an error if ``schema`` lacks a column that the erasure names. The mode ``rekey`` replaces the ids in
+        some columns with random ids. If a random id does not fit into such a column, this is also an error.
 
         Raises:
             TableError: SMT758, which lists all of these columns.

@@ -46,7 +46,7 @@ class TopicOutcome:
         waits: Descriptions of the records that stay until the brokers remove them.
         read: The number of records that the scan read.
         bytes: The size of the records that the scan read.
-        left: For each partition, the number of values of people that are still there: ``("partition 0", 3)``.
+        left: For each partition, the number of people's values that the topic still contains: ``("partition 0", 3)``.
         unread: The segments that could not be rewritten.
     """
 
@@ -138,9 +138,10 @@ def _sample(row: SegmentRow) -> Sample:
 
 
 def _empty(row: SegmentRow, length: int) -> bytes:
-    """Returns the line of a file topic that replaces the line of ``row``. The new line contains no key and no value. Of
-    the headers, only the headers of this package and of Connect's error reports stay, without the text of the error.
-    The line is padded with spaces to ``length`` bytes, the length of the old line.
+    """Returns the line of a file topic that replaces the line of ``row``. The new line contains no key and no value.
+    Only two kinds of headers stay: the headers of this package, and Connect's error headers (``__connect.errors.…``)
+    without the message and the stack trace. The line is padded with spaces to ``length`` bytes, the length of the old
+    line.
     """
     row.key = row.value = None
     headers = []

@@ -378,7 +378,7 @@ class KafkaClient:
 
     def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
         """Returns, for each topic-partition, the timestamp of the first record at or after its offset in ``offsets``.
-        The record need not be committed.
+        The result may also be the timestamp of a record in an open or aborted transaction.
         """
         millis_by_place: dict[Place, int] = {}
 

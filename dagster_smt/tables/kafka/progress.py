@@ -63,7 +63,7 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
 
 
 def _first_partitions(places: list[Place]) -> list[Place]:
-    """Returns the first partition of each topic in ``places``, which are sorted."""
+    """Returns the first partition of each topic in ``places``. The list ``places`` must be sorted."""
     first: dict[str, Place] = {}
     for place in places:
         first.setdefault(place[0], place)

@@ -18,8 +18,8 @@ ESTIMATED = 32
 the real size by at most this number of bytes.
 """
 _FIRST = 3
-"""The size of three fields of a record: its attributes, and the differences of its timestamp and its offset from those
-of the batch. For the first record of a batch, both differences are 0.
+"""The size in bytes of three fields of a record, one byte each: the attributes, the timestamp minus the batch's first
+timestamp, and the offset minus the batch's first offset. For the first record of a batch, the two differences are 0.
 """
 _VARINTS = (2**6, 2**13, 2**20, 2**27)
 """From each of these numbers on, a signed varint needs one more byte: one byte below 64, two bytes from 64 on, three

@@ -145,7 +145,9 @@ class KafkaTopics:
         return client_options
 
     def spark_options(self) -> dict[str, str]:
-        """Returns, unchanged, the options that Spark itself reads: those without the prefix ``kafka.``."""
+        """Returns the options without the prefix ``kafka.``, such as ``minPartitions``. Spark itself reads these
+        options.
+        """
         results = {}
         for k, v in self.options.items():
             if not k.startswith("kafka."):

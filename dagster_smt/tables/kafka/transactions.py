@@ -51,8 +51,8 @@ class Transactions:
         client: The brokers.
         name: The transactional id.
         owner: The sender, for messages.
-        limits: Maps a topic to the largest size of a batch in bytes, if the size is known. Records of all other topics
-            are sent in batches of one record, because librdkafka does not split rejected batches.
+        limits: Maps a topic to the largest size of a batch in bytes, if the size is known. To a topic whose limit is
+            unknown, each record is sent in a batch of its own, because librdkafka does not split a rejected batch.
 
     Attributes:
         unwritten: The records that were not written, because brokers reject them even if they are shortened.
@@ -222,9 +222,9 @@ class Transactions:
         """Aborts a transaction in which records were rejected or lost, and notes how to avoid the rejection.
 
         There are two cases. If brokers rejected a batch of several records, they do not report which record is wrong.
-        The method then notes that later records must be sent one by one. If brokers rejected a record that was sent
-        alone, this is ``last``, the record that was sent last. The method then notes the reason: the record is too
-        large, the topic requires keys, or the record cannot be written at all.
+        The method then notes that later records must be sent one by one. If the records of the topic are sent one by
+        one, brokers rejected ``last``, the record that was sent last. The method then notes the reason: the record is
+        too large, the topic requires keys, or the record cannot be written at all.
 
         Raises:
             TableError: SMT590, the brokers rejected the records because of the producer or the topic.

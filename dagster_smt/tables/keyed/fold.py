@@ -9,7 +9,7 @@ An event is a record that changes or deletes the row of its key. A window is the
 | ``incomplete`` | array<string> | columns without a known value: no event after a deletion contains them |
 | ``crosses`` | boolean | true if the events are from several partitions |
 | ``events`` | bigint | the number of events |
-| ``deletions`` | array<struct> | with ``sequence_by``: the ``order`` of every deletion in the window |
+| ``deletions`` | array<struct> | with ``sequence_by``: the ``order`` of every deletion with a sequence |
 
 A soft deletion marks a row as deleted. The row keeps the values from before the deletion.
 """
@@ -27,7 +27,7 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 
 
 def last_events(events: DataFrame) -> DataFrame:
-    """Returns one row per key, with the last event of the key. This event is the change to the key's row in the table.
+    """Returns one row per key, with the last event of the key. Earlier events of the key are left out.
 
     Use the function for tables without soft deletions (deletions that only mark a row as deleted). The last event may
     lack columns, because an update did not change them. The column ``unchanged`` lists these columns. If the list is
@@ -79,8 +79,9 @@ def _fields(events: DataFrame) -> Sequence[str]:
 
 
 def _facts(events: DataFrame) -> Sequence[Column]:
-    """Returns the aggregates ``crosses``, ``events`` and, with ``sequence_by``, ``deletions``. Each aggregate covers
-    all events of a key.
+    """Returns aggregates over all events of a key: ``crosses`` is true if the events come from several partitions, and
+    ``events`` is the number of events. With ``sequence_by``, ``deletions`` lists the ``order`` of each deletion that
+    has a sequence.
     """
     facts = [_crosses(), _number()]
     if _has_sequence(events):

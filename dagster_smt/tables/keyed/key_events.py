@@ -188,8 +188,11 @@ def _is_deleted(evaluated: DataFrame, keyed: Keyed) -> Column:
 def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
     """Returns the key column ``name``. Its value comes from the record's key or from the record's value.
 
-    If the record's key is a struct, its field has priority over the field of the value. Otherwise, the value's field
-    has priority. The whole key is used only if the value has no such field, as in a tombstone.
+    If the record's key is a struct, such as ``{"id": 7}``, the result is the field of the key. If this field is null,
+    the result is the field of the value.
+
+    If the record's key is a single value, such as 7, the result is the field of the value. If this field is null, as in
+    a tombstone, the result is the record's key.
     """
     from_key = []
     if name in keyed.columns.from_key and KEY in evaluated.columns:

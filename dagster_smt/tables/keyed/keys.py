@@ -73,7 +73,8 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
 
 
 def key_names(keyed: KeyedRows, key: Schema | None) -> tuple[str, ...]:
-    """Returns the names of a table's key columns: the names in the option ``keys``, or else the field names of the key.
+    """Returns the names of a table's key columns: the names in the option ``keys``, such as ``("id",)``. If the option
+    is empty, the names are the field names of the record's key.
 
     Args:
         keyed: The mode of the table and its options.

@@ -31,8 +31,8 @@ _PLACE = SourceColumns("topic", "partition", "offset")
 
 
 def remembers_deletions(keyed: Keyed) -> bool:
-    """Returns True if a table must remember deletions. This is true if three conditions are met: the table has
-    ``sequence_by``, its mode is ``upsert``, and a deletion removes the row.
+    """Returns True if a table must remember deletions. This is true if three conditions are met: the table has the
+    option ``sequence_by``, the mode of the table is ``upsert``, and a deletion removes the row.
 
     Without ``sequence_by``, offsets order the events. A run that reads old records again then also reads all later
     records again, so it needs no remembered deletions.

@@ -124,8 +124,9 @@ def _same_partition() -> Column:
 def _order_after_row(kind: DataType) -> Column:
     """Returns a column with the ``order`` of an event: a struct of sequence, topic, partition and offset.
 
-    A tombstone has no sequence. If it follows the event of the current row in the same partition, it gets the sequence
-    of this row. The run remembers the deletion with this sequence. So no older event can create the row again.
+    A tombstone has no sequence. If the tombstone comes after the event that wrote the current row, in the same
+    partition, the tombstone gets the sequence of this row. The run remembers the deletion with this sequence. So no
+    older event can create the row again.
 
     Args:
         kind: The type of the column.

@@ -96,8 +96,9 @@ class DeltaMaintenance:
         no version references.
 
         Args:
-            safe_hours: With ``allow_short_retention``, the age in hours above which files that no version references
-                are removed. Without this option, ``retention_hours`` also applies to these files.
+            safe_hours: Files that no version references are removed if they are older than this number of hours. The
+                number is used only with the option ``allow_short_retention``. Without the option, such files are
+                removed after ``retention_hours``.
 
         Raises:
             TableError: See ``clean_up``.

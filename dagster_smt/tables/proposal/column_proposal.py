@@ -118,8 +118,8 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
 
     - For objects, such as ``{"id": 7}``, the columns are the fields.
     - For arrays of objects, each object becomes a row, and the columns are the fields of the objects.
-    - For all other values, there is one string column for the whole value. The same is true of objects whose field
-      names differ from record to record.
+    - For all other values, there is one string column for the whole value. Objects whose field names differ from record
+      to record also become one column.
 
     If the values differ, the most frequent JSON type determines the case.
     """
@@ -241,7 +241,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _field_with_key(samples: Sequence[Sample]) -> str:
     """Returns the name of a field of the value that always equals the record's key. Returns an empty string if there is
-    none.
+    no such field.
 
     The field must equal the key in every sample with a key and a JSON object. Field names that look like personal data
     are skipped.

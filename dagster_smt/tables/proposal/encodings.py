@@ -96,7 +96,7 @@ def _names_schema(side: bytes) -> bool:
 
 
 def is_envelope(data: Any) -> bool:
-    """Returns True if ``data``, a JSON value, is an envelope: ``{"schema": …, "payload": …}``."""
+    """Returns True if the JSON value ``data`` is Connect's JSON envelope: ``{"schema": …, "payload": …}``."""
     return isinstance(data, dict) and set(data) == {"schema", "payload"}
 
 

@@ -51,7 +51,7 @@ class Look:
             self.place = replace(self.place, timeout=min(_SECONDS, self.place.timeout))
 
     def at(self, topics: Sequence[str], pattern: str = "") -> TopicSamples:
-        """Samples the last records of ``topics``, or of the topics that match ``pattern``."""
+        """Samples the last records of ``topics``. If ``topics`` is empty, samples the topics that match ``pattern``."""
         if self.silent:
             return TopicSamples(problem=self.silent)
         try:

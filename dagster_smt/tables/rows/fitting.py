@@ -131,8 +131,8 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
         node: The field. None if the records do not have the field.
         schema: The declared type.
         name: The name of the column in messages.
-        parent: An expression for the struct that contains the field. The expression is null if the struct is null. None
-            if the struct is never null.
+        parent: An expression that shows whether the struct around the field is null: in this case, the result of the
+            expression is null. Python's None if the struct is never null.
 
     Raises:
         PlanError: SMT443, the field has an unsuitable type, or is missing although the column is not nullable.

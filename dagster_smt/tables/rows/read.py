@@ -151,8 +151,9 @@ class ReadRow(RowTransform):
         """Returns two expressions for comparing ``column`` in the record's key with ``column`` in the record's value.
 
         Returns:
-            Two expressions. The first is the column in the key; it is null if the key is null. The second is null if
-            the record has no value. Nothing is then compared.
+            Two expressions. The first is the column in the key; its result is null if the key is null. The second shows
+            whether the record has a value: its result is null for a record without a value. In such a record, the
+            column is not compared.
         """
         node = self._in_key(column, record)
         if isinstance(node, Cell):

@@ -1,8 +1,8 @@
 """Parses Flink's and ksqlDB's ``CREATE TABLE`` and ``CREATE STREAM`` statements into topic tables.
 
-If this package does not support a clause or option, the error names the clause or option. Only ``TEMPORARY``,
-``SOURCE``, ``IF NOT EXISTS`` and the ``COMMENT`` of a table have no effect. Names keep their case, even in ksqlDB's
-statements.
+``TEMPORARY``, ``SOURCE``, ``IF NOT EXISTS`` and the ``COMMENT`` of a table are accepted and ignored. Any other clause
+or option that this package does not support is an error, which names the clause or option. Names keep their case, even
+in ksqlDB's statements.
 """
 
 from collections.abc import Mapping

@@ -312,8 +312,8 @@ def _push_down(options: _Options) -> str:
 
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
-    """Removes the client option ``auto.offset.reset`` from ``properties``, because ``scan.startup.mode`` states the
-    start.
+    """Removes the client option ``auto.offset.reset`` from ``properties``, because ``scan.startup.mode`` determines
+    where reading starts.
 
     The option stays only if ``scan.startup.mode`` is ``group-offsets``.
     """

@@ -185,7 +185,8 @@ def _metadata(column: Column, cell: Cell) -> Expr:
 
 
 def _number(origin: str, name: str, value: Any) -> int | None:
-    """Converts ``value``, from a row without a schema, into the timestamp or the partition of a record.
+    """Converts ``value`` into the timestamp or the partition of a record. The row that contains ``value`` has no
+    schema.
 
     Args:
         origin: ``timestamp`` or ``partition``.

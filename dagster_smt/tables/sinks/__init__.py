@@ -18,7 +18,7 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
     Args:
         session: The Spark session.
         sink: The sink. If the sink's name or path contains ``{topic}``, runs write one table per topic. The function
-            then opens an additional table, which stores the progress of the runs.
+            then opens none of these tables, but the table that stores the progress of the runs.
         source: The source of the records. A sink for topics needs the source, because a run must not write to the
             topics that it reads.
 

@@ -4,10 +4,10 @@ not written again.
 Two runs never append at the same time. For file topics, the second run waits. For topics of a cluster, the later run
 fences the earlier run.
 
-Each appended record has headers that name its writer (for example a consumer group) and its source record (the record
-that the run read, for example ``orders-0@17``). Before a run appends records, it reads the end of each target topic,
-and skips the records that an earlier attempt has already written. This search need not begin at offset 0: each commit
-stores, for each target partition, the offset at which the next run starts to search.
+The headers of each appended record name two things: the writer of the record, such as a consumer group, and the source
+record. The source record is the record that the run read, such as ``orders-0@17``. Before a run appends records, it
+reads the end of each target topic, and skips the records that an earlier attempt has already written. This search need
+not begin at offset 0: each commit stores, for each target partition, the offset at which the next run starts to search.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,10 +37,10 @@ class Trace:
     Attributes:
         identity: The names of the headers that together identify a record. If a header occurs several times in a
             record, its last value applies.
-        owner: A pair such as ``("dagster_smt.group", "orders")``: the name of a header, and the content of this header
-            in all records of this writer.
-        source: Three columns, which are computed from the headers of a written record: the topic, the partition and the
-            offset of its source record (the record that the run read), as strings.
+        owner: A pair such as ``("dagster_smt.group", "orders")``: the name of a header, and its content. The writer,
+            such as a consumer group, adds this header to all of its records.
+        source: Three columns with strings: the topic, the partition and the offset of the source record (the record
+            that the run read). The columns are computed from the headers of a written record.
     """
 
     identity: Sequence[str]
@@ -67,8 +67,9 @@ def append_once(
         trace: The headers that identify the records.
         since: For each target partition, the offset at which the search for already written records starts, such as
             ``{"orders-0": 120}``.
-        taken_in: The source offsets that are processed when this run has committed. Later runs do not append the
-            records of these offsets again, so later runs need not search for them.
+        taken_in: The offsets of all source records (the records that runs read) that are processed when this run has
+            committed, such as ``orders-0 [0, 20)``. Later runs do not append these records again, so they need not
+            search the target topics for the records.
         order: The columns that order the records; see ``Topics.append``.
         say: Is called with lines about the progress.
 
@@ -140,16 +141,16 @@ def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[st
     """Returns, for each target partition, the offset at which later runs must start to search for already written
     records, such as ``{"orders-0": 120}``.
 
-    For example, ``owner`` wrote the record at offset 120, but its source record is not in ``taken_in``, because the run
-    died before its commit. A later run reads the source record again. To write no second record, the later run must
-    find the record at offset 120.
+    For example, the writer ``owner`` wrote the record at offset 120, but the source record (the record that the run
+    read) is not in ``taken_in``, because the run died before its commit. A later run reads the source record again. To
+    write no second record, the later run must find the record at offset 120.
 
     The result contains the offset of the first such record. A partition without such a record is left out.
 
     Args:
         traces: The written records, as ``_traces`` returns them.
         owner: The name of the writer. Records of other writers are ignored.
-        taken_in: The source offsets that the table holds.
+        taken_in: The offsets of the source records that runs have processed.
     """
     records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
     if taken_in:

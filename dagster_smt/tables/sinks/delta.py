@@ -270,7 +270,7 @@ class DeltaTable:
 
     def _history(self, limit: int | None) -> list[Commit]:
         """Returns the latest commits, the newest commit first: at most ``limit`` commits, or all commits if ``limit``
-        is None. If there is no table, the list is empty. Unless ``limit`` is 1, this may list the whole log.
+        is None. If there is no table, the list is empty. If ``limit`` is not 1, Delta may have to list the whole log.
         """
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
@@ -400,7 +400,7 @@ class DeltaTable:
 
         Args:
             write: Commits the rows of the run.
-            now: Returns the current state of the table. Before each attempt, this must be the state ``expected``.
+            now: Returns the current state of the table. Before each attempt, the current state must equal ``expected``.
             expected: The state that the run began with.
             replaced: The rows that the commit replaces.
 

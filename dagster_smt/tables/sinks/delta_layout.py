@@ -172,8 +172,8 @@ def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
 def without_generated(columns: StructType, properties: Callable[[], Mapping[str, str]]) -> StructType:
     """Returns ``columns`` without the generated columns, because runs do not write these columns.
 
-    ``properties`` returns the table's properties, which list the generated columns. The function calls it only if there
-    is a column such as ``at_day`` next to a column ``at``.
+    ``properties`` returns the table's properties, which list the generated columns. The function calls ``properties``
+    only if there is a column such as ``at_day`` next to a column ``at``.
     """
     names = set(columns.names)
     if not any(name.rpartition("_")[2] in TIMES and name.rpartition("_")[0] in names for name in names):

@@ -49,8 +49,9 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
 
 
 def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
-    """Returns True if there is certainly no table in the folder ``path``. Returns False if this is uncertain: for a
-    table with a name, in a session without Delta, or with a version of Delta that lacks the necessary classes.
+    """Returns True if there is certainly no table in the folder ``path``. Returns False if a table exists. Also returns
+    False if the function cannot know: the table has a name, the session lacks Delta, or the version of Delta lacks the
+    necessary classes.
 
     A run into a new table asks about ten times whether the table exists. Spark would answer with an exception each
     time, and PySpark needs some forty milliseconds to translate it.

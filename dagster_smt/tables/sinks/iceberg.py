@@ -153,8 +153,9 @@ class IcebergTable(IcebergStates):
         """Appends those rows of ``frame`` whose key the table does not contain yet. ``key`` lists the columns of the
         key. See ``Table``.
 
-        The method compares the rows with the current snapshot, and writes the new rows to a branch that starts there.
-        It then moves ``main`` to the branch. If ``main`` has moved meanwhile, the method tries again.
+        The method compares the rows with the current snapshot, and writes the new rows to a branch. The branch starts
+        at this snapshot. The method then moves ``main`` to the branch. If ``main`` has moved meanwhile, the method
+        tries again.
         """
         if self._creates(frame):
             return
@@ -328,9 +329,9 @@ class IcebergTable(IcebergStates):
         Args:
             properties: The table's properties.
             base: The current snapshot. The method fails if ``main`` moves away from it.
-            made_by_us: True if a run of this package created the table. Such a run may have died before it applied the
-                layout. If somebody else created the table, and the table has no snapshot yet, the method leaves its
-                layout unchanged.
+            made_by_us: Matters only if the table has no snapshot yet. True if a run of this package created the table,
+                and perhaps died before it applied the layout. False if somebody else created the table; the method then
+                changes nothing.
         """
         if base == NO_SNAPSHOT and not made_by_us:
             return

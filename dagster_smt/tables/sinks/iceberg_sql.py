@@ -97,8 +97,8 @@ def _uncached(session: SparkSession, catalog: str) -> str:
     Otherwise the function configures a copy of the catalog without a cache, and returns the name of the copy.
 
     With a cache, the runs in a Java process would share one table object. Iceberg reads the table's metadata twice at
-    the beginning of a change. If another run commits between these two reads, its commit is lost, or both commits
-    succeed.
+    the beginning of a change. If another run commits between these two reads, the commit of that run may be lost. Or
+    both runs may commit, although one of them must fail.
 
     Raises:
         UnsupportedError: SMT560, the catalog has the type jdbc, so a copy with a different name would not find the

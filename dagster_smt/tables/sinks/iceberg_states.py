@@ -194,8 +194,8 @@ class IcebergStates:
         back.
 
         The search may reach a snapshot that has expired, so that its parent is unknown. Then the method reads the
-        parent from older metadata files. It needs no older files if the property ``NEWEST`` names the expired snapshot:
-        the property also contains the marker of this snapshot.
+        parent from older metadata files. The older files are not needed if the property ``NEWEST`` names the expired
+        snapshot, because the property also contains the marker of this snapshot.
 
         Args:
             properties: The table's properties.

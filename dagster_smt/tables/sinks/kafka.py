@@ -160,8 +160,8 @@ class KafkaTable(RecordTable):
 
         Args:
             frame: The records.
-            read: The source topics of the run. After the call of ``measure``, the run may have left out a source topic.
-                The records of this topic are ignored.
+            read: The source topics whose records the run writes. After the call of ``measure``, the run may have
+                excluded a source topic. The results for such a topic are left out.
         """
         if not self._measured:
             return self._measure(frame)
@@ -262,8 +262,8 @@ class KafkaTable(RecordTable):
         return [TargetRecords(**row.asDict()) for row in rows]
 
     def _longest(self, targets: Sequence[TargetRecords]) -> int:
-        """Returns the size in bytes of the longest record that will be written. A record above the limit of its topic
-        is not written, so the method uses the limit instead of the record's size.
+        """Returns the size in bytes of the longest record in ``targets``. A topic has a limit for the size of its
+        records. The topic rejects a longer record, so the method uses the limit for such a record.
         """
         limits = self.place.limits({target.topic for target in targets})
         lengths = []

@@ -77,9 +77,8 @@ class KafkaPlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
-        """Yields these topics, so that only one writer with the name ``owner`` can append to them. See ``Topics``.
-        Records are appended in Kafka transactions. When a later run starts to append for ``owner``, the brokers fence
-        this run.
+        """Yields an object that appends records to topics of this cluster as the writer ``owner``, in Kafka
+        transactions. See ``Topics``. When a later run starts to append as the same writer, the brokers fence this run.
         """
         # uncommitted records of fenced writers may be present
         committed = replace(self.spec, isolation_level="read_committed")

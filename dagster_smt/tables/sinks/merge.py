@@ -19,8 +19,9 @@ from dagster_smt.spark.versions import missing, settings_of
 
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 REPEATED = re.compile("DELTA_MULTIPLE_SOURCE_ROW_MATCHING|MERGE_CARDINALITY_VIOLATION")
-"""Matches the errors with which Delta and Spark reject a ``MERGE``, because several changes match one row of the table.
-Usually, a key has only one change. A key has several changes only if the table has several rows with this key.
+"""Matches the errors with which Delta and Spark reject a ``MERGE`` if several changes match one row of the table. The
+reason for such an error is a table with several rows of the same key: the run then computes the change of this key once
+for each row.
 """
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
@@ -36,8 +37,8 @@ class Merge:
 
     Attributes:
         columns: The columns of the table after the merge.
-        matched_by: The columns, usually those of the key. A change applies to the row that has the same values in these
-            columns.
+        matched_by: The columns by which a change finds its row, usually the key columns. The change and the row have
+            the same values in these columns.
         partial: Columns that an update may leave unchanged. The update lists such columns in ``unchanged``.
         actions: The actions that occur in the changes, such as ``insert``. If empty, any action may occur.
     """
@@ -97,7 +98,8 @@ def can_merge_frames() -> bool:
     """Returns True if the installed version of Spark supports ``merge_frame``.
 
     With Spark 4.1, ``merge_frame`` is necessary for Iceberg: Spark 4.1 cannot plan a ``MERGE`` statement if the view
-    with the changes also reads an Iceberg table ("No plan for TableReference"). Spark 3.5 supports only the statement.
+    with the changes also reads an Iceberg table ("No plan for TableReference"). Spark 3.5 supports only ``MERGE``
+    statements, not ``merge_frame``.
     """
     return "mergeInto of frames" not in missing()
 
@@ -191,8 +193,9 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
     """Yields a new session with the settings of ``session`` and the additional ``settings``. Statements in ``session``
     itself are not affected.
 
-    This is necessary, because Delta takes the metadata of a ``MERGE`` from the settings of its session. If another
-    thread writes through ``session`` at the same time, its commit must not get this metadata.
+    Delta takes the metadata of a ``MERGE`` from the settings of the session. Another thread may write through
+    ``session`` at the same time, and the commit of that thread must not get this metadata. So the ``MERGE`` needs a
+    session of its own.
 
     A Spark Connect client cannot create a second session. In this case, the function changes ``session`` itself while
     the block runs, and other writes of this package wait; see ``undisturbed``.

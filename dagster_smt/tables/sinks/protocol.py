@@ -296,7 +296,8 @@ class LaidOutTable(Table, Protocol):
         table, returns an empty list.
 
         Args:
-            rebuild: True if the run replaces everything, so that the table gets the layout of its definition.
+            rebuild: True if the run replaces the table. The new table gets the layout of its definition, so the result
+                is empty.
 
         Raises:
             UnsupportedError: SMT906, the table cannot get this layout.

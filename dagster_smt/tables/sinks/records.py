@@ -123,7 +123,7 @@ def source_headers(group: str, prefix: str = "") -> dict[str, sql.Column]:
     contains ``group``, and the second contains the coordinates of the source record, such as ``orders-0@17``.
 
     Args:
-        group: The group that writes the records.
+        group: The consumer group that writes the records.
         prefix: A prefix of the names of the columns that hold the records.
     """
     topic, partition, offset = (sql.col(prefix + name) for name in ("source_topic", "partition", "offset"))

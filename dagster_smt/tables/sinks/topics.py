@@ -26,7 +26,7 @@ class Appended:
 
     Attributes:
         ranges: Ranges of offsets in the target topics that contain only the appended records, such as ``orders-0 [120,
-            150)``. A partition is left out if this is uncertain.
+            150)``. A partition is left out if other records may be among the appended records.
         count: The number of appended records.
         unwritten: The records that were not appended, because their topic rejects them even if they are shortened. For
             each record, the list contains the values of the columns in ``order`` (see ``Topics.append``).
@@ -43,8 +43,9 @@ class Topics(Protocol):
     def alone(
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
     ) -> AbstractContextManager["Topics"]:
-        """Returns a context manager that yields these topics. While its block runs, only one run can append to them as
-        the writer ``owner``. An earlier run that uses the same name cannot append any more.
+        """Returns a context manager that yields an object for appending records, also a ``Topics``. While the block
+        runs, only one run can append as the writer ``owner``. An earlier run with the same writer's name cannot append
+        any more, or the block waits for the earlier run.
 
         Args:
             owner: The name of the writer.
@@ -87,8 +88,9 @@ class FilePlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["FilePlace"]:
-        """Yields these topics. While the block runs, no other process can append to them under the name ``owner``:
-        another process that tries to do so waits until the block ends. See ``Topics``.
+        """Yields this object. While the block runs, no other process can append to the folder's topics under the name
+        ``owner``. A second process that calls this method with the same name waits until the block ends. See
+        ``Topics``.
         """
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)

@@ -43,8 +43,8 @@ def nothing() -> None:
 
 
 class FileTopicsSource(BaseSource):
-    """File topics, opened as a source. The source lists the files of each topic once. When ``ranges`` is called for a
-    topic, the source lists the files of this topic again.
+    """File topics, opened as a source. The source remembers its list of the files of each topic. The method ``ranges``
+    lists the files of a topic again.
     """
 
     knows_times = False

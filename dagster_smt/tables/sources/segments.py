@@ -179,7 +179,8 @@ The second item is the row's coordinates, such as ``("orders", 0, 7)``, or its p
 def check_rows(
     rows: RowsOrProblems, segment: Segment, start: int, beat: Callable[[], None] = lambda: None
 ) -> list[Problem]:
-    """Checks whether ``rows`` are the expected records of ``segment``, and returns the problems of rows that are not.
+    """Checks whether ``rows`` are the expected records of ``segment``. Returns a problem for each row that is not the
+    expected record.
 
     Args:
         rows: The rows.
