@@ -132,11 +132,11 @@ def column(kind):
 
 def tables():
     """The tables of the page."""
-    lines = ["| SQL | table | " + " | ".join(TEXTS) + " |", "|---|---|" + "---|" * len(TEXTS)]
+    lines = ["| SQL type | type in Delta or Iceberg | " + " | ".join(TEXTS) + " |", "|---|---|" + "---|" * len(TEXTS)]
     lines += [f"| `{k}` | {column(k)} | " + " | ".join(written(k, name) for name in TEXTS) + " |" for k in SAMPLES]
-    lines += ["", "| SQL | avro, avro-confluent | raw, kafka |", "|---|---|---|"]
+    lines += ["", "| SQL type | avro, avro-confluent | raw, kafka |", "|---|---|---|"]
     lines += [f"| `{kind}` | {avro(kind)} | {single(kind)} |" for kind in SAMPLES]
-    lines += ["", "| SQL | format | also read | dead letters |", "|---|---|---|---|"]
+    lines += ["", "| SQL type | format | other accepted values | values that become dead letters |", "|---|---|---|---|"]
     for kind in SAMPLES:
         for name in TEXTS:
             texts = [", ".join(f"`{t}`" for t in group.get(kind, {}).get(name, [])) for group in (READ, FAILS)]
