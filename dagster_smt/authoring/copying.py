@@ -87,10 +87,10 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """Returns ``node``, a field of ``struct``, after a null ``struct`` has been replaced with its default. In records
-    where ``struct`` was null, the field has the value ``default``.
+    """Returns the field ``node`` of ``struct``, for a stage that replaces a null struct with the struct's default. In
+    records in which ``struct`` is null, the field gets the value ``default``.
 
-    For example, if the struct's default is ``{"id": 7}``, its field ``id`` is 7 in these records.
+    For example, if the struct's default is ``{"id": 7}``, the field ``id`` becomes 7 in these records.
     """
     if isinstance(node, Group) or default is None or struct.present is None:
         return node

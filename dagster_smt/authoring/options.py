@@ -207,7 +207,9 @@ class Options(BaseModel):
     """The option keys of older versions of Kafka, each with its present key."""
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        """Yields (option, statement, hint) for each violated rule that the types of single options cannot express."""
+        """Checks the options together, and yields a triple (option, statement, hint) for each problem. For example, two
+        lists must have the same length.
+        """
         return iter(())
 
     def configured(self) -> dict[str, Any]:

@@ -14,8 +14,10 @@ _NO_KEY = "the keys have no schema, so their fields are unknown: declare the key
 
 
 def fit_to_kind(settings: TableSettings, kind: str, key: str) -> None:
-    """Removes settings that the table does not support. Adds the partitioning by the time of the records, if
-    ``settings`` ask for it. A table of kind ``columns`` then also gets a stage that inserts the time as a field.
+    """Removes settings that the table does not support.
+
+    If ``settings.record_time`` is set, also partitions the table by the time of the records. A table of kind
+    ``columns`` then gets a stage that inserts the time as a field.
 
     Args:
         settings: The settings, which this function changes.

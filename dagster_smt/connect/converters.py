@@ -278,8 +278,8 @@ def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> Non
 
 
 def _address(result: ConverterFormat, name: str, value: str) -> str:
-    """Returns ``value``, the address of the registry, without a login. If the address is empty or a reference that this
-    package does not resolve, returns a reference to an environment variable.
+    """Returns the address of the registry without a login. ``value`` is the address as configured. If ``value`` is
+    empty, or a reference that this package does not resolve, returns a reference to an environment variable.
     """
     plain = value.strip()
     foreign = "${" in plain and not refers(plain)

@@ -106,8 +106,8 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _check_plain(options: Mapping[Any, Any], place: str) -> None:
-    """Raises an error if ``options`` contain nested values. By repeating aliases, a small YAML file can describe a
-    nested value that is very long when it is written as text.
+    """Raises an error if ``options`` contain nested values, because options are written as text. With aliases of YAML,
+    a small file can describe a nested value whose text is very long.
     """
     problems = []
     for option, value in options.items():

@@ -36,8 +36,8 @@ def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, u
     Args:
         connector: The connector.
         decided: Verdicts of other modules, which take precedence over the rules.
-        unused: If the connector stays in use, the text of the verdict on an option that the component does not use.
-            Empty if the component replaces the connector.
+        unused: Empty if the component replaces the connector. If the connector stays in use, the text for each option
+            that the component does not use.
     """
     verdicts_by_option = {verdict.option: verdict for verdict in decided}
     family = family_of(connector)

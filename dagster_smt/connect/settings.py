@@ -12,8 +12,8 @@ from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
 KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
 RECORD_TIME = "_record_time"
-"""The column with the time of a record. If a table is partitioned by this time, for example by day, and has one column
-for each field of the value, this column is added.
+"""The name of a column with the time of a record. The column is added to a table that is partitioned by this time, for
+example by day, and that has one column for each field of the value.
 """
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -142,8 +142,9 @@ def mapped_table(connector: Connector, settings: TableSettings, option: str, sep
 
 
 def every(option: str, seconds: float, settings: TableSettings) -> None:
-    """Lets runs start every ``seconds`` seconds, as often as the connector commits. For an interval of a minute or
-    more, the component gets a schedule, and for a shorter interval a sensor.
+    """Makes runs start every ``seconds`` seconds, the interval at which the connector commits. For an interval of a
+    minute or more, the component gets a schedule, and for a shorter interval a sensor. If ``seconds`` is 0, the
+    connector's option is switched off, and nothing is set.
     """
     if seconds <= 0:
         settings.say(option, "not needed", "the option is switched off")

@@ -103,7 +103,7 @@ class _LineWriter:
         self.style, self.mark, self.null = dialect(options), element_delimiter(options), options.get("null-literal", "")
 
     def line(self, schema: Schema | None, value: Any) -> bytes:
-        """Returns ``value``, a struct of ``schema``, as a line."""
+        """Returns the struct ``value`` as a line of CSV. ``schema`` is the schema of the struct."""
         if schema is None or schema.type is not Type.STRUCT:
             hint = "declare columns, or choose another format"
             raise data_error("SMT440", "CSV needs structs with a schema", hint, DATA_EXCEPTION)

@@ -20,13 +20,13 @@ _INFINITE = ("Infinity", "+Infinity", "-Infinity")
 
 def parsed_text(text: str, schema: Schema, where: str) -> Any:
     """Converts ``text`` to the JSON value that ``formats.json.reader`` expects for ``schema``. For a date,
-    ``"1970-01-31"`` becomes 30, the number of days. A decimal becomes a number, as with the ``decimal_format``
-    ``NUMERIC``.
+    ``"1970-01-31"`` becomes 30, the number of days. A decimal becomes a number, as JSON has it if the option
+    ``decimal_format`` is ``NUMERIC``.
 
     Numbers have Java's syntax: ``1_000`` is rejected.
 
     Raises:
-        DataError: SMT414 if the string is not of the type.
+        DataError: SMT414 if the string is not a value of the type: for example, ``"abc"`` for a date.
     """
     value = _parsed(text, schema)
     if value is None:

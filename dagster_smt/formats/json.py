@@ -2,7 +2,8 @@
 ``JsonConverter``.
 
 Where Connect silently converts a payload that does not fit its schema, this module rejects the payload (difference D5).
-A float field does accept an integer. As in Connect, unknown keys of a struct are dropped, and missing keys become null.
+There is one exception: a float field accepts an integer. As in Connect, unknown keys of a struct are dropped, and
+missing keys become null.
 """
 
 import base64
@@ -47,8 +48,9 @@ _EXAMPLES = {
     "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
     "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
 }
-"""Maps each logical type to two examples of its values for messages: as a string, and as Connect's converter writes it.
-A ``Date`` is ``2020-01-31``, or a number of days.
+"""Maps the name of each logical type to two descriptions of its values, for error messages. The first describes the
+value as a string, the second the value as Connect's converter writes it. For ``Date``, these are a day such as
+``2020-01-31``, and a number of days.
 """
 _WITH_TEXTS = ("json_schema", "debezium-json", "canal-json")
 _MILLISECONDS = "; with more digits than milliseconds declare the column STRING"

@@ -42,7 +42,7 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
     """Returns ``value`` if it has the type ``kind``, which the converter of ``form`` expects.
 
-    Raises an error for a value of a different type, where Connect raises ``DataException``.
+    For a value of a different type, raises an error, as Connect does (``DataException``).
     """
     if kind is Type.BOOLEAN:
         fits = type(value) is bool

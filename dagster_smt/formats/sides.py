@@ -75,7 +75,7 @@ class SideCodec:
 
 
 _ARRAY = f"to turn each element of a value into a row of a table of columns, set json.{ARRAYS_AS_ROWS} to true"
-"""The hint in the error for a value that is an array. The format declares that each value is a row."""
+"""The hint of an error. The error is raised if a value is a JSON array, although each value should be one row."""
 
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
@@ -141,8 +141,9 @@ def self_described(form: Format, side: Literal["key", "value"] = "value") -> Sel
 
 
 def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
-    """Returns a function that maps a list of keys or values to the bytes that identify their schemas: the header with
-    the schema id, or the JSON of the schema in an envelope. An item without such bytes becomes None.
+    """Returns a function that finds out which schemas keys or values have. The function gets a list of keys or values,
+    and returns a list with one item for each of them: the header with the schema id, or the JSON of the schema in an
+    envelope. If a key or value has neither, the item is None.
     """
     text = self_described(form).schema_text
 
@@ -250,8 +251,8 @@ class EnvelopeReader:
         return self._known(text)[0]
 
     def schema_id(self, text: bytes) -> str:
-        """Returns a string that identifies a schema in reports. The string consists of the schema's name and the
-        beginning of a digest. The digest is that of ``text``, the JSON of the schema.
+        """Returns a string that identifies a schema in reports. The string consists of the schema's name and the first
+        eight hex digits of a hash: ``Order 3f2a9c01``. The hash is the SHA-256 of ``text``, the JSON of the schema.
         """
         try:
             schema = self._known(text)[0]

@@ -43,8 +43,8 @@ class ItemAt(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructField(ValueRule):
-    """A rule that returns a field of a struct that the chain has computed, or that is an element of an array. For a
-    struct of the input, the chain needs no rule.
+    """A rule that returns a field of a struct. A chain uses the rule for structs that the chain has computed, and for
+    structs in arrays. To read a field of the record itself, a chain needs no rule.
     """
 
     name: str

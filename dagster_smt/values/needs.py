@@ -1,5 +1,5 @@
-"""Defines rules that reject values. A transform chooses the message of the error, and the exception class of Kafka's
-original.
+"""Defines rules that reject values. The transform that uses a rule sets the message of the error, and names the Java
+exception class that Kafka's transform throws.
 """
 
 from dataclasses import dataclass

@@ -59,7 +59,7 @@ def to_float32(value: float) -> float:
 
 
 def exact_double(number: int | Decimal) -> float:
-    """Converts ``number``, an exact number, to a double, as ``BigDecimal.doubleValue`` does."""
+    """Converts the exact number ``number`` to a double, as ``BigDecimal.doubleValue`` does."""
     try:
         if number:
             return float(number)

@@ -18,9 +18,11 @@ class ValueRule:
 
     may_fail = False
     reads_values = False
-    """True if the rule may convert a value that is not null into null.
+    """True if the result of the rule may be null although no argument is null. For example, ``NotBlank`` returns null
+    for a blank string.
 
-    For a struct, the result of the rule then does not show whether the struct is present.
+    If False, Spark computes whether a result is null without computing the result: it only looks at whether the
+    arguments are null.
     """
     needs_python = False
     """True if Catalyst has no function with the same results. On Spark, the method ``python`` then runs in an Arrow
@@ -119,8 +121,11 @@ class DefaultUnder(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereNull(ValueRule):
-    """A rule that replaces a value with a default where a struct is null. If a struct around that struct is also null,
-    the value stays. The arguments are the value, the struct, the default, and the surrounding structs.
+    """A rule that replaces the value of a field with a default if the field's struct is null. If the struct ``address``
+    is null and its default is ``{"zip": 7}``, its field ``zip`` becomes 7.
+
+    The arguments are the field's value, the field's struct, the default of the field, and the structs around the
+    field's struct. If one of these surrounding structs is null, the value stays.
     """
 
     def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
@@ -238,7 +243,9 @@ class IsNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereThere(ValueRule):
-    """A rule that returns the second value, a condition. If the first value is null, the result is false."""
+    """A rule that returns a condition, its second argument. If the first argument (any value) is null, the result is
+    False. If the condition is null, the result is also False.
+    """
 
     def python(self, value: Any, condition: Any) -> bool:
         return value is not None and bool(condition)

@@ -216,8 +216,8 @@ class _Editor:
         return RenamedNode(new, node)
 
     def _each(self, cell: Cell, select: Select, branch: Branch) -> Cell:
-        """Returns ``cell``, an array or map, with edited elements. ``select`` says which elements, such as all of them
-        or the element with the index 0.
+        """Edits elements of the array or map ``cell``, and returns the result. ``select`` says which elements are
+        edited: all elements, or the element with the index 0, for example.
         """
         item, values = f"item{self.level}", cell.schema.values
         assert values is not None

@@ -139,8 +139,8 @@ class _Scan:
     """A scan for a name at every level of a value. The attribute ``ends`` is True if the name is the last step of the
     path.
 
-    The JSON of an object may contain the name only once, as a key of the object itself. With ``ends``, the scan then
-    does not search the values inside the object.
+    If the JSON of an object contains the name exactly once, as a key of the object itself, and ``ends`` is True, the
+    scan does not search the values inside the object.
     """
 
     def __init__(self, below: _Walk, name: str, ends: bool):

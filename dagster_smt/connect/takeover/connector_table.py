@@ -190,8 +190,8 @@ class TakeOverTable:
         return source.measure(topics), source.identities(topics)
 
     def covered(self, committed: CommittedOffsets, measured: TopicEnds) -> OffsetSet:
-        """Returns the offsets whose records the connector has written: for each topic-partition, all offsets from 0 to
-        the offset that its consumer group has committed.
+        """Returns the offsets whose records the connector has written. For each topic-partition, these are all offsets
+        from 0 to the offset that the connector's consumer group has committed.
 
         Raises:
             TableError: SMT789, the group has committed no offset of the topics, or an offset after the end of a

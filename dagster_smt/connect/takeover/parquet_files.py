@@ -146,7 +146,7 @@ class ParquetFolder:
         write_first_commit(self.session, self.path, actions_of(files, schema, self.partition_columns()))
 
     def _below(self, path: str) -> str:
-        """Returns ``path``, the path of a file, relative to the folder."""
+        """Returns the path of a file relative to the folder. ``path`` is the whole path."""
         return path.partition(self.path.rpartition(":")[2].strip("/"))[2].strip("/")
 
     def partition_columns(self) -> list[str]:

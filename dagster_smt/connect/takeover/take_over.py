@@ -1,5 +1,6 @@
-"""The steps of a takeover (runs of this package continue the table of a connector), and of the return to the connector.
-Each step can be repeated, so a command that was killed can run again.
+"""The steps of a takeover, and of the way back. In a takeover, runs of this package continue the table of a connector.
+On the way back, the connector continues the table. Each step can be repeated, so a command that was killed can run
+again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -65,10 +65,10 @@ class TableHead:
     Attributes:
         snapshot: The id of the snapshot, or the number of the version; empty if there is none.
         parent: The id of the previous snapshot; empty if there is none.
-        control_offsets: For an Iceberg sink: the offset of each partition of the control topic up to which the
-            coordinator has read, as stored in the snapshot.
-        valid_through: For an Iceberg sink: the time up to which the sink has written all records, as stored in the
-            snapshot.
+        control_offsets: For an Iceberg sink: the offset up to which the coordinator has read each partition of the
+            control topic. The snapshot contains these offsets.
+        valid_through: For an Iceberg sink: the time up to which the sink has written all records. The snapshot contains
+            this time.
     """
 
     snapshot: str = ""

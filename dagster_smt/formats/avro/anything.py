@@ -4,8 +4,8 @@ that contains one value of any type.
 ``AvroConverter`` writes a value without a schema as such a record. When the converter reads a record with exactly this
 Avro schema, the result is a value without a schema.
 
-This module has its own codec, because fastavro does not limit its recursion: deeply nested bytes would crash the
-process.
+This module does not use fastavro, which has no limit for nested values: a value with very many levels would crash the
+process. The module reads and writes the bytes itself.
 """
 
 import json

@@ -11,8 +11,8 @@ from typing import Any
 _MOST = 16
 """The largest permitted number of values without bytes, such as nulls, in one item of an array or map.
 
-Each item takes up at least one byte. For each byte of a record, a reader therefore creates at most this many such
-values.
+Arrays whose items take up no bytes at all are always rejected, so each item takes up at least one byte. For each byte
+of a record, a reader therefore creates at most 16 values without bytes.
 """
 
 
@@ -32,8 +32,8 @@ class Empty:
     known: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def endless(self, items: Any, *, keyed: bool = False) -> bool:
-        """Returns True if an array or map must be rejected, because a few bytes could describe too many of its items:
-        for example, a billion nulls. ``items`` is the Avro type of the items.
+        """Returns True if an array or map must be rejected, because a few bytes of a record could describe a huge
+        number of values: for example, an array of a billion nulls. ``items`` is the Avro type of the items.
 
         ``keyed`` is true for a map. Each item of a map has a key, which takes up at least one byte.
         """

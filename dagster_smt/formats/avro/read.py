@@ -195,9 +195,10 @@ def too_long() -> DataError:
 
 
 def _take(items: int, width: int) -> None:
-    """Subtracts ``items * width`` from the number of values that the record may still have.
+    """Counts values of the record that is being read, because a record may have only a limited number of values.
 
-    ``items`` is the length of an array or map. Each item consists of ``width`` values.
+    An array or map with ``items`` items, each of which consists of ``width`` values, counts as ``items * width``
+    values.
 
     Raises:
         DataError: SMT459 if the array or map has too many items, or the record has too many values.

@@ -380,7 +380,8 @@ def _of_struct(schema: Schema) -> Convert | None:
 
 def _of_union(schema: Schema) -> Convert:
     """Returns a function that prepares the struct of a union for fastavro. The struct ``{"int": None, "string": "a"}``
-    becomes the pair ``("string", "a")``. Without the name, fastavro would have to guess the type.
+    becomes the pair ``("string", "a")``. Without the name ``string``, fastavro would have to guess which type of the
+    union the value has.
     """
     parts = []
     for name, child in schema.fields:
@@ -397,8 +398,8 @@ def _of_union(schema: Schema) -> Convert:
 
 
 def _avro_name(schema: Schema) -> str:
-    """Returns the name of the Avro type of ``schema``, by which fastavro selects the type in a union: ``string``, or
-    the full name of a record.
+    """Returns the name by which fastavro selects the Avro type of ``schema`` in a union: for example ``string``, or the
+    full name of a record.
     """
     if schema.type is Type.STRUCT or (schema.type is Type.BYTES and _SIZE in dict(schema.parameters)):
         return schema.name or f"{CONNECT_AVRO}ConnectDefault"

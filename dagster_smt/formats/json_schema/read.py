@@ -237,8 +237,9 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _implied(node: Mapping[str, Any]) -> str | None:
-    """Returns the type of ``node``, which does not name its type: ``string`` if all values in its ``enum`` or ``const``
-    are strings, ``object`` if it has ``properties``. Otherwise returns None.
+    """Returns the type of a subschema ``node`` that does not name its type. The type is ``string`` if all values in the
+    subschema's ``enum`` or ``const`` are strings, or ``object`` if the subschema has ``properties``. Otherwise returns
+    None.
     """
     values = node.get("enum")
     if values is None and "const" in node:
@@ -312,10 +313,12 @@ def _of_fields(prepares: Mapping[str, Prepare]) -> Prepare | None:
 
 
 def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare | None]]) -> Any:
-    """Returns ``data``, a value of a union, as the struct of the union. Only one field of the struct is set: the field
-    of the first item in ``choices`` whose schema fits the value. If no item fits, returns ``data`` unchanged.
+    """Converts ``data``, a value of a union, into the struct that represents the union. Only one field of the struct is
+    set: the field of the first item in ``choices`` whose schema fits ``data``. If no item fits, returns ``data``
+    unchanged.
 
-    Each item of ``choices`` consists of a field's name, the field's schema, and a function that prepares its value.
+    Each item of ``choices`` is a triple: the name of a field, the schema of the field, and a function that prepares the
+    value for the field.
     """
     for name, schema, prepare in choices:
         kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))

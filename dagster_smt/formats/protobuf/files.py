@@ -174,8 +174,8 @@ def field_options(params: Mapping[str, str]) -> FieldOptions:
 
 
 def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | Sequence[int], place: str) -> Any:
-    """Returns the descriptor of ``message``, which is the full name of a message, or its position in ``file``: ``(1,
-    0)`` is the first message inside the second message. An empty position is the first message.
+    """Returns the descriptor of a message type in ``file``. ``message`` is the full name of the type, or its position
+    in the file: ``(1, 0)`` is the first message inside the second message. An empty position is the first message.
 
     Raises:
         ConfigError: SMT273 if the file has no such message.
@@ -260,8 +260,8 @@ def _no_indexes() -> DataError:
 
 
 def write_indexes(indexes: Sequence[int]) -> bytes:
-    """Returns message indexes as bytes: their number, and each index. ``(0,)``, the first message of a file, becomes a
-    single zero byte.
+    """Returns ``indexes`` (the position of a message type in its file) as bytes: first the number of indexes, then each
+    index. There is one exception: ``(0,)``, the first message of a file, becomes a single zero byte.
     """
     if tuple(indexes) == (0,):
         return b"\0"

@@ -50,8 +50,8 @@ class Kind:
         schema: The Connect schema.
         read: A function from a value of the Protobuf runtime to Connect's value; None if both are the same.
         write: A function from Connect's value to a value of the Protobuf runtime; raises ``DataError`` SMT440.
-        fill: For messages, used instead of ``write``: a function that writes Connect's value into a message; raises the
-            same error.
+        fill: A function that writes Connect's value into a message of the Protobuf runtime; raises ``DataError``
+            SMT440. Types that are messages use this function instead of ``write``.
     """
 
     schema: Schema

@@ -255,8 +255,9 @@ def _tags(schema: Schema) -> Any:
 
 
 def _params(schema: Schema) -> dict[str, str]:
-    """Returns the parameters for the option ``(confluent.field_meta)`` of a field. The parameters preserve what
-    Protobuf's type does not express: the scale and precision of a decimal, or that a number is an INT8 or INT16.
+    """Returns the parameters for the option ``(confluent.field_meta)`` of a field. The parameters contain the
+    properties of the Connect schema that a Protobuf type cannot express: the scale and precision of a decimal, or that
+    a number is an INT8 or INT16.
     """
     if schema.logical == "Decimal":
         parameters, results = dict(schema.parameters), {}

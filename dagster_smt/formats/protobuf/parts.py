@@ -134,7 +134,9 @@ def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
     """Returns a function that reads a dictionary from the repeated field ``name``, whose messages have the fields
     ``key`` and ``value``.
 
-    If two entries have equal keys, the later entry wins. Missing keys and values have Protobuf's defaults.
+    If two of these messages have equal keys, the later message wins. A missing key or value has Protobuf's default.
+
+    ``width`` is the number of values in each message. It is needed to limit the number of values in a record.
     """
     get = attrgetter(name)
 

@@ -1,7 +1,8 @@
 """Reads Protobuf schemas from a registry. A schema is a serialized descriptor, or text that ``protoc`` compiles.
 
 Confluent's registry returns descriptors on request (``ProtobufSchema.formattedString``). Other registries return the
-source text that Java's producers have registered. ``protoc`` is part of the package grpcio-tools, the extra ``protoc``.
+source text that Java's producers have registered. The compiler ``protoc`` comes with the Python package
+``grpcio-tools``. Users get this package with ``pip install dagster_smt[protoc]``.
 """
 
 import base64
@@ -54,9 +55,9 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
         place: The schema's name in messages.
 
     Returns:
-        The files, each as a serialized ``FileDescriptorProto``. Each file comes after the files that it imports. A file
-        of ``references`` has the name that import statements use. In Confluent's registry, every file is called
-        ``default`` (``ProtobufSchema.DEFAULT_NAME``).
+        The files, each as a serialized ``FileDescriptorProto``. Each file comes after the files that it imports. Each
+        file of ``references`` gets the name that import statements use for the file, because Confluent's registry calls
+        every file ``default`` (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
         ConfigError: SMT273 if the text is not Protobuf.
@@ -171,8 +172,8 @@ def _write(path: Path, text: str, place: str) -> None:
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Returns those files published by Google or Confluent, such as ``google/protobuf/timestamp.proto``, that ``texts``
-    import. ``texts`` is a dict from file name to source text.
+    """Returns the published files that the files in ``texts`` import. Google and Confluent have published such files,
+    for example ``google/protobuf/timestamp.proto``. ``texts`` is a dict from file name to source text.
 
     If ``texts`` also contains a file with the name of a published file, ``protoc`` uses the file in ``texts``.
     """

@@ -278,10 +278,11 @@ def _response(
     known: tuple[int, ...],
     use: str = "",
 ) -> Any:
-    """Returns the result of ``ask``, which sends a request with a registry client.
+    """Calls ``ask`` with a registry client, and returns the result. The function ``ask`` sends a request to the
+    registry.
 
-    If the registry answers with a status in ``known``, such as 404, raises the error that ``error_of`` returns for the
-    status. If the registry does not answer, or answers with a different error, raises the error SMT636.
+    If the registry answers with an error status in ``known``, such as 404, raises the error ``error_of(404)``. If the
+    registry answers with another error status, or does not answer, raises the error SMT636.
     """
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -370,8 +371,9 @@ def _collect(client: Any, schema: Any, texts: dict[str, str], form: str | None, 
     """Adds the references of ``schema`` to ``texts``, a dict from reference name to schema text. References of
     references are included.
 
-    ``around`` contains the names of the references that led to the schema. If such a name occurs again, the references
-    form a cycle.
+    ``around`` contains the names of the references that led to the schema. If the schema refers to one of these names
+    again, the references form a cycle, and an error is raised. ``form`` is the format in which the registry returns
+    schemas; None for the registry's default.
     """
     for reference in schema.references or ():
         if reference.name in around:

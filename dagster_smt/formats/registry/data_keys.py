@@ -199,7 +199,7 @@ class DataKeys:
 
     def _answer(self, ask: Callable[[Any], Any], nothing: tuple[int, ...]) -> Any:
         """Sends a request to the key registry by calling ``ask`` with a client, and returns the answer. Returns None if
-        the registry answers with a status in ``nothing``.
+        the registry answers with one of the status codes in ``nothing``, such as 404.
         """
         with needs_extras():
             from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -232,11 +232,11 @@ def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
 
 
 def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> bytes:
-    """Returns the result of ``use``, which encrypts or decrypts a data key. ``use`` is called with a client of the key
-    management service that has the key ``kek``.
+    """Calls the function ``use``, which encrypts or decrypts a data key, and returns the result. The argument of
+    ``use`` is a Tink primitive that encrypts and decrypts with the key ``kek`` of a key management service.
 
-    The key ``kek`` may have alternatives, such as copies in other regions. The function tries one alternative after the
-    other.
+    The key ``kek`` may have alternatives, such as copies in other regions. If ``use`` fails with one of these keys, it
+    is called with the next key.
     """
     settings = resolved(dict(options), "schema registry")
     properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}

@@ -86,8 +86,8 @@ def _applied(rules: Any, mode: Mode, properties: Mapping[str, str], *, of_bytes:
 
 
 def _action(text: str, mode: Mode) -> str:
-    """Returns the part of ``text``, the ``onFailure`` of a rule, that applies in ``mode``. ``ERROR,NONE`` is ``ERROR``
-    for writing and ``NONE`` for reading. A single word applies to both.
+    """Returns the part of ``text``, the ``onFailure`` of a rule, that applies in ``mode``. In ``ERROR,NONE``, ``ERROR``
+    applies to writing and ``NONE`` to reading. A single word, such as ``NONE``, applies to writing and to reading.
     """
     actions = text.split(",")
     return actions[0] if mode == "WRITE" else actions[-1]

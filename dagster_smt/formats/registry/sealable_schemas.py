@@ -1,15 +1,12 @@
 """Schemas in a registry whose records contain encrypted fields. These classes find the fields to which a rule applies,
 and encrypt the fields.
 
-Two schemas of a subject have the same field if they have a field with the same path. Tags, however, belong to the full
-name of a field:
+Each field has a path and a full name. If two schemas of a subject have fields with the same path, the two fields are
+treated as the same field. Tags, however, belong to the full names of fields:
 
-=========  ======================  ================================
-kind       path of a field         full name, which patterns match
-=========  ======================  ================================
-Avro       shop.Address.street     the same
-JSON       $.home.street           the same
-Protobuf   home.street             shop.Person.Address.street
+=========  ======================  ================================ kind       path of a field         full name, which
+patterns match =========  ======================  ================================ Avro       shop.Address.street
+the same JSON       $.home.street           the same Protobuf   home.street             shop.Person.Address.street
 =========  ======================  ================================
 
 Connect nests the message type of a field inside the message that contains the field. If a record is read and written

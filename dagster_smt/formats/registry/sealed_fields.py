@@ -62,7 +62,7 @@ def opener(
         avro: The schema.
         rules: The rules, in the order in which consumers apply them.
         tags: The tags in the metadata of the schema.
-        keys: Returns the keys of a rule.
+        keys: A function that returns the data keys of a rule.
     """
     steps = []
     for rule in rules:

@@ -47,7 +47,7 @@ def json_opener(
         references: Maps the names that ``$ref`` uses to the texts of other documents.
         rules: The rules, in the order in which consumers apply them.
         tags: The tags in the metadata of the schema.
-        keys: Returns the keys of a rule.
+        keys: A function that returns the data keys of a rule.
 
     Raises:
         DataError: SMT753 if a value with encrypted fields could have several types of a union.
@@ -86,7 +86,7 @@ def json_sealer(
             which the schema refers.
         rules: The rules, in the order in which producers apply them.
         tags: The tags in the metadata of the schema.
-        keys: Returns the keys of a rule.
+        keys: A function that returns the data keys of a rule.
 
     Raises:
         DataError: SMT753, as for ``json_opener``.
@@ -162,9 +162,10 @@ class JsonWalks:
         """Returns the function that changes the encrypted fields of a union. Returns None if the rule applies to none
         of the types in ``branches``.
 
-        Only one type of a union may contain encrypted fields, and no two types may have the same JSON type, such as
-        two objects. Otherwise, the error SMT753 is raised. Confluent's clients validate a value to select its type.
-        This package does not validate values, so it might decrypt the wrong field, or leave a field encrypted.
+        Only one type of a union may contain encrypted fields, and no two types may have the same JSON type, such as two
+        objects. Otherwise, the error SMT753 is raised. Confluent's clients validate a value to select its type. This
+        package does not validate values. Without the error, it might decrypt the wrong field, or leave a field
+        encrypted.
         """
         walks = []
         for branch in branches:

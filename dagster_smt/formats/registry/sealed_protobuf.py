@@ -36,7 +36,7 @@ def protobuf_opener(
         files, message: The files and the message, as in ``protobuf_of``.
         rules: The rules, in the order in which consumers apply them.
         tags: The tags in the metadata of the schema.
-        keys: Returns the keys of a rule.
+        keys: A function that returns the data keys of a rule.
     """
     pool, file = pool_of(files, "protobuf")
     descriptor = message_of(pool, file, message, "protobuf")

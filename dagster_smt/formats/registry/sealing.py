@@ -24,8 +24,8 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class SubjectSealing:
-    """The consequences of a subject's rules for a producer: what it must register with its schema, and how it encrypts
-    records.
+    """The consequences of a subject's rules for a producer: the metadata and rules that the producer must register with
+    its schema, and the way in which the producer encrypts records.
 
     Attributes:
         parts: The metadata and the rules to register with the schema.
@@ -37,8 +37,8 @@ class SubjectSealing:
 
 
 def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
-    """Returns the consequences of a subject's rules for a producer: what it must register with its schema, and how it
-    encrypts records.
+    """Returns the consequences of a subject's rules for a producer: the metadata and rules that the producer must
+    register with its schema, and a function that encrypts records.
 
     Args:
         options: The format's options.
@@ -48,9 +48,10 @@ def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, cont
         contract: The subject's latest schema, and the rules that producers must apply.
 
     Raises:
-        DataError: SMT752 if the schema lacks a field that producers encrypt, or if the field has a different type. In
-            both cases, the field may have been renamed, and its values would be written in clear text. SMT273 if the
-            latest schema of the subject cannot be read, or has no message with the name that is written.
+        DataError: SMT752 if the schema ``text`` lacks a field that producers encrypt, or if the field has a different
+            type. In both cases, the field may have been renamed, and its values would be written in clear text. SMT273
+            if the latest schema of the subject cannot be read. With Protobuf, also SMT273 if the latest schema lacks
+            the message that is written.
     """
     source = contract.source
     try:

@@ -77,7 +77,8 @@ class SchemaWithId:
         schema: The Connect schema, without the version in the registry; None if the values have no schema in Connect.
         read: A function from the bytes of a value to the value.
         name: The full name of the record; None for other types.
-        with_version: Returns ``schema`` with a version; None if the schema already has a different version.
+        with_version: A function from a version number to ``schema`` with this version. Its result is None if the schema
+            already has a different version.
         opening: A function that receives a subject, and returns the function that decrypts fields in the bytes of a
             value; None if no field is decrypted.
     """
@@ -182,9 +183,9 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
     fail, even if no stage needs the version.
 
     Raises:
-        DataError: SMT441 if the subject of the topic does not have the schema; SMT442 if the subject needs a name;
-            SMT273 if the schema is a logical type, which must have version 1, but has a different version in the
-            subject.
+        DataError: SMT441 if the subject of the topic does not have the schema. SMT442 if the subject is named after the
+            record type, but the schema is not a record. SMT273 if the schema is a logical type, such as ``Date``, and
+            its version in the subject is not 1.
     """
     if not topic:
         return registered.schema

@@ -78,9 +78,7 @@ class RegistryReader:
         return entry.schema, entry.read(data[len(header) :])
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """Returns the header of ``data``, which contains the id of the record's schema. Returns None if ``data`` is
-        None.
-        """
+        """Returns the first bytes of ``data``: the header with the schema id. Returns None if ``data`` is None."""
         if data is None:
             return None
         if len(data) < HEADER or data[0] != 0:

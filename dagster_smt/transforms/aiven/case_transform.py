@@ -38,11 +38,12 @@ class CaseField(FieldRule):
 class CaseTransform(Transform):
     """Change strings in fields to upper or lower case, by the rules of Unicode, whatever the machine's language.
 
-    With a schema, nulls in all fields become their defaults. A field that is not a string stays as it is. A field that
-    the struct does not have is skipped. Only a map with optional strings gets the missing field, with the value null.
-    Without a schema, a missing field is always added with the value null. In JSON without a schema, a value that is not
-    a string becomes the string that Java prints for it, in the configured case: `true` becomes `TRUE`. Fields are
-    top-level names: a dot is part of the name. A null key or value is rejected.
+    With a schema, a null in any field of the struct becomes the default of this field, even if the field is not listed.
+    A field that is not a string stays as it is. A field that the struct does not have is skipped. Only a map with
+    optional strings gets the missing field, with the value null. Without a schema, a missing field is always added with
+    the value null. In JSON without a schema, a value that is not a string becomes the string that Java prints for it,
+    in the configured case: `true` becomes `TRUE`. Fields are top-level names: a dot is part of the name. A null key or
+    value is rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.CaseTransform"

@@ -9,14 +9,15 @@ from dagster_smt.effects.effect import Effect, Join
 class ConcatFields(Transform):
     """Join several fields into one new field, with a delimiter between the values.
 
-    Values are written as Java prints them. A date becomes the text of `java.util.Date` in UTC. A field that is null or
-    missing contributes the value of `field.replace.missing`. Bytes are rejected, because Java writes them differently
-    in every run. Fields are top-level names: a dot is part of the name. Whitespace around the value of an option is
-    removed. A delimiter that consists only of spaces therefore becomes empty.
+    Values are written as Java prints them. A date becomes the text of `java.util.Date` in UTC. For a field that is null
+    or missing, the result contains the value of `field.replace.missing`. Bytes are rejected, because Java writes them
+    differently in every run. Fields are top-level names: a dot is part of the name. Whitespace around the value of an
+    option is removed. A delimiter that consists only of spaces therefore becomes empty.
 
     With a schema, the new field is an optional string after the other fields, and no field with its name may exist yet.
-    Null fields become their defaults. The struct becomes required and loses its name, version, doc and parameters.
-    Without a schema, an existing field of the same name is overwritten. A null key or value is rejected.
+    Before the fields are joined, a null in any field of the struct becomes the default of this field, if it has one.
+    The struct becomes required and loses its name, version, doc and parameters. Without a schema, an existing field of
+    the same name is overwritten. A null key or value is rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.ConcatFields"

@@ -138,8 +138,9 @@ class ByLogicalTableRouter(CodeTransform):
         return self._renamed(replace(record, topic=routed), origin, new, at)
 
     def _known(self, variant: Hashable, topic: Expr) -> str | None:
-        """Returns the topic of the records for which the stage is planned, from ``variant``; or from the expression
-        ``topic``, if it is a constant. Returns None if the same plan (output schema) must serve records of any topic.
+        """Returns the topic of the records for which the stage is planned: the topic in ``variant``, or else the value
+        of the expression ``topic`` if it is a constant. Returns None if the same plan (output schema) must serve
+        records of any topic.
         """
         if isinstance(variant, _NullEvent):
             return variant.topic

@@ -46,11 +46,11 @@ class EventRouter(CodeTransform):
     - `column:partition`: the column, an int32, contains the partition of the message. Without this item, or if the
       column is null, the producer chooses the partition by the key. Later stages then see no partition.
 
-    Without an item `column:envelope`, the value is the payload. With such items, the value is an envelope: a struct of
-    `payload` and the listed columns. The version of the envelope's schema comes from the column
-    `table.field.event.schema.version`. The name of the envelope's schema combines the name of the row's schema and the
-    value of the topic column, for example `shop.Order.Value` for `shop.Value`. In a table of columns, the schema has
-    neither name nor version.
+    Without an item `column:envelope`, the value is the payload: the column `table.field.event.payload`. With such
+    items, the value is an envelope: a struct of `payload` and the listed columns. The version of the envelope's schema
+    comes from the column `table.field.event.schema.version`. The name of the envelope's schema combines the name of the
+    row's schema and the value of the topic column, for example `shop.Order.Value` for `shop.Value`. In a table of
+    columns, the schema has neither name nor version.
 
     `table.expand.json.payload` parses a string that begins with `{` into a struct. The schema is inferred from the
     values: all fields are optional, numbers are int32, int64 or double, and structs are named after their paths. Nulls

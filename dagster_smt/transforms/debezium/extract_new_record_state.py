@@ -179,8 +179,9 @@ class ExtractNewRecordState(CodeTransform):
         return () if gone else self._dropper.names(record), deleted
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the state of a change event, such as ``DROPPED``, if its output schema can be planned without the
-        whole schema of an event. Returns None for all other records.
+        """Returns the state of a change event, such as ``DROPPED``, if the event has all fields that its transformation
+        needs. Returns None for all other records: their output schemas can only be planned from the whole schema of an
+        event.
         """
         return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 

@@ -65,19 +65,21 @@ class HeaderToValue(CodeTransform):
     """Move or copy headers into fields of the value, which must be a struct. A null value passes through unchanged.
 
     Each listed header fills its field, with the header's schema and in the order of the record's headers. Missing
-    headers are skipped. `move` then drops all headers with the listed names. In `fields`, `a.b` means the field `b` of
-    the struct `a`; the struct is created if the value does not have it. For example, `headers=event_timestamp,key` with
-    `fields=timestamp,source.id` adds the field `timestamp`, and the field `id` in `source`. An existing field is
-    replaced and keeps its schema, so the types must be equal. Structs on a path become required and lose their
-    defaults; nothing is added to a null struct. Nulls of other fields become defaults.
+    headers are skipped. The operation `move` then drops all headers with the listed names. In `fields`, `a.b` means the
+    field `b` of the struct `a`; the struct is created if the value does not have it. For example,
+    `headers=event_timestamp,key` with `fields=timestamp,source.id` adds the field `timestamp`, and the field `id` in
+    `source`. An existing field is replaced and keeps its schema, so the types must be equal. Structs on a path become
+    required and lose their defaults; nothing is added to a null struct. A null in a field that is not listed becomes
+    the default of the field.
 
     The schema of a record depends on its headers. The transform therefore works in sinks of records and is rejected for
     tables of columns (one column for each field of the value).
 
     Debezium caches the new schema, with only the old schema as the cache key. If a later record has different headers,
-    Debezium therefore fails (decision 13). Debezium also confuses structs whose names have a common part, and loses
-    values that need more than one new struct. Here names are compared step by step, and a path that needs more than one
-    new struct is rejected.
+    Debezium therefore fails (decision 13). Debezium also confuses structs whose names have a common part. If the value
+    has no struct `a`, Debezium loses a header that belongs into `a.b.c`, because two new structs would be needed. Here
+    names are compared step by step, and only a struct at the top level can be new: the path `a.b.c` is rejected if the
+    value has no struct `a.b`.
     """
 
     connect_class = "io.debezium.transforms.HeaderToValue"

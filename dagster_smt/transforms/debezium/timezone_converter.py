@@ -222,7 +222,8 @@ class TimezoneConverter(CodeTransform):
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
-    """Returns the field ``node``, whose schema has the name of a time type, but the wrong data type.
+    """Returns the field ``node``, after a check. The schema of the field has the name of a time type, but the wrong
+    data type.
 
     A value in this field rejects its record with ``error``. There are two exceptions: a null stays null, and a value
     stays if the event is not selected (``which`` is null).
@@ -236,9 +237,9 @@ def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
 
 
 def _kind(block: str, field: str, node: Node) -> str:
-    """Returns the kind of time in a field, for ``InZone.kind``: the schema's name, such as
-    ``io.debezium.time.Timestamp``, or the field's name for a field in ``EPOCHS``, such as ``ts_ms``. Returns an empty
-    string if the field is not a time.
+    """Returns the kind of time in a field, for ``InZone.kind``. The kind is the name of the field's schema, such as
+    ``io.debezium.time.Timestamp``. For a field in ``EPOCHS``, such as ``ts_ms``, the kind is the name of the field.
+    Returns an empty string if the field is not a time.
     """
     name = node.schema.name
     if name is None:

@@ -106,7 +106,7 @@ class _LiteralParser:
         return self.text[start : self.at]
 
     def _take(self, expected: str) -> bool:
-        """Skips blank tokens. If the token after them is ``expected``, skips this token as well and returns True.
+        """Skips blank tokens. If the next token is ``expected``, such as ``,``, also skips this token and returns True.
         Otherwise returns False.
         """
         while self._more:

@@ -187,9 +187,9 @@ class Fields:
         """Returns the letter of the field that determines the day: ``d`` (day of the month), ``D`` (day of the year),
         ``w`` (week of the year), ``W`` (week of the month) or ``F`` (weekday in the month).
 
-        If several of these fields are set, the field that was set last wins. A week (``w``, ``W`` or ``F``) counts
-        only together with the weekday ``E``, unless nothing else determines the day. Setting ``E`` after a week also
-        counts as setting the week. The rules are those of ``Calendar.selectFields``.
+        If several of these fields are set, the field that was set last wins. A week (``w``, ``W`` or ``F``) is ignored
+        if the weekday ``E`` is not set, unless no other field determines the day. If both are set, the week counts as
+        set at the later of the two times. The rules are those of ``Calendar.selectFields``.
         """
         if self._order.keys().isdisjoint("DwWFE"):
             return "d"
@@ -220,8 +220,9 @@ class Fields:
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
-    """Returns a week and a weekday from 1 (Sunday) to 7. A ``weekday`` outside 1 to 7 is counted from Monday (1), into
-    the weeks before or after, as in Java's ``CalendarBuilder``. For example, 8 is the Monday of the following week.
+    """Returns ``week`` and ``weekday`` unchanged if the weekday is 1 (Sunday) to 7 (Saturday). For other weekdays, 1 is
+    Monday, as in Java's ``CalendarBuilder``, and numbers above 7 lead into later weeks. For example, the weekday 8 in
+    week 3 is the Monday of week 4: the result is ``(4, 2)``.
     """
     if 1 <= weekday <= 7:
         return week, weekday

@@ -279,9 +279,8 @@ def _refuse(pattern: str, what: str) -> ConfigError:
 
 
 def _fixed(part: _DatePart) -> str:
-    """Returns a regular expression that reads the digits of ``part``. If the next part of the pattern is not a number,
-    the expression does not match before a further digit (of any script) or an ``E``. For literal text, the expression
-    matches this text.
+    """Returns a regular expression that reads ``part``: its digits, or its literal text. If the next part of the
+    pattern is not a number, the digits must not be followed by another digit (of any script) or an ``E``.
     """
     if not part.letter:
         return re.escape(part.text)

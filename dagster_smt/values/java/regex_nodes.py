@@ -23,8 +23,8 @@ class CapturingGroup:
     Attributes:
         always: True if each match of the pattern sets the group.
         stale: True if Java may keep a match of the group from a failed attempt.
-        late: True if the group itself is repeated, and Java may set it once more after its last repetition. If an outer
-            group is repeated as well, this makes the group stale.
+        late: True if the group itself is repeated, such as ``(a)*``, and Java may set the group once more after its
+            last repetition. If a group around a late group is also repeated, the late group becomes stale.
     """
 
     always: bool = True

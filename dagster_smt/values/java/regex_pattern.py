@@ -201,8 +201,8 @@ class _PatternReader(CharReader):
     def numbered(self, number: int) -> int:
         """Returns the number of the group to which a reference refers. The reference begins with the digit ``number``.
 
-        A further digit belongs to the reference only if the pattern already has that many groups. After 5 groups, the
-        digits 12 refer to the group 1, and the 2 is a literal character.
+        A further digit belongs to the reference only if the pattern already has a group with the resulting number. For
+        example, if the pattern has 5 groups so far, ``\\12`` refers to group 1, and the 2 is a literal character.
         """
         while self.peek() in DECIMAL and number * 10 + int(self.peek()) <= self.groups:
             number = number * 10 + int(self.read())

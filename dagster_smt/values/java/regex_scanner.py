@@ -10,8 +10,8 @@ from dagster_smt.values.java.regex_classes import Chars
 
 Lazy = Callable[[], Chars]
 """A function that returns the set of characters of a class, such as ``[a-z]``. The function is called only when the
-whole pattern has been read. In Java, literals after an intersection (``&&``) still extend the set before the
-intersection.
+whole pattern has been read, because the set may still grow: in Java, literals after an intersection (``&&``) extend the
+set before the intersection.
 """
 
 DECIMAL = set("0123456789")
@@ -78,8 +78,8 @@ class Scanner:
         self.flags: frozenset[str] = frozenset()
 
     def ended(self, char: str) -> bool:
-        """Returns True if ``char`` marks the end of the pattern. A zero character is this mark, but only after the last
-        character of the pattern.
+        """Returns True if ``char`` is the end mark, which is a zero character after the last character of the pattern.
+        A zero character inside the pattern is not the end mark.
         """
         return char == "\0" and self.at >= self.end
 
@@ -221,8 +221,10 @@ class CharReader(Scanner):
 
     def clazz(self, consume: bool) -> Lazy:
         """Reads a character class such as ``[a-z]``, and returns a function for its set of characters. The scanner must
-        be at the opening bracket. For a part without brackets after ``&&``, the scanner must be one character before
-        this part. With ``consume``, the closing bracket is also skipped.
+        be at the opening bracket. With ``consume``, the closing bracket is also skipped.
+
+        This method also reads the part after ``&&`` in ``[a-z&&b-d]``, which has no opening bracket. In this case, the
+        scanner must be at the character before ``b``.
         """
         known: Lazy | None = None
         last: Lazy | None = None
@@ -274,8 +276,7 @@ class CharReader(Scanner):
 
     def _range(self, literals: list[classes.Span]) -> Lazy | None:
         """Reads one part of a class: a character, a range such as ``a-z``, an escape or a property. Returns a function
-        for its set of characters. A character that has been added to ``literals`` needs no function; the result is then
-        None.
+        for its set of characters. Most single characters are added to ``literals`` instead; the result is then None.
         """
         low = self._class_char()
         if isinstance(low, Chars):

@@ -110,8 +110,8 @@ def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any
     leads to a second call.
 
     Raises:
-        DataError: SMT411 or SMT412 if ``error`` is a different error, if the JSON has more levels than Connect allows,
-            or if the second call fails.
+        DataError: SMT411 or SMT412 in three cases. ``error`` is not a ``RecursionError``; the JSON has more levels than
+            Connect allows; or the second call fails.
     """
     if not isinstance(error, RecursionError):
         raise not_json(error) from None

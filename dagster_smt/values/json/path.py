@@ -65,9 +65,11 @@ class _Stop(Exception):
 
 
 def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
-    """Yields the values to which ``steps``, the rest of a path, leads from ``value``. The path cannot be followed if a
-    name is missing, or if a filter is applied to a value that is neither an object nor an array. With ``sure`` (no
-    filter precedes ``steps`` in the path), the function then raises ``_Stop``. Otherwise it yields nothing.
+    """Follows ``steps``, the rest of a path, from ``value``, and yields the values at the end of the path.
+
+    A step cannot be followed in two cases: a name is missing, or a filter is applied to a value that is neither an
+    object nor an array. The function then raises ``_Stop`` if ``sure`` is true, and otherwise yields nothing. ``sure``
+    is true if no filter precedes ``steps`` in the path.
     """
     if not steps:
         yield value

@@ -68,8 +68,8 @@ class FF1:
         """Prepares the encryption of ``n`` numerals, which are split into two halves. Returns the lengths of the
         halves, and the function that each round of the encryption calls.
 
-        This function has two arguments: the number of the round, and one half of the numerals, read as a number. It
-        returns the number that the standard calls ``y``.
+        The returned function has two arguments: the number of the round, and one half of the numerals, read as a
+        number. Its result is the number that the standard calls ``y``.
         """
         u = n // 2
         v = n - u

@@ -33,13 +33,14 @@ def texts_of(
 
     Args:
         instants: Whole numbers.
-        of_day: Returns the string of a day, with a format such as ``%02d`` for each field of the time of day.
-        letters: The letters of these fields.
+        of_day: Returns the string of a day, with a format in place of each field of the time of day: ``2020-01-31
+            %02d:%02d``.
+        letters: The letters of the fields of the time of day, in order: ``["H", "m"]``.
         clock: Maps each letter to a function that computes the field from the milliseconds since midnight.
 
     Returns:
-        The strings. None if the instants must be formatted one by one. This is so, for example, if the strings of the
-        days differ in their layout, or if a field has no fixed width.
+        The strings. None if the instants must be formatted one by one: for example, if the strings of the days have
+        different lengths, or if a field has no fixed width.
     """
     import numpy as np  # imported here, because the Python evaluator does not need it
 

@@ -94,7 +94,9 @@ def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = Fal
 
 
 def clock_text(millis: int) -> str:
-    """Returns ``millis``, the milliseconds of a day, as ``12:00:00.123``. Whole seconds are written as ``12:00:00``."""
+    """Returns a time of day as a string, such as ``12:00:00.123``. ``millis`` is the number of milliseconds since
+    midnight. Whole seconds are written without a fraction: ``12:00:00``.
+    """
     seconds, fraction = divmod(millis, 1000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if fraction:

@@ -124,7 +124,8 @@ def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...
 def _as_field(node: Node, row: Expr) -> Cell:
     """Returns a copy of ``node`` that can be added to ``row`` as a field. The copy is optional and has no default.
 
-    If ``node`` is a struct or map, every record in which neither ``row`` nor ``node`` is null is rejected.
+    A struct or map cannot be added to a row. If ``node`` is a struct or map, a record passes only if ``row`` or
+    ``node`` is null; any other record is rejected.
     """
     schema = node.schema.with_(optional=True, default=None)
     if schema.type not in (Type.STRUCT, Type.MAP):

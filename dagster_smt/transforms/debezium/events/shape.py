@@ -157,8 +157,8 @@ def text_field(struct: Group, name: str) -> Cell:
 
 def needed_value(expr: Expr, name: str, *around: Expr) -> Call:
     """Returns an expression with the value of ``expr``, which is read from the field ``name``. A record in which this
-    value is null is rejected with SMT483, unless one of the expressions in ``around`` is also null. For example,
-    ``around`` contains the struct in which the field is.
+    value is null is rejected with SMT483. There is one exception: if one of the expressions in ``around``, such as the
+    struct that contains the field, is also null, the record passes.
     """
     hint = "check which topics the stage should transform"
     return Call(Needed("SMT483", f"the event has no '{name}'", hint, NULL_POINTER), (expr, *around))

@@ -28,11 +28,11 @@ CHANGED_ROW = "changed"
 
 
 def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
-    """Returns the state of a change event, such as ``DELETED_ROW``, if its output schema can be planned without the
-    whole schema of an event. For example, an inserted row only needs the field ``after``, so its state is
-    ``CHANGED_ROW``.
+    """Returns the state of a change event, such as ``DELETED_ROW``, if the event has all fields that its transformation
+    needs. For example, an event of an inserted row only needs the field ``after``; its state is ``CHANGED_ROW``.
 
-    Returns None for all other records: the plan needs the whole schema, or the record is not a change event.
+    Returns None in all other cases. The record is then not a change event, or its output schema can only be planned
+    from the whole schema of an event.
 
     Args:
         record: The record.
@@ -112,16 +112,18 @@ class DropHeader:
         return None
 
     def planned(self, variant: Hashable, tombstones: bool) -> tuple[str, ...]:
-        """Returns the names of the fields to drop from all records with the property ``variant``.
+        """Returns the names of the fields to drop from the records for which ``variant`` selects the plan (the output
+        schema).
 
         Args:
-            variant: The property of a record that selects its plan. Usually a pair: the names in the header, and True
-                if the row was deleted.
+            variant: The object that selects the plan. Usually a pair: the names in the header, and True if the row was
+                deleted.
             tombstones: True if deleted rows become tombstones.
 
         Raises:
-            PlanError: SMT475 if the header is not a list of names; SMT476 if only schemas are known, but no header;
-                SMT477 if only optional fields may be dropped and the event becomes a tombstone, which has no schema.
+            PlanError: SMT475 if the header is not a list of names. SMT476 if the plan is made from schemas alone, so
+                that the header is unknown. SMT477 if only optional fields may be dropped and the event becomes a
+                tombstone, which has no schema.
         """
         if not self.name or isinstance(variant, str):
             return ()

@@ -53,8 +53,8 @@ def _any(values: tuple[Any, ...], F: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoneThere(ValueRule):
-    """A rule that returns True for a change event without any row: the first value, the event, is not null, and all
-    other values, the rows, are null.
+    """A rule that returns True for a change event without any row. The first argument is the event, and all other
+    arguments are its rows. The result is True if the event is not null and all rows are null, else False.
     """
 
     def python(self, event: Any, *images: Any) -> bool:

@@ -204,7 +204,7 @@ def _kind(value: Any) -> Any:
 def _simple(value: Any, huge: bool = True) -> Type:
     """Returns the type of ``value``, which is a string, a boolean or a number.
 
-    A whole number of more than 64 bits has the type double with ``huge``; without ``huge``, it raises an error.
+    A whole number of more than 64 bits has the type double. Without ``huge``, such a number is an error.
     """
     if isinstance(value, str):
         return Type.STRING

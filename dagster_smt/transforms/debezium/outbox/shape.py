@@ -176,7 +176,7 @@ class Placements(NamedTuple):
     Attributes:
         items: Pairs, such as ``(6, placement)``. The number is the position of the placement among the stage's ledger
             entries, which count messages.
-        may_lack: True if a row may lack a column, False if such a row is rejected.
+        may_lack: True if a row without one of the columns passes, False if it is rejected.
     """
 
     items: tuple[tuple[int, Placement], ...]
@@ -304,8 +304,8 @@ def envelope(
 
 
 def _name(row: str | None, route: str | None) -> str | None:
-    """Returns the name of an envelope's schema: ``row``, the name of the row's schema, with the topic ``route`` before
-    its last part. For ``shop.Value`` and the topic ``Order``, the name is ``shop.Order.Value``.
+    """Returns the name of an envelope's schema. For the row's schema ``shop.Value`` and the topic ``Order``, the name
+    is ``shop.Order.Value``. ``row`` is the name of the row's schema, and ``route`` is the topic.
 
     If ``row`` or ``route`` is None, the result is the argument that is not None.
     """

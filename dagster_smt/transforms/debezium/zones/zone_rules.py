@@ -63,8 +63,9 @@ def name_in(field: str, block: str) -> str:
 def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
     """Parses ``items``, and returns the rules in the order in which they apply.
 
-    Rules for topics come first, then rules for tables, then rules without a prefix, which apply to topics and to
-    tables. A prefix ``source`` or ``topic`` applies to its own rule and to all later rules.
+    Rules for topics come first, then rules for tables, then rules for both. A rule without the prefix ``topic`` or
+    ``source`` gets the prefix of the rule before it. If no earlier rule has a prefix, the rule applies to topics and to
+    tables.
 
     Raises:
         ValueError: An item is not a rule.
@@ -104,7 +105,7 @@ def rule_of_field(rules: Iterable[ZoneRule], exclude: bool, others: bool, block:
     Args:
         rules: The rules, in order.
         exclude: True if the rules list the fields that stay as they are.
-        others: True if events without a rule are converted.
+        others: True if events to which no rule applies are converted.
         block: One of ``BLOCKS``.
         field: A field of the block.
     """
