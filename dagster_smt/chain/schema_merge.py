@@ -60,8 +60,8 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
 
 
 def _wider_decimal(a: Schema, b: Schema) -> Schema:
-    """Returns the schema with more digits: ``a`` or ``b``, which are two decimal schemas of the same scale. A schema
-    without a precision permits any number of digits. If ``a`` or ``b`` has no precision, this schema is returned.
+    """Returns the schema that permits more digits: ``a`` or ``b``, which are two decimal schemas of the same scale. A
+    schema without a precision permits any number of digits, so it is returned if there is one.
     """
     if a.precision is None or (b.precision is not None and b.precision < a.precision):
         return a

@@ -132,9 +132,10 @@ class FieldPasses:
 
 @dataclass(frozen=True)
 class PathFinds:
-    """A condition on the answer of a JSONPath, such as ``MATCH``. It is true if the answer is in ``answers``.
+    """A condition that applies a JSONPath to a record. It is true if the answer of the JSONPath is one of ``answers``,
+    such as ``MATCH``.
 
-    The function ``values.json.path.answer`` computes the answer for a record.
+    The function ``values.json.path.answer`` applies the JSONPath, and returns the answer.
 
     Attributes:
         path: The path.

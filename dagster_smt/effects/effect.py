@@ -208,8 +208,8 @@ class Wrap(_Effect):
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
-        name: For the whole key or value, the name of the field. For an inner field, the name of the new struct; the
-            inner field keeps its name inside the struct.
+        name: For the whole key or value, the name of the field. For an inner field, the name of the new struct: with
+            the path ``a`` and the name ``w``, ``{"a": 1}`` becomes ``{"w": {"a": 1}}``.
     """
 
     path: FieldPath

@@ -165,8 +165,8 @@ def _is_in_java(transform: CodeTransform) -> bool:
 
 def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[str, Any]]:
     """Returns the effects of a stage as parts of a JSON program, such as ``{"do": "drop headers", …}``. All changes of
-    fields are in one part. All insertions are in a second part. All drops, keeps and renames are in a third part. Every
-    other effect has a part of its own.
+    fields are in one part, all insertions in a second part, and all drops, keeps and renames in a third part. Every
+    other effect has a part of its own, except ``Rebuild``, which has none.
     """
     if only(effects, NeedsSchema):
         raise NoJavaError("an effect that needs a schema")

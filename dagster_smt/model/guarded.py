@@ -2,8 +2,9 @@
 raises an error.
 
 A transform may declare that it reads neither key nor value. It is then planned only once, for records of all schemas.
-The plan cannot describe a key or value that the transform does not declare. ``None`` would be wrong, because it means
-that the key or value is null in every record. A transform that reads a key or value without a declaration must fail.
+So the plan cannot describe the key and the value. ``None`` would be the wrong description, because ``None`` means that
+the key or value is null in every record. If the transform reads a key or value in spite of its declaration, it must
+fail.
 
 How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` with properties. A
 property reads the slot behind it (``_STORED``) and raises an error if the slot contains a ``_Hidden``.

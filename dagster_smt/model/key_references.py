@@ -1,4 +1,4 @@
-"""Handles the keys of transforms. Processes send references to keys to one another, and never the bytes of a key.
+"""Handles the keys of transforms. Processes exchange only references to keys, and never the bytes of a key.
 
 A chain names keys by references such as ``k1=${env:PII_KEY}``. Each process that needs a key looks it up: the driver,
 the Python workers, and the JVM lane (Java code inside Spark). A reference that is sent to another process contains the

@@ -184,7 +184,7 @@ class _Work:
     @cached_property
     def parts(self) -> list[DataFrame]:
         """A list with one result frame for each schema that the records name. The list is empty if Spark cannot read
-        the records of at least one schema.
+        all these schemas without Python.
         """
         if not self.forms:
             return []
@@ -344,7 +344,8 @@ def _columns(
         forms: The formats of key and value.
         rows: The plan from which the table gets its columns. If records have several schemas, ``rows`` may have more
             columns than ``plan``, which is for one schema.
-        avro: Maps ``key`` or ``value`` to its Avro reader, if all records have the same Avro schema there.
+        avro: Maps ``key`` to the Avro reader of all keys, and ``value`` to that of all values. It has an entry only if
+            all keys (or all values) have the same Avro schema.
         lane: True if the JVM lane (the Java evaluator) may read keys and values. The result may then have the column
             ``LEFT_RECORD``.
         envelopes: Maps ``key`` or ``value`` to the text of the schema, if its format is envelopes.

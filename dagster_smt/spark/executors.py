@@ -133,8 +133,9 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Returns the problem to which an error message ``text`` points, if executors cannot run any Python function. They
-    have a different version of Python, or they lack a module. Returns None for any other error message.
+    """Returns the problem that explains the error message ``text`` of a job, if the executors can run no Python
+    function at all. The reason is a different version of Python, or a missing module. Returns None for any other error
+    message.
     """
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"

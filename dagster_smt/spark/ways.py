@@ -33,7 +33,7 @@ class Facts(Protocol):
 
     @property
     def jvm_runs_kafkas_classes(self) -> bool | None:
-        """True if every stage is a Java class from a jar that Spark's JVM can run."""
+        """True if every stage runs a Java class from a jar, and Spark's own JVM can run all these classes."""
         ...
 
     @property
@@ -153,7 +153,7 @@ WAYS = (
 
 def way_of(facts: Facts) -> Way:
     """Returns the path on which a run with ``facts`` processes its records: the first path in ``WAYS`` whose condition
-    is true. No fact that the conditions need may be None.
+    is true. All facts that the conditions need must be known (not None).
     """
     return next(way for way in WAYS if way.takes(facts))
 

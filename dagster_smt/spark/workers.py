@@ -35,7 +35,7 @@ _DATA = re.compile(rf"{re.escape(_MARK)}([\w-]+=*)")
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
     """Calls ``DataFrame.mapInArrow`` with ``function``, a picklable function of this package. ``schema`` describes the
-    result. The result allows nulls in every column, even if ``schema`` does not, because all columns of a failed record
+    result. The result allows nulls in every column, even if ``schema`` does not, because the fields of a failed record
     are null. Spark would crash at a null in a column that allows no nulls.
     """
     if isinstance(schema, StructType):

@@ -77,8 +77,8 @@ Base64 strings of Connect's converter.
 PLAIN_DECIMALS = "encode.decimal-as-plain-number"
 """The option of JSON that writes decimals without an exponent, as in Flink."""
 WRAPPED = "wrap-single-value"
-"""The option for values with a single column, called ``WRAP_SINGLE_VALUE`` in ksqlDB. If it is false, the value is the
-column itself instead of a struct.
+"""The option for values with a single column, called ``WRAP_SINGLE_VALUE`` in ksqlDB. If the option is false, the value
+is the column itself instead of a struct: ``7`` instead of ``{"id": 7}``.
 """
 _JSON_OPTIONS = MOMENTS, PLAIN_DECIMALS
 _TRUE_OR_FALSE = ARRAYS_AS_ROWS, PLAIN_DECIMALS, WRAPPED
@@ -131,8 +131,8 @@ class Format:
             and ``canal-json`` are messages that contain a row, and are possible only for values.
         schema: The declared schema, for example of ``json_schema`` or ``csv``. For messages that contain a row, the
             parts of a message to read.
-        replace_null_with_default: True if a null field becomes the default of its field, as with the option
-            ``replace.null.with.default`` of Connect's JSON converter.
+        replace_null_with_default: True if the value null of a field is replaced with the field's default, as with the
+            option ``replace.null.with.default`` of Connect's JSON converter.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
         options: Options with Flink's names and a few others, as pairs or as a mapping. A secret is written as a
             reference such as ``${env:NAME}``.

@@ -1,5 +1,5 @@
-"""Defines the part of a table's state that concerns a takeover. In a takeover, runs take the table over from a
-connector of Kafka Connect. Later they may give the table back to the connector.
+"""Defines the part of a table's state that concerns a takeover. In a takeover, an asset takes the table over from a
+stopped connector of Kafka Connect. Later, the table may be given back to the connector.
 """
 
 from collections.abc import Mapping

@@ -228,8 +228,9 @@ def schema_text(side: str, kind: str) -> Column:
 
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
-    """Returns two items. The first maps ``key`` and ``value`` to the column with the bytes that name its schema, if its
-    format names schemas. The second is a boolean column that is true if these bytes exist. A null key needs no bytes.
+    """Returns a dict and a boolean column. The dict maps ``key`` to the column with the bytes that name the key's
+    schema, and ``value`` in the same way. A key or value whose format names no schema is not in the dict. The boolean
+    column is true for a record that has all these bytes. A null key needs no bytes.
     """
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}

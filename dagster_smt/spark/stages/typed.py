@@ -52,8 +52,9 @@ class State:
 
 @dataclass
 class Update:
-    """The changes that one stage makes to a record's status: failed, dropped, or touched (counted in the ledger). The
-    conditions may use the columns before the stage and the new columns of the stage.
+    """The changes that one stage makes to a record's status: failed, dropped, or touched (counted in the ledger). Each
+    change is a boolean column, such as "the record fails if ``amount`` is null". It may use the columns before the
+    stage, and the new columns of the stage.
     """
 
     failures: list[tuple[Column, int]] = field(default_factory=list)
