@@ -73,9 +73,9 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
 
 
 def declared_values(table: TopicTable) -> Schema | None:
-    """Returns the schema of the values of ``table``, as the topic table declares it, before any stage of a chain.
+    """Returns the schema that the topic table declares for the values of its records, before any stage of a chain.
 
-    Returns None if the topic table declares no schema, so that each record brings its own.
+    Returns None if the topic table declares no schema. Each record then brings a schema of its own.
     """
     if table.row and table.row.physical:
         return Schema(Type.STRUCT, fields=tuple((column.name, column.schema) for column in table.row.physical))

@@ -28,8 +28,8 @@ from dagster_smt.tables.topic_table import FileTopics
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """The names of three columns in a table: the topic, the partition and the offset of the record that produced the
-    row.
+    """The names of three columns in a table. In each row, these columns contain the topic, the partition and the offset
+    of the record that produced the row.
 
     A replay (a run that reads offsets again) uses these columns to find the rows that it must replace.
     """

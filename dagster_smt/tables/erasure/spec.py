@@ -51,12 +51,12 @@ class SmtErasure:
             default, these are the same as ``records``.
         topics: For a sink on a Kafka cluster: the topics to which it writes.
         kind: The kind of the ids. Tables with the same kind share their erased people.
-        mode: ``delete`` removes the person's rows. ``rekey`` replaces the id in the rows with a random id. The columns
-            must then hold strings, ``INT`` or ``BIGINT``.
+        mode: ``delete`` removes the person's rows. ``rekey`` replaces the id in the rows with a random id. With
+            ``rekey``, the columns must have the type ``STRING``, ``INT`` or ``BIGINT``.
         clear: Columns that ``rekey`` sets to null, such as ``email``.
         search: Columns with values that only this person has, such as an e-mail address. Besides the ids, the residue
             scan searches for the values that these columns had in the erased rows.
-        key_encoding: The encoding of the keys: ``base64``, ``hex`` or ``text``.
+        key_encoding: The encoding of the secret keys: ``base64``, ``hex`` or ``text``.
 
     Raises:
         ConfigError: SMT754, with all problems.

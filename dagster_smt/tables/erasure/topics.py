@@ -4,8 +4,8 @@ A record of a file topic is emptied. Its offset stays, because offsets in file t
 name its source record also stay, so that no later run writes the record again. Each line keeps its length, so running
 readers keep their position.
 
-Only the brokers can remove a record from a Kafka cluster. In a compacted topic, a tombstone for the key of the record
-makes the brokers remove it. In any other topic, the record stays until the topic's retention time has passed.
+Only the brokers can remove a record from a Kafka cluster. In a compacted topic, the brokers remove a record after a
+tombstone for its key. In any other topic, the record stays until the topic's retention time has passed.
 """
 
 import os

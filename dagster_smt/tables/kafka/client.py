@@ -640,7 +640,7 @@ class KafkaClient:
         A time-out does not carry a reason. So the method creates a second client, lets it connect for up to five
         seconds, and collects its errors.
 
-        Only this short-lived client has a callback for errors. A client that lives longer would call it from
+        Only this short-lived client has a callback for errors. A client that lives longer would call the callback from
         librdkafka's threads even while Python shuts down.
         """
         heard: list[KafkaError] = []

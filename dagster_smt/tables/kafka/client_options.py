@@ -49,8 +49,8 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
 
 
 def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """Adds the settings for key stores and trust stores to ``config``, and returns the problems. librdkafka can read
-    PEM files, and also keys in PKCS#12 files.
+    """Adds the settings for key stores and trust stores to ``config``. Returns a problem for a store that librdkafka
+    cannot read, such as a JKS file. librdkafka reads PEM files, and key stores in PKCS#12 files.
     """
     problems = []
     if place := options.get("ssl.truststore.location", ""):

@@ -105,9 +105,9 @@ def _no_column(option: str, name: str, value: Schema) -> Problem:
 
 
 def _clashes(value: Schema, keyed: KeyedRows) -> list[Problem]:
-    """Returns a problem for each column of ``value`` that has the name of a column that the table's mode adds.
+    """Returns a problem for each column of ``value`` whose name the table's mode needs for a column of its own.
 
-    For example, the mode ``scd2`` adds a column for the start of a version.
+    For example, the mode ``scd2`` adds the column ``valid_from``, so ``value`` must not have a column ``valid_from``.
     """
     own = set(map(caseless, keyed.added_columns))
     problems = []

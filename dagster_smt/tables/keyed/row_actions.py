@@ -1,4 +1,4 @@
-"""Determines the action of each change of a window on the row of its key, and counts these actions.
+"""Determines how each change in a window affects the row of its key, and counts these actions.
 
 | action | effect |
 |---|---|
@@ -29,7 +29,8 @@ WRITTEN = (INSERT, UPDATE, REMOVE)
 
 
 def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns one row for each row of ``table``: its key, and the record that produced the row.
+    """Returns one row for each row of ``table``: its key, and the coordinates (topic, partition and offset) of the
+    record that produced the row.
 
     The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset``, ``now_exists`` (always true) and, with
     ``sequence_by``, ``now_sequence``.
@@ -139,8 +140,8 @@ def _order_after_row(kind: DataType) -> Column:
 def _row_with_sequence(keyed: Keyed) -> Column:
     """Returns a column with the row of a change, for a table that only marks rows as deleted.
 
-    A tombstone has no sequence. The row that it marks as deleted therefore keeps its earlier sequence. Without a
-    sequence, every late event would overwrite the row.
+    A tombstone has no sequence. The row that the tombstone marks as deleted therefore keeps the sequence that the row
+    had before. Without a sequence, every late event would overwrite the row.
     """
     sequence = F.coalesce(F.col("row").getField(keyed.rows.sequence_by), F.col("order.sequence"))
     with_sequence = F.col("row").withField(quoted(keyed.rows.sequence_by), sequence)

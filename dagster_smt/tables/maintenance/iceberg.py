@@ -135,7 +135,8 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
 
 
 def _before(hours: float) -> str:
-    """Returns the procedure argument ``older_than``, which selects all snapshots and files older than ``hours``.
+    """Returns the procedure argument ``older_than``, which selects all snapshots and files that are older than this
+    number of hours.
 
     The time in the argument contains microseconds. A time in whole seconds would leave out the snapshots of the current
     second.

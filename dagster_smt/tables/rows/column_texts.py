@@ -4,7 +4,8 @@ A string is a column list in the syntax of Flink and ksqlDB::
 
 id BIGINT NOT NULL, at TIMESTAMP(3) METADATA FROM 'timestamp', trace BYTES HEADER('trace-id')
 
-A mapping has one entry per column: either the same string without the name, or options.
+A mapping has one entry per column. The entry maps the column's name to a string such as ``BIGINT NOT NULL``, or to a
+mapping of options.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -134,8 +135,8 @@ class RowParser(ColumnParser):
         return " ".join(self.spelling(token).upper().split())
 
     def refuse_clause(self) -> None:
-        """Rejects the next clause of a column if it is not supported, such as ``DEFAULT``: it notes a problem, and
-        skips the rest of the column.
+        """Rejects the next clause of a column if the clause is not supported, such as ``DEFAULT``. The method notes a
+        problem, and skips the rest of the column.
         """
         if (clause := self.word()) in _COLUMN_CLAUSES:
             self.refuse(clause, _COLUMN_CLAUSES[clause])
@@ -146,8 +147,8 @@ class RowParser(ColumnParser):
         raise Skip
 
     def primary_key_of(self, column: Column) -> Column:
-        """Rejects the clause ``PRIMARY KEY`` in a column: it notes a problem. The parser of whole statements accepts
-        the clause.
+        """Notes a problem for the clause ``PRIMARY KEY``, which a column list must not contain. The parser of whole
+        statements accepts the clause.
         """
         self.at -= 1
         self.refuse("PRIMARY KEY", _COLUMN_CLAUSES["PRIMARY KEY"])

@@ -59,8 +59,8 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
     declare.
 
     Raises:
-        ConfigError: All problems. SMT263, the format of the values lacks the metadata of a column; SMT264, this
-            metadata has a different type; SMT269, a format does not support the columns.
+        ConfigError: All problems. SMT263, the format of the values lacks the metadata that a column reads; SMT264, the
+            metadata has a type other than the column; SMT269, a format does not support the columns.
     """
     problems: list[Problem] = []
     for column in row.others:

@@ -36,7 +36,7 @@ class Statement:
         name: The table's name.
         columns: The columns.
         keys: The columns that ksqlDB's ``KEY`` puts into the key.
-        options: The options in ``WITH``, with their keys as the statement spells them.
+        options: The options in ``WITH``, by name. The names are as the statement spells them.
         primary_key: The columns of ``PRIMARY KEY (…) NOT ENFORCED``.
         partitioned_by: The entries of ``PARTITIONED BY``, such as ``day(at)``.
     """
@@ -102,7 +102,7 @@ class _Parser(RowParser):
     def primary_key_clause(self) -> bool:
         """Parses ``[CONSTRAINT name] PRIMARY KEY (columns) NOT ENFORCED`` among the columns.
 
-        Returns False if the next tokens are something else, such as a column of this name.
+        Returns False if the next tokens are something else, such as an ordinary column.
         """
         start = self.at
         if self.word() == "CONSTRAINT":

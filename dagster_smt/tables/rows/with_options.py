@@ -127,12 +127,12 @@ class _Options:
 
 
 def table_arguments(statement: Statement) -> dict[str, Any]:
-    """Converts the columns and options of ``statement`` into arguments of ``TopicTable``, by argument name.
+    """Converts the columns and options of ``statement`` into a dict with the arguments of ``TopicTable``.
 
     The dict also contains ``servers`` and ``properties``, the settings of the Kafka cluster.
 
     Raises:
-        ConfigError: SMT270, for each unsupported option, and for options of columns that do not exist.
+        ConfigError: SMT270, for each option that is not supported, or that names a column that does not exist.
     """
     options = _Options(dict(statement.options))
     options.left_out(_DONE_ANYWAY)
@@ -246,8 +246,8 @@ def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
 def _wrapping(options: _Options, kind: str) -> dict[str, str]:
     """Converts ksqlDB's option ``WRAP_SINGLE_VALUE`` into an option of the format ``kind``.
 
-    With ``false``, the only column is the whole value, such as ``7``. Otherwise, it is a field, such as ``{"id": 7}``,
-    and the result is empty.
+    With ``false``, the only column is the whole value, such as ``7``. Otherwise, the only column is a field, such as
+    ``{"id": 7}``, and the result is an empty dict.
     """
     word = (options.take("WRAP_SINGLE_VALUE") or "").lower()
     if word not in ("", "true", "false"):

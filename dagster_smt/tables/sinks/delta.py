@@ -653,8 +653,8 @@ class DeltaTable:
 
     def _evolve(self, table: StructType, schema: StructType) -> None:
         """Prepares the table for rows with the columns in ``schema``. If a new name contains special characters, such
-        as spaces, the method enables column mapping. If a type is wider than the table's type, it widens the table's
-        type.
+        as spaces, the method enables column mapping. If a type is wider than the table's type, the method widens the
+        table's type.
 
         The method adds no columns, because the commit that writes the rows adds them.
         """

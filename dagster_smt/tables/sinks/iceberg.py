@@ -535,8 +535,8 @@ class IcebergTable(IcebergStates):
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
-        """Removes old states from the table's properties, if there are too many. For example, a run leaves such a state
-        if another run committed first. The newest five states stay.
+        """Removes states from the table's properties if there are more than ten. The newest five states stay. Each
+        commit adds a state. A run whose commit failed, because another run committed first, also leaves a state.
 
         Args:
             properties: The table's properties.

@@ -300,9 +300,9 @@ def _children(kind: DataType) -> list[tuple[str, DataType | StructField]]:
 
 
 def column_metadata(schema: StructType) -> dict[str, Any]:
-    """Returns Kafka Connect's metadata of the fields in ``schema``, because Iceberg cannot store this metadata. The
-    result maps the path of a field to the metadata of the field. A path is a JSON string, such as ``["customer",
-    "id"]``. Fields without such metadata are left out.
+    """Returns Kafka Connect's metadata of the fields in ``schema``. A run stores this metadata in a table property,
+    because Iceberg cannot store it with the columns. The result maps the path of a field to the metadata of the field.
+    A path is a JSON string, such as ``["customer", "id"]``. Fields without such metadata are left out.
     """
     results = {}
     for path, f in all_fields(schema):

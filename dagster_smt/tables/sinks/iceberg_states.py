@@ -85,7 +85,8 @@ class IcebergStates:
     def next_number(self, before: TableState | None) -> int:
         """Returns the number of the next state: 8 if the state ``before`` has the number 7. See ``Table``.
 
-        Two runs that begin at the same time use the same number. Their states differ in the id of the attempt.
+        Two runs that begin at the same time use the same number. The markers of their states, such as ``17.5f3a``,
+        differ in the second part (``5f3a``), the id of the attempt.
         """
         if before is not None:
             return before.number + 1

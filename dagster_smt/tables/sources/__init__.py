@@ -191,7 +191,8 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
 
 def measured_topics(source: Source, topics: Sequence[str]) -> tuple[TopicEnds, dict[str, list[Problem]]]:
-    """Returns the offsets that ``topics`` hold, and the problems of topics that the source cannot read, by topic.
+    """Returns two results: the offsets that ``topics`` hold, and a dict from each topic that the source cannot read to
+    its problems.
 
     If one topic has a problem, the offsets of the other topics are still returned.
 

@@ -208,8 +208,8 @@ def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
     """Returns, for each time in ``moments``, the number of the first line of ``chunk`` at or after this time. Lines are
     counted from 0.
 
-    If all lines are earlier than a time, the time is left out. A line that is not a record is treated as a line without
-    a time. The function ``late_rows`` does the same for Parquet.
+    If all lines are earlier than a time, the result has no number for this time. A line that is not a record is treated
+    as a line without a time. The function ``late_rows`` does the same for Parquet.
 
     Args:
         chunk: A part of a file with JSON lines.

@@ -169,7 +169,7 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
     """Returns, for each time in ``moments``, the number of the first row of ``chunk`` at or after this time. Rows are
     counted from 0.
 
-    If all rows are earlier than a time, the time is left out.
+    If all rows are earlier than a time, the result has no number for this time.
 
     Args:
         chunk: A part of a Parquet file.
