@@ -1,5 +1,5 @@
-"""Measures the reading of Avro values with a registry's schema id into columns. Spark's ``from_avro``, which gets the
-schema as an argument, is measured for comparison.
+"""Measures the conversion of Avro values into columns. Each value begins with the id of its schema in a schema
+registry. For comparison, Spark's ``from_avro`` is measured, which gets the schema as an argument.
 """
 
 from collections.abc import Callable, Iterable, Iterator

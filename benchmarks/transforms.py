@@ -1,8 +1,9 @@
 """Measures each transform alone, on JSON without a schema and with a declared schema. The result is the cost of one
 stage.
 
-Classes without options in this module are measured with their first documented example whose record passes through. A
-class without such an example, such as a class that reads headers, is not measured.
+If this module lists no options for a class, the class is measured with the first of its documented examples whose
+record passes through the transform. A class without such an example, such as a class that reads headers, is not
+measured.
 """
 
 from benchmarks.cases import NOTHING, Case, Target, declared, lazy

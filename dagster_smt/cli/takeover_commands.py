@@ -178,7 +178,7 @@ def _progress(line: str) -> None:
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOverPlan], str]]":
     """Yields three items: a Spark session, the plan of each table, and a folder for scratch tables. At the end of the
-    block, stops the session if it was started here, and removes the folder if it is temporary.
+    block, stops the session if this function has started it, and removes the folder if it is temporary.
     """
     with needs_extras():
         from dagster_smt.connect.takeover.definition import Definition

@@ -82,7 +82,8 @@ def topics_at(
         folder: True for a folder, False for brokers; None to determine it from ``config`` and ``place``.
 
     Raises:
-        ConfigError: ``KafkaTopics`` does not accept an option or a secret.
+        ConfigError: SMT003, lines of ``config`` are not properties; or ``KafkaTopics`` does not accept a property or a
+            secret in ``config``.
     """
     from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
     from dagster_smt.tables.topic_table import FileTopics

@@ -58,7 +58,9 @@ CHECKS_OF_DESTINATIONS = ("rows_match_offsets", "keys_unique", "schema_matches_p
 one of many tables that the same run writes.
 """
 _NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "contract")
-"""The checks that an asset with a ``{topic}`` sink does not have, because they apply to a single table."""
+"""The checks that an asset does not have if its sink writes a table for each topic, such as ``lake/{topic}``. These
+checks apply to a single table.
+"""
 
 
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:

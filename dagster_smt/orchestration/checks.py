@@ -52,9 +52,10 @@ class SmtChecks:
         blocking: The names of blocking checks. If such a check fails, downstream assets do not run in the same run.
         severity: Maps the name of a check to ``WARN`` or ``ERROR``, which replaces its default severity. By default,
             ``offsets_contiguous``, ``masked_values``, ``key_matches_value``, ``lag``, ``small_files`` and ``held_back``
-            warn. ``no_dead_letters`` warns if the share of failed records is below ``failed_share``. ``dead_mask``
-            warns about drops and renames without effect. It is an error if a mask has no effect, or if a run's chain
-            lacked a stage. All other checks are errors.
+            warn. ``no_dead_letters`` warns about failed records. It is an error if the share of failed records reaches
+            ``failed_share``, or if a dead letter could not be written. ``dead_mask`` warns about drops and renames
+            without effect. It is an error if a mask has no effect, or if a run's chain lacked a mask or drop of the
+            definition. All other checks are errors.
         failed_share: A share of failed records, such as 0.1. The check ``no_dead_letters`` is an error if at least this
             share of a run's records failed, or of the records of one topic. With 1.0, it is an error only if all of
             them failed.
@@ -204,7 +205,7 @@ def _offsets_in(ranges: Mapping[str, Mapping[str, list[list[int]]]]) -> int:
 
 
 def rows_match_offsets(evidence: Evidence) -> CheckVerdict:
-    """The table has exactly the rows of its commits, and the run wrote, dropped or rejected every record."""
+    """The table has exactly the rows that commits wrote, and the run wrote, dropped or rejected every record."""
     report, rows, counted = evidence.report, evidence.facts.rows, evidence.facts.counted
     accounted = report.records_out + report.dropped + report.failed
     metadata = {"records_in": report.records_in, "accounted_for": accounted, "rows_committed": rows}

@@ -31,7 +31,7 @@ from dagster_smt.transforms.kafka.replace_field import ReplaceField
 PREFIX = "policy_"
 """The prefix of the aliases of a policy's stages, such as ``policy_mask``."""
 HELD = f"{PREFIX}held"
-"""The prefix of the aliases of stages that drop listed fields because the policy holds them back."""
+"""The prefix of the aliases of stages that drop fields by name because the policy holds these fields back."""
 OTHER_HEADERS = "*"
 """The name that a decision has instead of a header's name if the decision is about all remaining headers."""
 EXTENDED_PATHS = {"field.syntax.version": EXTENDED}

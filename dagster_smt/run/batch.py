@@ -82,7 +82,7 @@ topic table, the kind of the sink, the formats that the run writes, and the sche
 """
 MANY = 100_000
 """The smallest number of records for which a run guesses the schema. For a guess, the run reads the schema id of one
-record, and assumes that all records have this id. With fewer records, reading all ids takes no longer.
+record, and assumes that all records have this id. With fewer records, reading all ids is as fast as a guess.
 """
 
 

@@ -92,7 +92,7 @@ def check_removal(
     """Raises an error if the run would remove rows, but cannot read their records again, because no topic holds the
     records any more. The run config can accept this loss.
 
-    If a rebuild names a topic that has been created again, the run treats this as acceptance.
+    A rebuild that names a topic which has been created again also accepts the loss for this topic.
 
     Args:
         spec: The request of the run.
@@ -169,7 +169,7 @@ class Draft:
         attempt: The random name of this attempt.
         window: The window that the run has read.
         notes: Additions to the state, such as skipped offsets and the beginnings of partitions.
-        identities: The identity of each topic.
+        identities: The id of each topic, which changes if the topic is deleted and created again.
         replaced: The rows that the commit removes.
         before: The state before the commit.
         over: Topics that are read again from the beginning. The new state does not contain the offsets that the

@@ -166,7 +166,8 @@ def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[st
 
 def refused_condition(refused: Collection[str], kind: str, known: Collection[str]) -> Column:
     """Returns a condition that is true for records that get no table, because the chain sends them to a topic in
-    ``refused``. If ``refused`` contains ``""``, all topics that are not in ``known`` are included.
+    ``refused``. If ``refused`` contains ``""``, the condition is also true for all topics without a table. ``known``
+    contains the topics that have a table.
     """
     topic = F.coalesce(destination_column(kind), F.lit(""))
     is_refused = topic.isin(*refused)

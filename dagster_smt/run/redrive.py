@@ -14,8 +14,8 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
     """Returns a run of ``spec`` that reads exactly the failed records in ``state``, the table's state.
 
     Returns:
-        The run, and the problems of failed records that the topic no longer contains (SMT519). The string that
-        identifies the run's request stays the same.
+        The run, and the problems of failed records that the topic no longer contains (SMT519). The run keeps the string
+        that identifies the request, so a retry is still recognized.
 
     Raises:
         ConfigError: SMT513, the run config already fixes a window.

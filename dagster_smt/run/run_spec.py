@@ -128,7 +128,9 @@ class RunSpec:
         return [self.chain.hash, repr(table.row), *formats, self.sink.kind]
 
     def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
-        """Returns this run limited to ``topics``. The string that identifies the request stays the same."""
+        """Returns this run limited to ``topics``. The result keeps the string that identifies the request, so a retry
+        is still recognized.
+        """
         explicit = self.window.explicit
         if explicit is not None:
             explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))

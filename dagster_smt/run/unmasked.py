@@ -96,12 +96,12 @@ def repaired(spec: RunSpec, available: Available, state: TableState | None) -> t
     """Returns a run of ``spec`` that reads the unmasked records in ``state`` again and replaces their rows.
 
     Returns:
-        The run, and the problems of unmasked records that the topic no longer contains (SMT353). The string that
-        identifies the run's request stays the same.
+        The run, and the problems of unmasked records that the topic no longer contains (SMT353). The run keeps the
+        string that identifies the request, so a retry is still recognized.
 
     Raises:
         ConfigError: SMT354, the run config already fixes a window.
-        UnsupportedError: SMT352, records of topics cannot be replaced.
+        UnsupportedError: SMT352, the sink writes to topics, and records in topics cannot be replaced.
     """
     _check(spec)
     if state is not None:

@@ -156,7 +156,7 @@ def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
 
 def taken_twice(root: Path = ROOT) -> list[str]:
     """Returns a line such as ``SMT101: model/schema, runs/plan`` for each code that several modules use with different
-    statements. Uses that ``SHARED`` lists are allowed.
+    statements. A code is left out if ``SHARED`` lists all of these modules.
     """
     codes = []
     for code, places in by_code(root).items():

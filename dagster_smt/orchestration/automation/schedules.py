@@ -25,8 +25,9 @@ def build_smt_schedule(
 
     Without partitions, each tick starts a run that reads the new records. With a partition per topic, each tick starts
     one run over all topics. With time partitions, a tick requests every partition that has ended since the last tick.
-    For example, with daily partitions ``30 3 * * *`` runs yesterday's partition at half past three, with the records
-    that have arrived until then. With hourly partitions, the same schedule runs 24 partitions.
+    For example, the schedule ``30 3 * * *`` ticks every night at 03:30. With daily partitions, a tick runs yesterday's
+    partition, with the records that have arrived by 03:30. With hourly partitions, a tick runs the 24 partitions that
+    ended since the last tick.
 
     Args:
         asset: An asset from ``build_smt_asset``.

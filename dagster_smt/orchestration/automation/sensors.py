@@ -166,8 +166,8 @@ def _added(
 def _unmaterialized(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Collection[str]
 ) -> list[str]:
-    """Returns the keys in ``known`` that no run has materialized yet, at most ``max_new_per_tick`` of them. Keys of
-    topics that are not in ``live`` are left out.
+    """Returns at most ``max_new_per_tick`` of the keys in ``known`` that no run has materialized yet. The topics of
+    these keys are in ``live``, which contains the topics that exist now.
 
     While a run that this sensor requested is in progress, the result is empty.
     """

@@ -41,8 +41,8 @@ def load_definitions(place: str, hint: str) -> list[object]:
 
 
 def assets_in(objects: Iterable[object]) -> Iterator[dg.AssetsDefinition]:
-    """Yields each asset that is in ``objects`` or in a ``Definitions`` object among them. Each asset is yielded
-    once.
+    """Yields each asset in ``objects`` once. An asset may be in ``objects`` itself, or in a ``Definitions`` object that
+    is in ``objects``.
     """
     seen: set[int] = set()
     for one in objects:

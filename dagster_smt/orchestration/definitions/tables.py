@@ -52,12 +52,14 @@ class SmtTable:
             applies.
         smt_jars: Jars with classes of the chain that this package does not contain: files, folders as in Connect's
             ``plugin.path``, and Maven coordinates (``group:artifact:version``).
-        connect_version: The version of Kafka Connect for these classes; empty: the chain's version, or 4.3.1.
+        connect_version: The version of Kafka Connect for the classes in ``smt_jars``. If empty, the version in the
+            chain, or 4.3.1.
         allow_chain_override: True if a run config may replace the chain. By default, a run config may do so only if
-            neither the chain nor the policy masks or drops anything. Otherwise everyone who launches runs could read
-            the masked values.
-        policy: The actions on fields by their tags: a file, its contents, or a ``Policy``. The stages of the policy
-            come before the stages of the chain, and no run config can change them.
+            neither the chain nor the policy masks or drops anything. A chain without the masks would show the masked
+            values to everyone who launches runs.
+        policy: A privacy policy, which sets an action for each tag of a field, such as "mask ``PII.email``": a file,
+            its contents, or a ``Policy``. The stages of the policy come before the stages of the chain, and no run
+            config can change them.
         lineage: The target of the runs' OpenLineage events; None: no events. A run never fails because an event cannot
             be sent.
         erasure: The fields of records and rows that contain the id of a person, and the register (the table of erased

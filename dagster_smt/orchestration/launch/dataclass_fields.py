@@ -18,7 +18,7 @@ def config_fields(cls: type, omit: Collection[str] = ()) -> dict[str, dg.Field]:
     """Returns the fields of a dataclass as fields of a run config.
 
     Args:
-        cls: The dataclass. Its fields are flags, numbers and strings, or None.
+        cls: The dataclass. Each field is a flag, a number or a string, and may permit None.
         omit: Fields that have a different form in a run config.
     """
     hints, docs = get_type_hints(cls), attribute_docs(cls)

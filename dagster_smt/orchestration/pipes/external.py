@@ -37,7 +37,8 @@ from dagster_smt.visible import visible
 def run_external(spark: Any = None, **pipes: Any) -> None:
     """Does the Spark work of one run, in a process that the client of a ``PipesSpark`` has started.
 
-    The exit code is 0 if an answer could be sent. If the answer is an error, the run fails with this error.
+    If this process can send an answer, its exit code is 0. The answer may contain an error. The Dagster run then fails
+    with this error.
 
     Args:
         spark: The Spark session. By default the session of ``spark-submit``, or a local session.

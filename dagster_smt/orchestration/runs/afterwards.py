@@ -28,7 +28,8 @@ class Afterwards:
     problems: list[Problem] = field(default_factory=list)
 
     def get(self, subject: str, make: Callable[[], T], fallback: T) -> T:
-        """Calls ``make`` and returns its result. If ``make`` fails, adds a problem and returns ``fallback``.
+        """Calls the function ``make`` and returns its result. If the call fails, adds a problem and returns
+        ``fallback``.
 
         Args:
             subject: The name of the result, for messages.

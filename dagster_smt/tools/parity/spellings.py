@@ -108,8 +108,8 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
     Args:
         rest: The numerator of the number.
         unit: The denominator of the number.
-        error: The rounding error, in the same unit as ``rest``.
-        point: The estimated position of the point.
+        error: The numerator of the rounding error. Its denominator is ``unit``, too.
+        point: The estimated position of the decimal point.
         width: The width in bits of Java's integers. The function's numbers overflow as Java's integers do; with 0, they
             have no limit.
     """

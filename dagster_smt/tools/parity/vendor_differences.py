@@ -201,10 +201,11 @@ def _known_zone(zone: str) -> str:
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
     """D1 (an option is rejected late): returns True if this package rejects a chain at once because of a wrong time
-    zone or rule. Debezium fails later, and only for records that need this zone or rule.
+    zone, or a wrong rule in a list, in the options of Debezium's TimezoneConverter. Debezium fails later, and only for
+    records that need this zone or rule.
 
-    The function runs the case with a valid zone and without the rule. All records that Debezium does not reject must
-    then have Debezium's results.
+    The function runs the case with a valid zone and without the wrong rule. All records that Debezium does not reject
+    must then have Debezium's results.
     """
     if problem["code"] not in ("SMT011", "SMT013", UNKNOWN_ZONE):
         return False
@@ -240,8 +241,9 @@ class Crash:
         transform: The short name of the class, such as ``EventRouter``.
         error: The class of the exception.
         text: A regular expression for the message of the exception.
-        change: Takes the case and the stage's alias. Returns the case with a change that avoids the error, or None. The
-            vendor's class and this package must then have the same results.
+        change: Takes the case and the stage's alias. Returns the case with a change that avoids the error; None if
+            there is nothing to change. After the change, the vendor's class and this package must have the same
+            results.
     """
 
     transform: str
