@@ -295,7 +295,7 @@ def input_record(
     Args:
         key, value: The schemas; None if the key or value is absent or schemaless.
         topics: The topics of the records, if known.
-        kind: ``sink`` or ``source``.
+        kind: ``sink`` for records read from Kafka, ``source`` for records of a source connector.
         nullable: True if the key or value can be null although its schema requires a value.
         marks: Words for what earlier stages have done to the key and value, such as ``masked``.
     """

@@ -160,9 +160,10 @@ class Insert(_Effect):
         text: The value, if the source is ``static``.
         required: True if the schema of the field is required.
         makes_parents: True to create missing structs on the path.
-        existing: The treatment of an existing field: ``overwrite`` or ``ignore``.
-        existing_in_schema: The treatment of an existing field if the record has a schema. ``refuse`` rejects the
-            record, as Kafka does with ``field.syntax.version=V1``.
+        existing: Without a schema: what happens to a field that exists already. ``overwrite`` replaces its value,
+            ``ignore`` keeps its value.
+        existing_in_schema: The same for records with a schema. In addition, ``refuse`` rejects the record, as Kafka
+            does with ``field.syntax.version=V1``.
     """
 
     path: FieldPath

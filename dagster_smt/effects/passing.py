@@ -42,9 +42,10 @@ def passes(stage: Stage) -> keeps.Condition | None:
 
 
 def _with_null_rule(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
-    """Returns the condition that is true for the records that pass through ``stage``. ``passing`` is this condition for
-    records whose value is not null. The result is also right for null values, which the stage drops, rejects or passes
-    through. If the stage acts on the key, the result is ``Unknown``, because no condition tests a null key.
+    """Returns the condition that is true for the records that pass through ``stage``. ``passing`` is the condition for
+    records whose value is not null. For a null value, the result is true if the stage passes nulls through, and false
+    if it drops or rejects nulls. If the stage acts on the key, the result is ``Unknown``, because no condition tests a
+    null key.
     """
     if not stage.acts_on:
         return passing

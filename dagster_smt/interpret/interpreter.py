@@ -28,8 +28,8 @@ class Outcome:
 
     Attributes:
         status: ``PASSED``, ``DROPPED_STATUS`` or ``FAILED``.
-        stage: The index of the stage that dropped or rejected the record, or ``NO_STAGE``, ``KEY_CONVERTER`` or
-            ``VALUE_CONVERTER``.
+        stage: The index of the stage that dropped or rejected the record. ``KEY_CONVERTER`` or ``VALUE_CONVERTER`` if a
+            converter did. ``NO_STAGE`` if the record passed.
         problem: The reason for a failure.
     """
 

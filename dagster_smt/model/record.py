@@ -43,7 +43,7 @@ class Record:
 
     Attributes:
         timestamp: The timestamp, in milliseconds.
-        kind: ``sink`` for a record that was read from Kafka, or ``source``.
+        kind: ``sink`` for a record that was read from Kafka, ``source`` for a record of a source connector.
         touched: A number with one bit for each ledger entry (an action that a report counts). The bit is set if the
             action changed the record.
         dirty: A number with the bit ``KEY_DIRTY`` if a stage has changed the key, and ``VALUE_DIRTY`` for the value.

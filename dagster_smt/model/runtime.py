@@ -2,7 +2,7 @@
 as Connect does.
 
 JSON contains ``int`` (Long), ``float`` (Double), ``str``, ``bool``, ``None``, lists and objects. A stage can also
-produce the narrower number types below, and ``JavaDate``.
+produce the number types of this module, such as ``JavaByte``, and ``JavaDate``.
 """
 
 import math

@@ -69,8 +69,8 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 
     Args:
         conf: The session's settings.
-        environ: The environment of the session. If ``SPARK_HOME`` or ``SPARK_CONF_DIR`` is set, the function returns no
-            options, because a file of settings in that folder may choose a collector.
+        environ: The environment variables of the session. If ``SPARK_HOME`` or ``SPARK_CONF_DIR`` is set, the function
+            returns no options, because a file of settings in one of these folders may choose a collector.
     """
     options = []
     for k, v in {**conf, **environ}.items():

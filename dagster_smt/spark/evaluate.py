@@ -344,8 +344,8 @@ def _columns(
         forms: The formats of key and value.
         rows: The plan from which the table gets its columns. If records have several schemas, ``rows`` may have more
             columns than ``plan``, which is for one schema.
-        avro: Maps ``key`` to the Avro reader of all keys, and ``value`` to that of all values. It has an entry only if
-            all keys (or all values) have the same Avro schema.
+        avro: Maps ``key`` to the Avro reader of the keys, and ``value`` to the Avro reader of the values. A key or
+            value that is not Avro has no entry. All keys (or all values) must have the same Avro schema.
         lane: True if the JVM lane (the Java evaluator) may read keys and values. The result may then have the column
             ``LEFT_RECORD``.
         envelopes: Maps ``key`` or ``value`` to the text of the schema, if its format is envelopes.

@@ -22,7 +22,8 @@ class SparkVersion:
 
     Attributes:
         scala: The Scala version for which PyPI's PySpark is built.
-        java: The supported versions of Java. Spark may support older versions, but the connectors do not.
+        java: The supported versions of Java. Spark itself may support older versions, but the packages that a session
+            adds to Spark, such as Iceberg, do not.
         ivy: The folder in the user's home directory in which Spark stores packages.
     """
 

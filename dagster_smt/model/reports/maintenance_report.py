@@ -46,7 +46,8 @@ class MaintenanceReport:
 
     Attributes:
         place: The table.
-        before, after: The files of the table; None if the table does not exist yet, or the files could not be read.
+        before, after: The files of the table before and after the steps. None if the table does not exist yet, or if
+            the files could not be read.
         steps: The steps, in order.
         rows: The rows of the table at the end; None if the run did not count them.
         notes: Sentences about row counts that could not be compared, or about a table that does not exist yet.

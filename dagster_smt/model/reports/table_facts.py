@@ -49,10 +49,10 @@ class TableFacts:
         schema_problems: The columns of the plan that are missing in the table or have a different type in the table, as
             ``{column: problem}``.
         mode: The mode of the table; see ``TableSink``.
-        repeated_keys: The number of keys with several rows, or with ``scd2`` several current versions; None for tables
-            without keys, and if the run did not count.
-        unseen: The facts that could not be read, with the reason: ``state``, ``topics``, ``rows``, ``columns``,
-            ``contract``, ``keys``, ``sample``, ``files`` or ``held_back``.
+        repeated_keys: The number of keys that have several rows. With ``scd2``, the number of keys that have several
+            current versions. None for tables without keys, and if the run did not count.
+        unseen: The groups of facts that could not be read, each with its problem. The groups are ``state``, ``topics``,
+            ``rows``, ``columns``, ``contract``, ``keys``, ``sample``, ``files`` and ``held_back``.
         files: The sizes of the table's files; None if the run did not measure them.
         tables: If a run writes many tables: the number of rows of each table, by topic.
         waiting: The number of offsets that a run has read, but could not write to their table. The next run reads them

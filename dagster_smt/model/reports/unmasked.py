@@ -86,7 +86,7 @@ class Accepted:
         run: The run that accepted the records.
         reason: The reason that the person gave.
         paths: The paths of the masks, drops and renames that did not change the records.
-        records: The number of accepted offsets.
+        records: The number of accepted records, counted by their offsets.
     """
 
     run: str

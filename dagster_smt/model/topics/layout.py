@@ -46,8 +46,10 @@ class PartitionField:
 
     Attributes:
         path: The column.
-        transform: ``year``, ``month``, ``day``, ``hour``, ``bucket``, ``truncate``; empty for the value itself.
-        number: For ``bucket`` the number of buckets, for ``truncate`` the length.
+        transform: The function of the column's value: ``year``, ``month``, ``day``, ``hour``, ``bucket`` or
+            ``truncate``. Empty for the value itself.
+        number: The number in ``bucket(16, id)``, which is the number of buckets, or in ``truncate(4, name)``, which is
+            the length.
     """
 
     path: Path

@@ -66,8 +66,8 @@ def typed_evaluator(
         frame: Kafka's columns. Columns named ``in_*`` stay in the frame until the end.
         plan: The plan of the chain for the schemas of key and value.
         key, value: The formats. A key whose format has no schema is not read.
-        avro: Maps ``key`` to the Avro reader of all keys, and ``value`` to that of all values. It has an entry only if
-            all keys (or all values) have the same Avro schema.
+        avro: Maps ``key`` to the Avro reader of the keys, and ``value`` to the Avro reader of the values. A key or
+            value that is not Avro has no entry. All keys (or all values) must have the same Avro schema.
         ledger: True to record, in a bitmap, which ledger entries (stage and field) each record touches.
         headers: True to keep the headers even if no stage needs them.
         beat: Is called now and then. To stop the work, ``beat`` may raise an exception.

@@ -37,8 +37,8 @@ _TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelop
 need not travel to Python and back.
 """
 _ODD = b""
-"""The empty text, instead of an envelope's schema that the JVM lane (the Java reader inside Spark) cannot extract.
-Python must then read the envelope.
+"""A marker: the empty text. The JVM lane (the Java reader inside Spark) returns the marker if it cannot extract the
+schema of an envelope. Python must then read the envelope.
 """
 _TEXTS_DDL = "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `records` bigint"
 IN_GUESSED, GUESSED = "in_guessed", "__guessed"

@@ -1,9 +1,10 @@
 """Runs foreign stages inside Spark's JVM. These are either Kafka's own transform classes, or classes from jars if the
 chain has ``stage.process: spark`` (decision 35).
 
-Kafka's classes always return and never end the process, so they do not need a Java process of their own, the host.
-Spark calls them from its generated code, and no record travels to Python. If a converter rejects a record, the record's
-row gets the status ``LEFT``. Python then runs this record with the same classes in the host.
+Other foreign stages run in the host, a separate Java process, because a stage may end its process or never return.
+Kafka's classes do neither, so Spark calls them from its generated code. No record travels to Python. If a converter
+rejects a record, the record's row gets the status ``LEFT``. Python then runs this record with the same classes in the
+host.
 """
 
 import base64

@@ -274,8 +274,8 @@ class _StepRun:
         return reduce(or_, (column.isNotNull() for column, _ in self.scope.raised), met)
 
     def _raised(self) -> dict[str, Column]:
-        """Returns a dict from name to column. These new columns contain the class names of unexpected exceptions that
-        Python rules have raised. Also adds these exceptions to the failures of the stage.
+        """Returns new columns as a dict from column name to expression. The columns contain the class names of
+        unexpected exceptions that Python rules have raised. Also adds these exceptions to the failures of the stage.
         """
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
