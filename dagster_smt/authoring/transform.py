@@ -33,8 +33,9 @@ SideFunction = Callable[[Any, Record], Any]
 class Example:
     """A documented example, which also runs as a test.
 
-    JSON with exactly the fields ``schema`` and ``payload`` is an envelope. Headers are a list of ``{"key", "value"}``.
-    The rest of the record is fixed: topic ``orders``, partition 0, offset 42, timestamp 1556204536123.
+    JSON with exactly the fields ``schema`` and ``payload`` is a value together with its schema, as Connect's JSON
+    converter writes it. Headers are a list of ``{"key", "value"}``. The rest of the record is fixed: topic ``orders``,
+    partition 0, offset 42, timestamp 1556204536123.
 
     Attributes:
         title: The title of the example.

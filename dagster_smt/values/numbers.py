@@ -266,8 +266,8 @@ def float_text(value: float, single: bool = False) -> str:
 
 
 def _shortest(value: float) -> str:
-    """Returns the shortest digits that identify ``value``, but at least two digits. For example, the smallest double is
-    ``4.9E-324`` instead of ``5.0E-324``.
+    """Returns ``value`` as a string with the shortest digits that identify ``value``. As in Java, a very small number
+    has at least two digits if possible: the smallest double is ``4.9e-324``, although ``5e-324`` would be shorter.
     """
     two = f"{value:.1e}" if abs(value) < 1e-321 else ""
     if two and float(two) == value:

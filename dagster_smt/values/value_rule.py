@@ -121,8 +121,8 @@ class DefaultUnder(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereNull(ValueRule):
-    """A rule that replaces the value of a field with a default if the field's struct is null. If the struct ``address``
-    is null and its default is ``{"zip": 7}``, its field ``zip`` becomes 7.
+    """A rule that replaces the value of a field with a default if the field's struct is null. For example, a struct
+    ``address`` is null, and the default of the struct is ``{"zip": 7}``. The rule then returns 7 for the field ``zip``.
 
     The arguments are the field's value, the field's struct, the default of the field, and the structs around the
     field's struct. If one of these surrounding structs is null, the value stays.
@@ -172,8 +172,8 @@ class Required(ValueRule):
 class Validated(ValueRule):
     """A rule that rejects a struct if a required field in it is null (``Struct.validate``).
 
-    Only the method ``python`` rejects structs. On Spark, the rule ``Required`` rejects the nulls, for each field that
-    may be null.
+    This rule rejects structs only in Python. On Spark, the rule ``Required`` rejects the nulls instead, in each field
+    that may be null.
     """
 
     schema: Schema

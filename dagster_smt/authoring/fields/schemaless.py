@@ -66,8 +66,7 @@ def value_visitor(
     paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[TextReplacement | None] = ()
 ) -> Visit:
     """Returns a function that applies ``acts`` to all matches of ``paths`` in a value. ``acts`` contains one function
-    for each path, which changes a match. An act may only replace the matched value, so the function can run deep scans
-    on JSON without decoding it.
+    for each path. Such an act may only replace the matched value, so deep scans do not need to decode the JSON.
 
     A top-level field that is missing is added with the value null, as in Connect. ``texts`` has an item for each act.
     If the act replaces all strings with the same string, the item describes this string; otherwise the item is None.
@@ -144,9 +143,9 @@ def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) ->
 
 
 def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, once: bool) -> Visit:
-    """Returns a function that applies ``acts`` (one function for each path, which changes a match) to the matches of
-    ``paths``, which contain patterns. The function collects all matches before it applies an act, because acts change
-    names and positions.
+    """Returns a function that applies ``acts`` to all matches of ``paths`` in a value. ``acts`` contains one function
+    for each path, and some of the paths contain patterns. All matches are collected before the first act, because acts
+    change names and positions.
     """
     find, flat = collector(paths, once), tuple(path.leaf for path in paths if fills and path.flat)
 

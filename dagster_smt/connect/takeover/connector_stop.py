@@ -143,8 +143,8 @@ class Settling:
         return CommittedOffsets(self.plan.group, self._committed(self.plan.group))
 
     def set_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Sets the offsets of the stopped connector in the worker to ``offsets``. If the connector has a consumer group
-        other than the worker's, also sets the offsets of that group.
+        """Sets the committed offsets of the stopped connector to ``offsets``, through the worker's REST API. If the
+        connector commits its offsets to a consumer group other than the worker's, also sets the offsets of that group.
         """
         self.rest.set_offsets(offsets)
         if self.plan.group != self.plan.worker_group:

@@ -34,7 +34,7 @@ from dagster_smt.version import __version__
 JSON_FILE, PAGE = "shadow.json", "shadow.md"
 _PAUSE = 0.3
 _NAMES = ("connector", "class", "SHA-256 of the configuration without secrets", "table", "chain")
-"""The lines on a report page, by name, whose values are displayed as code."""
+"""The names of the lines on a report page whose values are displayed as code."""
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,7 @@ class _KindBuilder:
 
     def part(self, proto_field: Any, where: str, *, nullable: bool) -> FieldCodec:
         """Returns the schema, the reader and the writer of a field that is not in a oneof. With ``nullable``, an unset
-        field is read as null. An unset message is always read as null.
+        field is read as null. An unset field whose type is a message is always read as null.
         """
         if proto_field.is_repeated and proto_field.type == MESSAGE and _is_entry(proto_field.message_type):
             return self.map(proto_field, where)

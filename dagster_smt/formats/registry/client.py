@@ -177,7 +177,7 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
 
 
 def _own_version(schema: Any) -> int | None:
-    """Returns the version number in the metadata of ``schema``, its property ``confluent:version``
+    """Returns the version number from the property ``confluent:version`` in the metadata of ``schema``
     (``Metadata.getConfluentVersionNumber``). Returns None if the property is missing or not a number.
     """
     properties = getattr(schema.metadata, "properties", None)
@@ -332,7 +332,9 @@ def client_settings(options: Options) -> dict[str, Any]:
 
 
 def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, Any]) -> Any:
-    """Creates a registry client with ``make``, limits the length of the answers that it accepts, and returns it."""
+    """Creates a registry client with ``make``, limits the length of the answers that the client accepts, and returns
+    the client.
+    """
     client = make(settings)
     session = client._rest_client.session  # a private attribute, because the library cannot limit the size of an answer
     session.headers["Accept-Encoding"] = "identity"
@@ -341,7 +343,8 @@ def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, An
 
 
 def _bound(response: Any) -> None:
-    """Reads the body of ``response``. Raises an error if the body is too long, or takes too long.
+    """Reads the body of ``response``. Raises an error if the body has too many bytes, or if the registry needs too much
+    time to send it.
 
     Compressed bodies are rejected, because they could expand to any size.
     """

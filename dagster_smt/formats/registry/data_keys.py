@@ -235,8 +235,8 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
     """Calls the function ``use``, which encrypts or decrypts a data key, and returns the result. The argument of
     ``use`` is a Tink primitive that encrypts and decrypts with the key ``kek`` of a key management service.
 
-    The key ``kek`` may have alternatives, such as copies in other regions. If ``use`` fails with one of these keys, it
-    is called with the next key.
+    The key ``kek`` may have alternatives, such as copies in other regions. If ``use`` fails with one of these keys,
+    ``use`` is called again with the next key.
     """
     settings = resolved(dict(options), "schema registry")
     properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}

@@ -98,8 +98,9 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
     the id ``number``.
 
     Raises:
-        DataError: SMT752 for a rule that encrypts fields, unless the option ``rules`` is ``sealed`` (the fields stay
-            encrypted) or ``open`` (the fields are decrypted). SMT752 for every rule of a different type.
+        DataError: SMT752 for every rule that does not encrypt fields. Also SMT752 for a rule that encrypts fields,
+            unless the option ``rules`` is ``sealed`` (the fields stay encrypted) or ``open`` (the fields are
+            decrypted).
     """
     choice = settings.get(RULES, "refuse")
     for rule in rules:

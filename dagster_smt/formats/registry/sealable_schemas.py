@@ -4,9 +4,12 @@ and encrypt the fields.
 Each field has a path and a full name. If two schemas of a subject have fields with the same path, the two fields are
 treated as the same field. Tags, however, belong to the full names of fields:
 
-=========  ======================  ================================ kind       path of a field         full name, which
-patterns match =========  ======================  ================================ Avro       shop.Address.street
-the same JSON       $.home.street           the same Protobuf   home.street             shop.Person.Address.street
+=========  ======================  ================================
+kind       path of a field         full name, which patterns match
+=========  ======================  ================================
+Avro       shop.Address.street     the same
+JSON       $.home.street           the same
+Protobuf   home.street             shop.Person.Address.street
 =========  ======================  ================================
 
 Connect nests the message type of a field inside the message that contains the field. If a record is read and written

@@ -123,7 +123,7 @@ class _Fields:
         self.known: dict[str, tuple[list[Any], list[Any]]] = {}
 
     def change(self, message: Any, change: Change) -> None:
-        """Changes the strings and bytes of ``message``, and of the messages inside it, to which the rule applies. The
+        """Changes the strings and bytes to which the rule applies, in ``message`` and in the messages inside it. The
         function ``change`` returns the new content of a field.
         """
         concerned, inner = self._of(message.DESCRIPTOR)

@@ -100,7 +100,7 @@ class SchemaWithId:
 
 
 def registered_schema(form: Format, header: bytes) -> SchemaWithId:
-    """Returns the schema to which ``header``, the header of a value, refers.
+    """Returns the schema whose id is in ``header``, the bytes before a value.
 
     Raises:
         DataError: SMT441 if the registry does not have the schema; SMT273 if Connect has no schema for it; SMT752 if

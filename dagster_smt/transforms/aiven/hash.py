@@ -55,10 +55,11 @@ class Hash(Transform):
     The string is encoded as UTF-8. No salt is added, so equal strings have equal digests. The schema stays as it is.
     The field is a top-level name: a dot is part of the name. A null is not replaced by its default.
 
-    Even with `skip.missing.or.null`, a key or value without a schema is rejected, and a field of a type other than
-    STRING is rejected. If `field.name` is set, a null key or value is always rejected. If `field.name` is empty,
-    `skip.missing.or.null` lets every null key or value pass through unchanged. Aiven's class still rejects a null
-    without a schema in this case. Here such a null passes through, because a null that Kafka stores has no schema.
+    A key or value that is not null must have a schema, and the field, key or value to hash must have the type STRING.
+    Otherwise the record is rejected, even with `skip.missing.or.null`. If `field.name` is set, a null key or value is
+    also always rejected. If `field.name` is empty, every null key or value passes through unchanged with
+    `skip.missing.or.null`. Aiven's class would reject a null without a schema in this case. Here the null passes
+    through, because nulls that Kafka stores never have a schema.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.Hash"

@@ -191,7 +191,7 @@ class EventRouter(CodeTransform):
         return ExpandJson(name, nulls, self.field_name_adjustment_mode)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the values in ``record`` on which its output schema depends. For an envelope, these are the topic and
+        """Returns the values in ``record`` that determine the output schema. For an envelope, these are the topic and
         the version. For a JSON payload, this is the schema of the payload. Returns None in two cases: the value is not
         a change event, or no option asks for an envelope or for a JSON payload.
         """

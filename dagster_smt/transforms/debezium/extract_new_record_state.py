@@ -180,8 +180,7 @@ class ExtractNewRecordState(CodeTransform):
 
     def narrower(self, record: Record) -> Hashable:
         """Returns the state of a change event, such as ``DROPPED``, if the event has all fields that its transformation
-        needs. Returns None for all other records: their output schemas can only be planned from the whole schema of an
-        event.
+        needs. Returns None for all other records.
         """
         return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 

@@ -188,8 +188,8 @@ def _kind(value: Any) -> str:
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
     """Returns the struct ``group`` with the values of headers in its fields.
 
-    Each of ``entries`` is the path of a field inside ``group``, such as ``("source", "id")``, and the header for this
-    field. If ``group`` is the whole value (``root``), a missing struct is created: ``source`` in this example.
+    Each of ``entries`` is a pair: the path of a field inside ``group``, such as ``("source", "id")``, and the header
+    for this field. If ``group`` is the whole value (``root``), a missing struct is created: ``source`` in this example.
     Otherwise a missing struct is an error.
     """
     fields: _Fields = {}

@@ -127,9 +127,11 @@ class _PatternReader(CharReader):
         return nodes.dollar(many, unix)
 
     def literals(self) -> Node:
-        """Reads literal characters up to the next part of another kind, or reads one escape.
+        """Reads literal characters up to the next part of another kind: ``abc`` in ``abc[0-9]``. If an escape such as
+        ``\\d`` comes first, reads only this escape.
 
-        A quantifier after several characters applies only to the last of them.
+        A quantifier after several characters applies only to the last one. In ``ab*``, this method therefore reads only
+        ``a``.
         """
         run: list[str] = []
         before, char = self.at, self.peek()

@@ -246,8 +246,8 @@ class StructShape:
 
 
 def plain(schema: Schema, value: Any) -> Any:
-    """Converts ``value`` with the schema ``schema`` into the form of a value without a schema: structs and maps become
-    objects, arrays stay arrays, and numbers keep their Java class.
+    """Returns ``value`` in the form of a value without a schema: structs and maps become objects, arrays stay arrays,
+    and numbers keep their Java class. ``schema`` is the schema of ``value``.
     """
     if value is None:
         return None

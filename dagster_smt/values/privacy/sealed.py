@@ -2,8 +2,8 @@
 key.
 
 An encrypted string is ``smt1:gcm:k1:…``: the version of this form, the mode, the id of the key, and URL-safe Base64
-without padding. The first three parts and the *context* are authenticated, so decryption fails if somebody has changed
-them.
+without padding. The first three parts are authenticated, so decryption fails if somebody has changed them. The
+*context* (a configured string that is not stored) is also authenticated, so decryption needs the same context.
 """
 
 import base64

@@ -86,8 +86,8 @@ def _seconds(moment: datetime) -> int:
 
 
 def _near(seconds: int) -> datetime:
-    """Returns the time ``seconds`` as a ``datetime``. Python supports only the years 1 to 9999. For a time in another
-    year, returns a time in these years at which every zone has the same offset.
+    """Returns the time ``seconds`` as a ``datetime``. Python supports only the years 1 to 9999. If ``seconds`` is in
+    another year, returns a time within these years at which each time zone has the same offset as at ``seconds``.
     """
     if seconds > _LAST:
         seconds -= -((_LAST - seconds) // _CYCLE) * _CYCLE

@@ -237,10 +237,10 @@ def chosen_partition(cell: Cell) -> Cell:
 
 
 def not_sent(event: Group, fatal: bool) -> Call:
-    """Returns a condition that is true for events that result in no message: events of deleted or updated rows. Any
-    other event without a row after the change fails.
+    """Returns a condition that is true for events that result in no message: events of deleted or updated rows. Among
+    the other events, an event without a row after the change fails.
 
-    With ``fatal``, events of updated rows also fail.
+    With ``fatal``, events of updated rows fail instead.
     """
     op, row = text_field(event, "op"), event.by_name.get("after")
     known = needed_value(op.expr, "op", presence(event))

@@ -45,8 +45,9 @@ class ZoneRule:
 
 
 def name_in(field: str, block: str) -> str:
-    """Returns the name of a field inside the struct ``block``, one of ``BLOCKS``. ``field`` is the name in a rule:
-    inside the struct ``after``, ``after.at`` is ``at``. Returns an empty string if the field is in a different struct.
+    """Returns the name that a field has inside the struct ``block``. ``field`` is the name of the field in a rule: for
+    ``after.at`` and the struct ``after``, the result is ``at``. If the field is in a different struct, the result is an
+    empty string.
 
     A name without a struct, such as ``at``, belongs to the rows before and after the change.
     """
