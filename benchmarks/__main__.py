@@ -65,8 +65,8 @@ def chosen(only: Sequence[str], cases: Sequence[Case] = ALL) -> list[Case]:
 
 
 def session(scratch: Path) -> SparkSession:
-    """Starts a Spark session that uses all cores of this machine. It has no UI and no progress bar, and stores its
-    files in ``scratch``.
+    """Starts a Spark session that uses all cores of this machine. The session has no UI and no progress bar, and stores
+    its files in ``scratch``.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -125,8 +125,8 @@ class Case:
 
     Attributes:
         name: The name in the table. ``--only`` selects cases by a part of their names.
-        run: Processes the records once. It returns the time only if it measures the time itself, for example to leave
-            out the start of a JVM.
+        run: Processes the records once. The function returns the time only if it measures the time itself, for example
+            to leave out the start of a JVM.
         bare: The name of the case to compare with, which uses Spark alone. Empty if this case itself uses Spark alone.
         data: The name of the data set; see ``benchmarks.data``.
         rounds: The largest number of rounds; 0 for no limit.

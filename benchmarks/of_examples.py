@@ -1,5 +1,5 @@
-"""Builds cases from the documented examples of transforms. They serve to measure the classes for which
-``benchmarks.transforms`` lists no options. Such a case processes the example's record many times.
+"""Builds cases from the documented examples of transforms. The cases measure the classes for which
+``benchmarks.transforms`` lists no options. Each case processes the record of an example many times.
 """
 
 import json

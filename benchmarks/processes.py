@@ -1,5 +1,5 @@
-"""Reads from Linux (``/proc``) the CPU time and memory of this process and its child processes, such as Spark's JVM,
-Python workers and Kafka Connect.
+"""Measures the CPU time and memory of this process and its child processes, such as Spark's JVM, Python workers and
+Kafka Connect. The numbers come from ``/proc`` on Linux.
 """
 
 import os

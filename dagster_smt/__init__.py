@@ -1,7 +1,7 @@
 """Kafka Connect's single message transforms, run by Spark, orchestrated by Dagster.
 
-Users import everything from this package. A name loads its module only when it is first used, so importing the package
-loads neither PySpark, nor a Kafka client, nor Dagster.
+Users import everything from this package. A name loads its module only when it is first used. So importing the package
+loads neither PySpark nor a Kafka client nor Dagster.
 """
 
 from importlib import import_module

@@ -45,7 +45,7 @@ def samples_after(
 ) -> list[Sample]:
     """Runs the stages of ``policy`` on ``samples``, and returns the resulting records.
 
-    Records that the policy drops or rejects are left out, and so are messages that contain no row (such as a DDL
+    The result does not contain records that the policy drops or rejects, nor messages without a row (such as a DDL
     statement from Canal). A record that cannot be read is returned unchanged.
 
     Raises:

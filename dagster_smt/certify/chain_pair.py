@@ -1,5 +1,5 @@
-"""The two chains that a certificate compares: a chain in this package, and the same stages in the classes of Kafka
-Connect and of vendors.
+"""Builds the two chains that a certificate compares. One chain uses the classes of this package. The other chain has
+the same stages in the classes of Kafka Connect and of vendors.
 """
 
 from collections.abc import Mapping

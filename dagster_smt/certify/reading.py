@@ -65,8 +65,8 @@ class Reader:
     def read(self, sample: Sample) -> tuple[Record, int, Problem | None]:
         """Reads ``sample`` into a record, as it enters the first stage.
 
-        Returns three items: the record, the number of the step at which reading stopped (such as -2 for the key
-        converter; 0 if reading did not stop), and the problem (None if there is none).
+        Returns three items. The first is the record. The second is the number of the step at which reading stopped,
+        such as -2 for the key converter; 0 if reading did not stop. The third is the problem; None if there is none.
         """
         headers = []
         for name, raw in sample.headers:

@@ -21,8 +21,8 @@ def count_or_zero(text: str) -> int:
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Adds the argument ``--policy`` to ``parser``. It names a policy file, whose stages run before the stages of the
-    chain.
+    """Adds the argument ``--policy`` to ``parser``. The argument names a policy file, whose stages run before the
+    stages of the chain.
     """
     parser.add_argument(
         "--policy", type=Path, metavar="FILE", help="a policy file: its stages come first (docs: Policy by tag)"

@@ -34,8 +34,8 @@ def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
 
 
 def read_schema(text: str | None) -> Schema | None:
-    """Reads a schema from ``text``: a DDL string, the name of a ``.sql`` file with a DDL string, or the name of a
-    ``.json`` file with a schema.
+    """Reads a schema from ``text``. The text is a DDL string, or the name of a file: a ``.sql`` file with a DDL string,
+    or a ``.json`` file with a schema.
     """
     if not text:
         return None

@@ -233,8 +233,8 @@ def rows_match_offsets(evidence: Evidence) -> CheckVerdict:
 
 
 _ROWS_OF: Mapping[TableMode, str] = {"append": "rows", "upsert": "keys", "scd2": "versions of keys"}
-"""Maps the mode of a table to the word for its rows in the check's statement, such as "the table has the 12 keys of its
-commits".
+"""Maps the mode of a table to the word for its rows in the statement of a check. For ``upsert``, the word is "keys":
+"the table has the 12 keys of its commits".
 """
 
 

@@ -1,7 +1,7 @@
 """Erases people without a Dagster launch: the implementation of the command ``dagster-smt erase``.
 
-The command runs the same code as the erasure asset, for the tables of a code location. It prints the record of the
-erasure, and can also write it into a folder.
+The command runs the same code as the erasure asset, for the tables of a code location. The command prints the record of
+the erasure, and can also write the record into a folder.
 """
 
 import getpass

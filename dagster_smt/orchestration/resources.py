@@ -32,7 +32,7 @@ def need_packages(packages: Iterable[str]) -> None:
 class SparkSessionResource(dg.ConfigurableResource):
     """A Spark session that starts at its first use.
 
-    Use one resource per code location: a Python process has only one session, and the resource that starts first
+    Use one resource per code location. A Python process has only one session, and the resource that starts first
     determines the settings of this session. Without settings, the session is local and uses all cores. The session
     listens on 127.0.0.1 only, uses UTC and has no web interface. It has the packages and settings that the sources and
     sinks of the loaded definitions need (``spark.packages``). The user's settings in ``conf`` override all of these

@@ -235,7 +235,7 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
     """Yields the declared fields of the value that no source of tags lists, as fields without tags. Reports can then
-    show these fields, too. A declared field is also left out if ``fields`` contains a struct around it.
+    show these fields, too. If a source lists a struct, the fields inside the struct are not yielded either.
 
     Args:
         subject: The table, with its declared fields.

@@ -86,8 +86,9 @@ def scan(
     """Scans ``samples``, and returns their fields in the order of their first appearance.
 
     A field name that looks personal, such as an e-mail address, becomes ``[*]`` in the path. An object with more than
-    ``MOST_NAMES`` names is treated as a map with data as its keys, so all its names also become ``[*]``. Such a
-    personal name is counted in the attribute ``kinds`` of the field whose value is the object with this name.
+    ``MOST_NAMES`` names is treated as a map with data as its keys, so all its names also become ``[*]``. For example,
+    ``{"users": {"ann@example.org": 1}}`` gives the field ``users[*]``, and ``kinds`` of the field ``users`` counts an
+    e-mail address.
 
     Args:
         samples: The records.

@@ -95,8 +95,8 @@ class Policy:
         rules: The rules. The first rule that matches a tag of a field determines the action.
         actions: The transforms that rules refer to, by name.
         untagged: The action on a field about which the policy has no decision: ``hold back`` drops the field, ``keep``
-            keeps it. The policy has a decision if a rule matches a tag of the field. It also has one if a tags file
-            lists the field without a tag, as in ``id: []``.
+            keeps it. The policy has a decision if a rule matches a tag of the field. The policy also has a decision if
+            a tags file lists the field without a tag, as in ``id: []``.
         looks_personal: ``hold back`` to drop an untagged field whose sampled values look personal. Used only with
             ``untagged: keep``.
         dead_letters: ``keep`` to allow dead letters, which contain original records; ``refuse`` to reject tables with

@@ -226,8 +226,8 @@ class _JsonSchema:
             schema: The schema of a field, or of the whole value.
             above: The path of this field; empty for the whole value.
             name: The full name of this field.
-            around: The steps that led to ``schema``: the text of a reference, such as ``#/$defs/address``, or an empty
-                string for each step that is not a reference.
+            around: An item for each step that led to ``schema``. If the step is a reference, the item is its text, such
+                as ``#/$defs/address``. For other steps, it is an empty string.
         """
         if not isinstance(schema, dict) or len(around) > MAX_LEVELS:
             return

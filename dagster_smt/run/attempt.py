@@ -129,8 +129,8 @@ class Attempt:
         return self.commit_fitting(result, targets)
 
     def targets(self, result: EvaluatedWindow) -> list[TargetRecords]:
-        """Returns an item for each topic to which the run will write, with the number of records, the size of the
-        longest record and similar facts. If the run writes to a Delta or Iceberg table, the list is empty.
+        """Returns an item for each topic to which the run will write. An item contains the number of records, the size
+        of the longest record and similar facts. If the run writes to a Delta or Iceberg table, the list is empty.
         """
         if not isinstance(self.run_.table, RecordTable):
             return []

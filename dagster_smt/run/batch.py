@@ -77,8 +77,9 @@ from dagster_smt.tables.windows import ResolvedWindow, choose_topics, describe, 
 
 Failures = dict[str, list[Problem]]
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms | None], DataFrame]
-"""A function that applies a chain to records, and returns the results. Its arguments are the records, the plan, the
-topic table, the kind of the sink, the formats that the run writes, and the schemas that records name, if any.
+"""A function that applies a chain to records, and returns the results. It has six arguments. The first four are the
+records, the plan, the topic table and the kind of the sink. The fifth is the formats that the run writes. The last is
+the schemas of the records, if the records contain schemas or schema ids; otherwise None.
 """
 MANY = 100_000
 """The smallest number of records for which a run guesses the schema. For a guess, the run reads the schema id of one
@@ -479,8 +480,8 @@ class _Run:
     def last_report(self, draft: Draft) -> RunReport | None:
         """Returns the report of the last run that committed to the table before ``draft``.
 
-        Returns None if this run replaces all rows, or if its last commit contained a different kind of rows,
-        such as records instead of columns.
+        Returns None if this run replaces all rows, or if the last commit contained a different kind of rows, such as
+        records instead of columns.
         """
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:

@@ -131,8 +131,8 @@ def check_removal(
 
 
 def rebuild_without(place: str) -> Problem:
-    """Returns a problem: a rebuild would replace all rows of the table ``place``, but some topics cannot be read, so
-    their rows would be lost.
+    """Returns the problem of a rebuild that would replace all rows of the table ``place``, although some topics cannot
+    be read. The rows of these topics would be lost.
     """
     statement = "a rebuild replaces all rows, also those of topics that fail, so nothing was committed"
     hint = "fix these topics and launch again; or rebuild the other topics: name them in window.topics"
@@ -269,10 +269,10 @@ class Draft:
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures), report.chain))
 
     def _going_on_from(self, table: Table) -> TableState:
-        """Returns the state from which the new state is built: the state before this commit, without the topics in
-        ``over``, which the run reads again from the beginning. If the run replaces all rows, the result contains no
-        rows and no offsets. If the run accepts the changes of other writers (``settle``), the result already contains
-        the accepted row counts.
+        """Returns the state from which the new state is built. It is the state before this commit, without the topics
+        in ``over`` (topics that the run reads again from the beginning). If the run replaces all rows, the result
+        contains no rows and no offsets. If the run accepts the changes of other writers (``settle``), the result
+        already contains the accepted row counts.
         """
         before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.progress is not None:

@@ -142,8 +142,9 @@ def add_totals(
 
 
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
-    """Returns a warning for each mask, drop or rename in ``ledger`` that touched no record, although records reached
-    its stage, and for each Java class from a jar that changed no record.
+    """Returns warnings about stages without effect. There is a warning for each mask, drop or rename in ``ledger`` that
+    touched no record, although records reached its stage. There is also one for each Java class from a jar that changed
+    no record.
     """
     problems = []
     for line in silent_lines(ledger, stages):

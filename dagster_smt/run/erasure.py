@@ -2,10 +2,10 @@
 
 First, the erasure adds the people to the register, so that runs that begin afterwards leave out their records. Then it
 deletes the rows, and makes a commit that records the erasure in the state of the table. A run that began earlier does
-not know the new entries in the register. It may commit rows of these people just before the commit of the erasure.
-(After the commit of the erasure, the earlier run can no longer commit.) So the erasure searches the table once more. If
-it finds such rows, it deletes them and commits again. At the end, it removes old versions, and the residue scan reads
-everything that remains.
+not know the new entries in the register. Such an earlier run may commit rows of these people just before the commit of
+the erasure. (After the commit of the erasure, this earlier run can no longer commit.) So the erasure searches the table
+once more. If it finds such rows, it deletes them and commits again. At the end, it removes old versions, and the
+residue scan reads everything that remains.
 """
 
 import secrets
@@ -494,8 +494,9 @@ class _TableErasure:
         return TableError(Problem(CONFLICT, self.sink.place, statement, hint))
 
     def _commit(self, erased: int, drift: Mapping[str, int]) -> None:
-        """Commits a note that the erasure has erased ``erased`` rows, and the new number of rows by topic. This number
-        is the number of remaining rows, minus ``drift``: the number of rows that no run wrote (see ``_begun``).
+        """Commits a note that the erasure has erased ``erased`` rows, and the new number of rows by topic. The new
+        number is the number of remaining rows minus ``drift``, which is the number of rows that no run wrote (see
+        ``_begun``).
 
         Raises:
             TableError: SMT528, runs committed during every attempt.

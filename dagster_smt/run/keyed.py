@@ -164,8 +164,8 @@ class Replay:
         """Returns the rejected records in ``failures`` that may have an effect on a row.
 
         A tombstone has no effect if the window contains no event of its key, or if the window contains a later event of
-        its key. A record with a value may have an effect in any case, because the key of its row may depend on the
-        value that the chain rejects.
+        its key. A rejected record with a value may always have an effect: the key of its row may depend on this value,
+        and is therefore unknown.
         """
         place = ["topic", "partition"]
         last = self.window.groupBy(*place, "key").agg(F.max("offset").alias("last"))

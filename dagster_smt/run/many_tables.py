@@ -66,8 +66,8 @@ class TableOutcome:
 
     Attributes:
         destination: The result for the report.
-        state: The state of the table after the run. None if the run could not write the table, or if the table does not
-            exist.
+        state: The state of the table after the run. None if the table does not exist, or if the run could not write the
+            table.
         report: The report of the commit to the table.
         written: The files of the commit to the table.
     """
@@ -274,7 +274,7 @@ class _Writing:
         """Returns the offsets that the next run must read again, because tables in ``outcomes`` could not be written.
 
         Usually these are only the offsets of the records for these tables. If the run itself has read offsets again, as
-        a replay does, the result is the whole window: the next run must replace all rows of these offsets.
+        a replay does, the result is the whole window, because the next run must replace all rows of the window.
         """
         failed = [o.destination.topic for o in outcomes if o.destination.failed]
         if not failed:

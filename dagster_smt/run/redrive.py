@@ -28,8 +28,8 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
 
 def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
-    """Returns two items: the run ``spec``, which now reads exactly the ``available`` part of ``offsets``; and the rest
-    of ``offsets``, which the topics have lost.
+    """Returns two items. The first is a copy of the run ``spec`` that reads exactly the offsets of ``offsets`` that are
+    in ``available``. The second contains the other offsets of ``offsets``, whose records the topics have lost.
     """
     topics = topics_of(available.ranges)
     own = offsets.without(topics_in(offsets.parts) - topics)

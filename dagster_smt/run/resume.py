@@ -96,8 +96,8 @@ def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> N
 
 
 def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
-    """Stores the unchanged state of ``table`` again, after a run that found no new records. This is necessary for a
-    Kafka sink: its state is in the committed offsets of a consumer group, which brokers delete after some time.
+    """Stores the unchanged state of ``table`` again, after a run that found no new records. A Kafka sink needs this,
+    because its state is in the committed offsets of a consumer group. Brokers delete such offsets after some time.
 
     If the run config accepts records that a mask failed to change (``accept_unmasked``), the acceptance is stored with
     its reason.

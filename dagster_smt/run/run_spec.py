@@ -143,8 +143,8 @@ class RunSpec:
 
     @property
     def finds_schemas(self) -> bool:
-        """True if the run learns the columns of the table from the records, because the values of the records contain
-        or name their schemas, or because a Java class from a jar produces the columns.
+        """True if the run learns the columns of the table from the records. This is the case if the values of the
+        records contain schemas or schema ids, or if a Java class from a jar produces the columns.
         """
         if self.sink.kind != "columns":
             return False

@@ -77,8 +77,8 @@ class KafkaBroker:
                 topics = KafkaTopics(broker.servers)
 
     Args:
-        folder: The folder of the broker's log and data. It stays when the broker stops, so the broker can continue
-            later.
+        folder: The folder of the broker's log and data. The folder stays when the broker stops, so the broker can
+            continue later.
         properties: Additional settings of the broker.
         listeners: More listeners by name, such as ``SASL_SSL``; their settings are in ``properties``.
         port: The port of the plain listener; by default a free port.

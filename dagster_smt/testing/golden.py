@@ -39,8 +39,9 @@ def assert_chain(
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
-        records: The records, in one of three forms: a file of JSON lines; values as bytes, strings or JSON, where None
-            is a tombstone; or ``Sample``s, which also have a key, headers, a timestamp and a topic.
+        records: The records, in one of three forms. A path is a file of JSON lines. A list of values contains bytes,
+            strings or JSON; None is a tombstone. A list of ``Sample`` objects also contains keys, headers, timestamps
+            and topics.
         golden: The golden file.
         key, value: The formats of keys (strings by default) and values (JSON by default).
         topic: The topic of records that are only values.

@@ -33,8 +33,9 @@ def assert_same_as_connect(
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
-        records: The records, in one of three forms: a file of JSON lines; values as bytes, strings or JSON, where None
-            is a tombstone; or ``Sample``s, which also have a key, headers, a timestamp and a topic.
+        records: The records, in one of three forms. A path is a file of JSON lines. A list of values contains bytes,
+            strings or JSON; None is a tombstone. A list of ``Sample`` objects also contains keys, headers, timestamps
+            and topics.
         connector: The original chain of the connector. Connect's classes then run this chain, while this package runs
             ``chain``, so a changed option also shows as a difference. None to run ``chain`` in both.
         key, value: The formats of keys (strings by default) and values (JSON by default).

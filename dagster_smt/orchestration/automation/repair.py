@@ -20,7 +20,7 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
 
     The job reads these records from their topics again, with the current chain, and replaces their rows. Old files
     still contain the old rows until ``VACUUM`` or an expiry of snapshots removes them. For an asset with a partition
-    per topic, launch the job without a partition: the job then processes all topics, or the topics in
+    per topic, launch the job without a partition. The job then processes all topics, or the topics in
     ``window.topics``.
 
     Args:

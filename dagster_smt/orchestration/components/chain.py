@@ -388,8 +388,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
 
 class _OfComponent(SmtTranslator):
-    """The translator of a component, which creates asset specs. It must create the spec of the asset before the specs
-    of the asset's topics, because the topic specs copy attributes of the asset.
+    """The translator of a component, which creates asset specs. The translator must first create the spec of the asset,
+    because the specs of the asset's topics copy attributes from it.
     """
 
     def __init__(self, component: SmtChainComponent, data: SmtAssetData | None = None):

@@ -1,6 +1,6 @@
 """Derives the models of ``defs.yaml`` from dataclasses, and converts the data of a model back into its dataclass.
 
-An option of a source, a sink or the checks is declared only in its dataclass: as a field, with a line under
+An option of a source, a sink or the checks is declared only in its dataclass. There it is a field, with a line under
 ``Attributes:`` in the docstring. ``model_of`` takes the type, the default and the description from the dataclass, so a
 new option needs no code in this module. For a type that YAML cannot express, a ``ConfigSpelling`` describes how users
 write its values.

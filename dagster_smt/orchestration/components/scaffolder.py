@@ -1,5 +1,5 @@
-"""Implements the scaffolder of ``dg scaffold defs dagster_smt.SmtChainComponent``. It writes a component that loads and
-runs without further changes.
+"""Implements the scaffolder of ``dg scaffold defs dagster_smt.SmtChainComponent``. The scaffolder writes a component
+that loads and runs without further changes.
 """
 
 from contextlib import suppress

@@ -398,9 +398,9 @@ def chain_of(value: Any, folder: Path) -> Any:
     """Returns the chain in ``value``, which is the name of a file next to ``defs.yaml``, connector properties, or
     stages.
 
-    A file name becomes a path, and the component reads the file later. Properties and stages are parsed. If the only
-    problem of the chain is a class that this package does not know, ``value`` is returned unparsed: the class may be in
-    a jar, and only the component knows the jars.
+    A file name becomes a path, and the component reads the file later. Properties and stages are parsed. There is one
+    exception: if this package does not know a class of the chain, and the chain has no other problem, ``value`` is
+    returned unparsed. The class may be in a jar, and only the component knows the jars.
     """
     if isinstance(value, str):
         return folder / value

@@ -39,11 +39,11 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
 
     The job reads only the failed records, and adds their rows to the table. If a record fails again, its dead letter
     stays, and the next launch reads the record again. For an asset with a partition per topic, launch the job without a
-    partition: the job runs the failed records of all topics, or of the topics in ``window.topics``.
+    partition. The job then runs the failed records of all topics, or of the topics in ``window.topics``.
 
     Args:
-        asset: An asset that ``build_smt_asset`` returns and that has dead letters, or an asset that
-            ``build_smt_assets`` returns. The job runs the tables of the asset that have dead letters.
+        asset: An asset with dead letters that ``build_smt_asset`` or ``build_smt_assets`` returns. If the asset has
+            several tables, the job runs the tables with dead letters.
         name: The name of the job; by default the name is derived from the asset.
 
     Raises:

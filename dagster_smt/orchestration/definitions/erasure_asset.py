@@ -81,8 +81,8 @@ def build_erasure_asset(
     The topics that ``assets`` read stay as they are.
 
     Each launch materializes the asset with a record of the erasure. The record lists the actions in each table and
-    topic, and the result of the residue scan, which searches all files and topics for values that are left. The check
-    ``no_residue`` passes if no value is left. Neither the record nor a log names a person.
+    topic. It also contains the result of the residue scan, which searches all files and topics for values that are
+    left. The check ``no_residue`` passes if no value is left. Neither the record nor a log names a person.
 
     Example:
         .. code-block:: python

@@ -35,13 +35,13 @@ def build_maintenance_job(
 ) -> dg.JobDefinition:
     """Builds a job that maintains the Delta or Iceberg tables of an asset.
 
-    Each launch records an observation of the asset: the number of files and bytes before and after the maintenance, and
-    the removed files and the duration of each step. The launch also reports the check ``small_files``. A step that
-    fails does not stop the next step; the job fails at its end.
+    Each launch records an observation of the asset. It contains the number of files and bytes before and after the
+    maintenance. For each step, it contains the removed files and the duration. The launch also reports the check
+    ``small_files``. A step that fails does not stop the next step; the job fails at its end.
 
-    Runs may commit at the same time. The job never loses the rows or the progress of a run: after each step, it
-    compares the table's rows and progress with the rows and progress before the step. If a run has disturbed a
-    step, the job repeats the step.
+    Runs may commit at the same time. The job never loses the rows or the progress of a run. To ensure this, it compares
+    the rows and the progress of the table before and after each step. If a run has disturbed a step, the job repeats
+    the step.
 
     Example:
         .. code-block:: python

@@ -271,7 +271,7 @@ def _connector_chain(checks: SmtChecks, chain: Chain) -> Chain | None:
     """Returns the chain in the file ``checks.connector``, with the jars of ``chain``; None if there is no such file.
 
     Raises:
-        ConfigError: SMT971, the connector has a different number of stages than ``chain``; or the connector's chain is
+        ConfigError: SMT971, the connector and ``chain`` have different numbers of stages. Or the connector's chain is
             wrong, and the error lists all of its problems.
     """
     if checks.connector is None:

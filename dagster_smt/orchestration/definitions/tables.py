@@ -67,10 +67,10 @@ class SmtTable:
             people.
         partitions_def: Partitions by topic, by time, or by both. With a partition per topic, all partitions of a run
             share one window, one Spark job and one commit. The function ``topic_to_partition_key`` returns the key of a
-            topic. A topic that fails is left out and does not stop the other topics. A time partition contains the
-            records from the first record with a timestamp in its span of time up to the first record of the next
-            partition. A second run of the partition replaces exactly these records. In a ``MultiPartitionsDefinition``
-            of topics and times, a partition holds the records of one topic in one span of time.
+            topic. A topic that fails is left out and does not stop the other topics. A time partition begins at the
+            first record of its span of time, and ends before the first record of the next partition. A second run of
+            the partition replaces exactly these records. In a ``MultiPartitionsDefinition`` of topics and times, a
+            partition holds the records of one topic in one span of time.
         destinations: For a sink with ``{topic}``: the output topics whose tables are separate assets with checks. The
             other tables are partitions of one asset (``build_tables_asset``).
         description: As in ``dg.AssetSpec``; the default text names the topics and the stages.

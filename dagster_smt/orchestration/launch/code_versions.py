@@ -41,8 +41,9 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
 
 
 def _foreign_classes(chain: Chain) -> list[str]:
-    """Returns the version of Kafka Connect for the jars of ``chain``, and a string for each plugin: its Maven
-    coordinates, or a hash of its jars. If no stage of the chain runs from a jar, the list is empty.
+    """Returns a list of strings that identify the jars of ``chain``, for a code version. The first string is the
+    version of Kafka Connect. Then each plugin has a string: its Maven coordinates, or a hash of its jars. If no stage
+    of the chain runs from a jar, the list is empty.
     """
     if not chain.has_foreign:
         return []

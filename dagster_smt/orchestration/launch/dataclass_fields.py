@@ -1,6 +1,6 @@
 """Derives fields of a run config from dataclasses.
 
-An option of a window or of micro-batches is declared once: as a field of its dataclass, with a line under
+An option of a window or of micro-batches is declared only in its dataclass. There it is a field, with a line under
 ``Attributes:`` in the docstring. The config field gets its type, default and description from the dataclass.
 """
 

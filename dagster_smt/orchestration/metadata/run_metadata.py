@@ -170,8 +170,9 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _row_metadata(report: RunReport) -> Metadata:
-    """Returns metadata with the counts of rows in ``report``, where these differ from the counts of records: the array
-    ``[1, 2]`` is one record, but can be two rows. The metadata also contains the number of records of erased people.
+    """Returns metadata with the counts of rows in ``report``, if they differ from the counts of records. For example, a
+    record with the array ``[1, 2]`` can have two rows. The metadata also contains the number of records of erased
+    people.
     """
     metadata: Metadata = {}
     if report.rows_in != report.records_in:

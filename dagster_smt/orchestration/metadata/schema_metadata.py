@@ -18,9 +18,9 @@ from dagster_smt.tables.topic_table import TopicTable
 
 MASKED_TAG = "dagster_smt/masked"
 ROLE_TAG = "dagster_smt/role"
-"""The tag for columns that do not come from the value of the record. The tag's value is ``key`` for a key column,
-``source`` for a column with the record's topic, partition or offset, and ``added`` for a column that the mode of the
-table adds.
+"""The tag for columns that do not come from the value of the record. The tag has one of three values: ``key`` for a key
+column; ``source`` for a column with the record's topic, partition or offset; ``added`` for a column that the mode of
+the table adds, such as the end of a version.
 """
 RECORD_COLUMNS = {
     "key": "bytes",

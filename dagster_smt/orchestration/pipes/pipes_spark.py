@@ -164,9 +164,9 @@ def _unused_reader(reader: dg.PipesMessageReader, handlers: list[Any]) -> dg.Pip
 def _reason(error: Exception) -> str:
     """Returns a text that describes ``error``.
 
-    For errors from Dagster or the operating system, this is the error's own text, such as an exit code or the name of a
-    missing program. For all other errors, this is only the name of the class, because an unknown text may quote a
-    secret or the value of a field.
+    For an error from Dagster or the operating system, the result is the error's own text. It may contain an exit code,
+    or the name of a missing program. For all other errors, the result is only the name of the class. An unknown text
+    may quote a secret or the value of a field.
     """
     if isinstance(error, OSError) or type(error).__module__.startswith("dagster"):
         return str(error)
@@ -219,8 +219,8 @@ class SparkSubmit:
         return {"command": [*command, str(self.script)], "env": dict(self.env)}
 
     def settings(self) -> dict[str, str]:
-        """Returns the Spark settings of one run: the settings in ``conf``, and the packages, the JVM lane and the
-        catalogs that the tables need.
+        """Returns the Spark settings of one run. They contain ``conf``, and settings for the packages and catalogs that
+        the tables need, and for the JVM lane (Java code that evaluates records faster than Python).
 
         The command of ``spark-submit`` passes these settings as ``--conf``. If the client starts Spark without
         ``spark-submit``, call this method and pass the settings in the client's own way, for example as the

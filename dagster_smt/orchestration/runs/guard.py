@@ -1,8 +1,8 @@
 """Runs Spark work inside a Dagster step so that a user can cancel it.
 
 A call to Spark blocks its thread. If a signal interrupts the call, Spark's connection to the JVM stops in the middle of
-an answer: the run hangs, or the Spark job continues without the run. The work therefore runs in a separate thread, with
-a tag. The main thread only waits, and cancels the work if necessary.
+an answer. Then the run hangs, or the Spark job continues without the run. The work therefore runs in a separate thread,
+with a tag. The main thread only waits, and cancels the work if necessary.
 """
 
 import signal

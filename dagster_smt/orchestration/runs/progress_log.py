@@ -35,8 +35,9 @@ class RunProgress:
         self._records, self._began = window.records, time.monotonic()
 
     def line(self) -> str:
-        """Returns a line for the log: the phase of the run, the tasks of the running stages, and estimates of the
-        records that have been read and of the time that is left.
+        """Returns a line for the log, such as
+        ``evaluating, 12 s: 30 of 100 tasks, about 3,000 of 10,000 records, about 28 s to go``. The number of records
+        and the remaining time are estimates, which the line contains only if there are any.
         """
         spent = time.monotonic() - self._began
         text = f"{self.phase or 'working'}, {spent:.0f} s"

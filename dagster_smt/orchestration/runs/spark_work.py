@@ -185,8 +185,8 @@ def _destination_facts(
     facts: TableFacts,
     reports: Sequence[RunReport],
 ) -> dict[str, TableFacts]:
-    """Returns a dict from topic to the facts about the topic's table. It contains the tables that the definition lists
-    in ``destinations``.
+    """Returns a dict from topic to the facts about the topic's table. The dict contains the tables that the definition
+    lists in ``destinations``.
     """
     from dagster_smt.run.facts import table_facts
 

@@ -62,8 +62,8 @@ def run_asset(
 def run_all_topics(
     table: PlannedAsset, config: Mapping[str, Any], place: str, spark: Any, context: dg.OpExecutionContext
 ) -> Iterator[Any]:
-    """Runs all topics of ``table``, which has a partition per topic, and yields the Dagster events. This function is
-    for an op other than the asset's own op.
+    """Runs all topics of ``table``, which has a partition per topic, and yields the Dagster events. Ops call this
+    function if they are not the asset's own op, such as the op of a repair job.
 
     The arguments have the same meaning as in ``run_asset``.
 

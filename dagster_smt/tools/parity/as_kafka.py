@@ -247,8 +247,8 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
-    """Returns True if ``datum`` (a key, value or header) has a schema with a wrong name: the name of a logical type,
-    such as Date, on a schema of another type, such as string.
+    """Returns True if ``datum`` (a key, value or header) has a schema with a wrong name. For example, the schema has
+    the name of the logical type Date, but its type is string.
     """
     converter = KafkaConverter(case.get("converter") or {})
     _coerced(converter, datum)

@@ -240,8 +240,8 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns ``["D2"]`` if Kafka returned a value with a schema that does not fit it, and we return the same value
-        with a correct schema. Otherwise returns None.
+        """Returns ``["D2"]`` if Kafka's schema does not fit Kafka's value, and our result is the same value with a
+        correct schema. Otherwise returns None.
 
         Args:
             want: Kafka's datum.
@@ -299,8 +299,8 @@ class Bridge:
         return None
 
     def mislabelled(self, number: int, want: Result) -> bool:
-        """Returns True if Kafka's result ``want`` is a failure caused by a wrong name in a schema: a Cast of the whole
-        key or value has changed the type, for example to a string, but the schema still has the name of a date type.
+        """Returns True if Kafka's result ``want`` is a failure because of a wrong name in a schema. For example, a Cast
+        of the whole value has changed the type from Date to string, but the schema still has the name Date.
         """
         if "error" not in want or self.chain is None:
             return False
@@ -351,9 +351,9 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Returns True if two nulls differ only in their schemas: Kafka's schema of the null ``want`` has an empty list of
-    fields (``"fields": []``), and our schema of the null ``got`` has no list of fields. Connect's ExtractNewRecordState
-    returns such nulls.
+    """Returns True if two nulls differ only in their schemas: Kafka's schema, in ``want``, has an empty list of fields
+    (``"fields": []``). Our schema, in ``got``, has no list of fields. Connect's ExtractNewRecordState returns such
+    nulls.
     """
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:

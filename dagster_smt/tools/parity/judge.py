@@ -198,8 +198,8 @@ class Judge:
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns ``["D5"]`` if ``got`` is a converter's error about a wrong schema name: the schema has the name of a
-        logical type, such as Date, but another type, such as string. Kafka reads such a value by its name; this package
+        """Returns ``["D5"]`` if ``got`` is a converter's error about a wrong schema name. For example, the schema has
+        the name of the logical type Date, but its type is string. Kafka reads such a value by its name; this package
         rejects it. Otherwise returns None.
         """
         record = self.case["records"][number]

@@ -58,7 +58,7 @@ _SIDES = ("key", "value")
 
 @dataclass
 class SparkAnswers:
-    """A runner of cases in a Spark session. It also counts the records by the evaluator that processed them.
+    """A runner of cases in a Spark session. The runner also counts how many records each evaluator processed.
 
     Attributes:
         session: The Spark session.
@@ -345,9 +345,9 @@ def _micros(millis: int | None) -> int | None:
 
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
-    """Returns ``frame`` with the columns of the result that Python can read: the status columns, and one struct column
-    for each schema that a record may have after the chain (``v0``, ``v1``, …). The struct contains the key, the value
-    and the metadata.
+    """Returns ``frame`` with columns that Python can read. These are the status columns, and the struct columns ``v0``,
+    ``v1`` and so on: one for each schema that a record may have after the chain. Each struct contains the key, the
+    value and the metadata.
     """
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
     variants = []

@@ -59,8 +59,9 @@ def spellings(text: str) -> set[str]:
 
 
 def _parts(value: float, width: _Width) -> tuple[int, int, int]:
-    """Splits ``value`` into three numbers: an odd mantissa, an exponent (so that ``value = mantissa * 2 ** exponent``),
-    and the number of bits that the mantissa had before trailing zeros were removed.
+    """Splits ``value`` into three numbers. The first two are an odd mantissa and an exponent, so that
+    ``value = mantissa * 2 ** exponent``. The third is the number of bits that the mantissa had before its trailing
+    zeros were removed.
     """
     raw: int = struct.unpack(width.codes[1], struct.pack(width.codes[0], value))[0]
     biased, fraction = raw >> width.fraction, raw & ((1 << width.fraction) - 1)

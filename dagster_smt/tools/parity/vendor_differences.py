@@ -179,9 +179,9 @@ _NO_RULE = "nothing:nothing"
 
 
 def _is_rule(item: str) -> bool:
-    """Returns True if ``item`` has the form of a rule of Debezium's TimezoneConverter: a table or topic, and optionally
-    a field after a colon, such as ``orders`` or ``orders:time``. The prefix ``source:`` or ``topic:`` may come first,
-    as in ``topic:orders:time``.
+    """Returns True if ``item`` has the form of a rule of Debezium's TimezoneConverter. A rule is a table or topic, such
+    as ``orders``, and optionally a field after a colon, as in ``orders:time``. The prefix ``source:`` or ``topic:`` may
+    come first, as in ``topic:orders:time``.
     """
     parts = item.strip().split(":")
     return len(parts) - (parts[0].lower() in ("source", "topic")) <= 2
@@ -200,9 +200,9 @@ def _known_zone(zone: str) -> str:
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
-    """D1 (an option is rejected late): returns True if this package rejects a chain at once because of a wrong time
-    zone, or a wrong rule in a list, in the options of Debezium's TimezoneConverter. Debezium fails later, and only for
-    records that need this zone or rule.
+    """D1 (an option is rejected late): returns True if this package rejects a TimezoneConverter at once, because its
+    options contain a wrong time zone or rule. Debezium's TimezoneConverter fails later, and only for records that need
+    this zone or rule.
 
     The function runs the case with a valid zone and without the wrong rule. All records that Debezium does not reject
     must then have Debezium's results.
@@ -401,8 +401,8 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 
 
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
-    """D2 (the original has a defect): returns True if both chains reject the record, but our chain at an earlier stage
-    than Debezium's, because of a JSON string.
+    """D2 (the original has a defect): returns True if both chains reject the record, but our chain rejects it at an
+    earlier stage, because of a JSON string.
 
     Our EventRouter left this string unchanged, and a later stage of our chain cannot process a string. Debezium's
     EventRouter turned the string into a struct, so Debezium's chain fails only at a stage after that.
@@ -531,8 +531,8 @@ def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result
     """D10 (a table of columns has one schema): returns Kafka's result ``want`` with our key and value, if only the
     names and versions of schemas differ. Otherwise returns None.
 
-    Returns None also in two more cases: if no stage names schemas after topics, and if ``got`` contains a schema name
-    that no input record contains.
+    The result is also None if no stage is a router that names schemas after topics, or if ``got`` contains a schema
+    name that no input record contains.
     """
     namers = []
     for s in chain.stages:
@@ -604,9 +604,9 @@ def another_fault(case: Case, want: Result, got: Result) -> bool:
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12 (the original damages a record): returns True if the vendor's class damages the record in Kafka's result
-    ``want``, and this package rejects this record, in our result ``got``. For example, Debezium's EventRouter sets a
-    negative partition.
+    """D12 (the original damages a record): returns True if Kafka's result ``want`` is a damaged record, and our result
+    ``got`` is the error that rejects this record. For example, the damage is a negative partition that Debezium's
+    EventRouter has set.
     """
     if "record" not in want or "error" not in got:
         return False
