@@ -74,7 +74,7 @@ def with_registry(
 ) -> Callable[[Setting], None]:
     """Returns a case that reads the Avro values with this package, runs a chain on them, and writes columns as Parquet.
 
-    If ``look`` guesses one schema for all records, and a record has a different schema, the case fails.
+    If the function ``look`` guesses one schema for all records, and a record has a different schema, the case fails.
 
     Args:
         chain: The ``transforms`` properties.

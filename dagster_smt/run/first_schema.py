@@ -38,9 +38,9 @@ def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: W
 def waits_for_rows(spec: RunSpec, error: PlanError, records: DataFrame) -> bool:
     """Returns True if the run would create a table with keys, but its window contains only tombstones.
 
-    There is no row to delete, so the run changes nothing. It commits no progress either: the run that creates the table
-    reads the tombstones again, together with the first rows. A fixed window never waits, because no later run would
-    read it again.
+    There is no row to delete, so the run changes nothing. The run stores no progress either, so a later run reads the
+    tombstones again, together with the records of the first rows. A fixed window never waits, because no later run
+    would read it again.
 
     Args:
         spec: The run.

@@ -379,7 +379,9 @@ class OneTable:
     former: frozenset[str]
 
     def outcome(self, bound: Bound) -> TableOutcome:
-        """Writes the table for ``bound``, and returns the result. An error does not stop the other tables."""
+        """Writes the records in ``bound`` to their table, and returns the result. An error does not stop the writing of
+        other tables.
+        """
         attempt = self.writing.attempt
         if self.writing.stopped.is_set():
             raise InterruptedError
@@ -412,7 +414,7 @@ class OneTable:
         return None
 
     def written(self, bound: Bound, sink: TableSink, destination: Destination, name: str) -> TableOutcome:
-        """Writes the table for ``bound``, unless the table already holds the window.
+        """Writes the records in ``bound`` to their table, unless the table already holds the window.
 
         Raises:
             SmtError: The table cannot be written.
@@ -477,8 +479,9 @@ class OneTable:
         return replace(draft, spec=spec, attempt=name, replaced=replaced, before=state, progress=draft.before)
 
     def later(self, bound: Bound, plan: Plan, of_topic: Column) -> DataFrame | None:
-        """Returns the records after the window that belong to the table of ``bound``, if the run is a replay of a table
-        with keys. These records may contain later events of the window's keys. For all other runs, returns None.
+        """Returns the records after the window that go to the same table as the records in ``bound``, if the run is a
+        replay of a table with keys. These records may contain later events of the window's keys. For all other runs,
+        returns None.
         """
         template = self.writing.attempt
         if template.later is None:

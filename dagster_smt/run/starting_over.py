@@ -23,7 +23,8 @@ def with_columns(
     rows and columns of the table.
 
     Args:
-        commit: A function that reads, evaluates and commits. It fails before the evaluation if columns do not fit.
+        commit: A function that reads, evaluates and commits. If the columns do not fit, it raises an error before the
+            evaluation.
         draft: The commit.
         failures: Topics of the run that cannot be read.
         say: Receives a line about the progress.

@@ -18,7 +18,8 @@ from dagster_smt.tables.windows import Available
 
 
 def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window: Window) -> TableState:
-    """Returns the state ``before`` with the unmasked records of a run added.
+    """Returns the state of a table after a run: the state ``before``, with the offsets of the run's unmasked records
+    added.
 
     Args:
         before: The state before the run, without the topics that the run reads again from the beginning.

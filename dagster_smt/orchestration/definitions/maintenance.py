@@ -85,8 +85,8 @@ def build_maintenance_job(
 
 
 def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> dict[str, PlannedAsset]:
-    """Returns a dict from name to table. It contains those tables of ``written`` that ``tables`` lists. If ``tables``
-    is None, it contains all Delta and Iceberg tables.
+    """Returns a dict from name to table. The dict contains those tables of ``written`` that ``tables`` lists. If
+    ``tables`` is None, it contains all Delta and Iceberg tables.
     """
     by_key = {table.key: table for table in written}
     if tables is None:

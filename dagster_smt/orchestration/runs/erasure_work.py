@@ -54,7 +54,7 @@ def erasure_report(work: ErasureWork, session: Any, log: Progress) -> ErasureRep
 
 def _erase(work: ErasureWork, session: Any, say: Any) -> ErasureReport:
     """Does the work of an erasure, in the thread that ``run_cancellable`` starts. ``say`` is a function that logs a
-    line. It raises an error if the work has been cancelled, and the work stops.
+    line. If the work has been cancelled, ``say`` raises an error, so that the work stops.
     """
     from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
 

@@ -50,8 +50,8 @@ class RunResult:
     Attributes:
         reports: A report for each window.
         facts: The facts about the table after the run, such as its number of rows.
-        destination_facts: For a run that writes many tables: a dict from topic to the facts about the topic's table. It
-            contains only the tables that are separate assets.
+        destination_facts: For a run that writes many tables: a dict from topic to the facts about the topic's table.
+            The dict contains only the tables that are separate assets.
         app_id: Spark's id of the application.
         certificate: The result of a comparison with Kafka Connect's own classes; None if there was no comparison.
         no_certificate: The reason why a requested comparison failed; None if no comparison failed.
