@@ -47,7 +47,9 @@ class ForeignSettings:
     messages: bool = False
 
     def with_jars(self, jars: Sequence[Any], connect_version: str = "") -> "ForeignSettings":
-        """Returns the settings with ``jars`` added, and with ``connect_version`` unless it is empty."""
+        """Returns a copy of the settings with more jars. ``connect_version`` replaces the version in the settings; if
+        ``connect_version`` is empty, the version stays.
+        """
         added = tuple(dict.fromkeys((*self.jars, *map(str, jars))))
         return replace(self, jars=added, connect_version=connect_version or self.connect_version)
 

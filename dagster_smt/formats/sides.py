@@ -293,7 +293,8 @@ class EnvelopeReader:
 
 
 def bounded_text(text: bytes) -> bytes:
-    """Returns ``text``, the JSON of a schema in a record, unless it is too long.
+    """Returns ``text`` unchanged, after a check of its length. ``text`` is the JSON of a schema, as a record contains
+    it.
 
     Raises:
         DataError: SMT467 if the JSON is too long.

@@ -81,7 +81,7 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 def finding(path: JsonPath) -> Condition:
     """Returns a condition that is true for objects in which ``path`` finds a value.
 
-    The condition is data, and can only express tests of top-level fields. ``Unknown`` takes the place of everything
+    The condition is data, and can express only tests of top-level fields. ``Unknown`` takes the place of everything
     else. For ``$[?(@.a == 1 && @.b.c == 2)]``, the condition is the test of ``a`` and ``Unknown``.
     """
     conditions: list[Condition] = []

@@ -148,8 +148,9 @@ class _Values:
 class _Splice:
     """Scans JSON for the matches of one path, and replaces their values.
 
-    ``fixed`` is only filled if every string gets the same new text. It then contains pairs: a regular expression that
-    matches a key with its string, such as ``"email":"a@b.c"``, and the JSON text that replaces the match.
+    If the path ends with a plain name, and every string gets the same new text, ``fixed`` contains pairs: a regular
+    expression that matches a key with its string, such as ``"email":"a@b.c"``, and the JSON text that replaces the
+    match. Otherwise, ``fixed`` is empty.
     """
 
     def __init__(self, target: _Name | _Pattern, act: Act, texts: TextReplacement | None):

@@ -16,7 +16,7 @@ from dagster_smt.values.json.path import INVALID_PATH, MATCH, MISSING, NO_OBJECT
 class Filter(Transform):
     """Keep the records that match a JSONPath condition (`filter.type=include`), or drop them (`exclude`).
 
-    A condition may only use the following parts of JSONPath; an error message names any other part:
+    A condition may use only the following parts of JSONPath; an error message names any other part:
 
     - `$.a.b` and `$['any name']` match if the field exists, even if it is null.
     - `$.a[?(test)]` and `$[?(test)]` match an object that passes the test, or the elements of an array that pass it.

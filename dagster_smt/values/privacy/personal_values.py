@@ -1,8 +1,8 @@
 """Finds e-mail addresses, telephone numbers, payment cards and bank accounts inside free text, and replaces them.
 
 Cards must pass the Luhn check (ISO/IEC 7812). Bank accounts must pass the check of ISO 13616 (IBAN), and have the
-length of their country. E-mail addresses and telephone numbers have no check digits, so they are only found by their
-patterns.
+length of their country. E-mail addresses and telephone numbers have no check digits, so they are found by their
+patterns alone.
 """
 
 import re

@@ -96,7 +96,7 @@ def presence(node: Node) -> Expr:
 
 def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_ARGUMENT) -> Group:
     """Returns one row of the event: the field ``name``, which is ``before`` or ``after``. ``purpose`` and
-    ``connect_class`` (an exception class of Java) are only used in errors.
+    ``connect_class`` (an exception class of Java) are used only in error messages.
 
     Raises:
         PlanError: SMT470 if the event has no such field; SMT201 if the field is not a struct.

@@ -21,8 +21,8 @@ class NoSchemaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ExpandJson(PythonRule):
-    """A rule that converts a JSON string into a struct. A null stays null. The rule must only be applied to strings for
-    which the method ``schema`` returns a schema.
+    """A rule that converts a JSON string into a struct. A null stays null. Apply the rule only to strings for which the
+    method ``schema`` returns a schema.
 
     Attributes:
         name: The name of the schema. The schema names of inner structs begin with this name.
