@@ -16,8 +16,8 @@ from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 
 def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
-    """Reads a topic table from the ``CREATE TABLE`` statement in the file ``path``. The statement need not name the
-    source of the topics.
+    """Reads a topic table from the ``CREATE TABLE`` statement in the file ``path``; returns None without a file. The
+    statement need not name the source of the topics.
 
     Raises:
         ConfigError: The statement has problems; SMT270, ``path`` and ``schema`` are both set.
@@ -34,8 +34,8 @@ def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
 
 
 def read_schema(text: str | None) -> Schema | None:
-    """Reads a schema from ``text``. The text is a DDL string, or the name of a file: a ``.sql`` file with a DDL string,
-    or a ``.json`` file with a schema.
+    """Reads a schema from ``text``; returns None without a text. The text is a DDL string, or the name of a file: a
+    ``.sql`` file with a DDL string, or a ``.json`` file with a schema.
     """
     if not text:
         return None

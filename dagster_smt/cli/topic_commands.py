@@ -285,8 +285,8 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
 
 
 def _bytes(value: Any, side: str) -> bytes | None:
-    """Converts ``value``, a key or value from a line of the file, into bytes. A string is encoded, ``{"base64": ...}``
-    is decoded, and other values are written as JSON.
+    """Converts ``value``, a key or value from a line of the file, into bytes. None stays None, a string is encoded,
+    ``{"base64": ...}`` is decoded, and other values are written as JSON.
     """
     if value is None or isinstance(value, str):
         if value is None:

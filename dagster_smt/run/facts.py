@@ -246,8 +246,8 @@ class _Looking:
         return key_names(keyed, self.plan.key_after)
 
     def repeated_keys(self, schema: StructType | None, state: TableState | None) -> int | None:
-        """Returns the number of keys that have several rows, or several current versions, in the table with
-        ``schema``.
+        """Returns the number of keys that have several rows, or several current versions, in the table with the columns
+        ``schema``. Returns None if the table has no keys, or if the keys were not counted.
         """
         keyed = self.spec.sink.keyed
         if keyed is None or schema is None or not self.window.ranges or not self.count_keys:

@@ -172,9 +172,9 @@ class _Maintenance:
         return None
 
     def _compared(self, step: str, before: _Evidence | None) -> _Evidence | None:
-        """Reads the rows and the progress of the table after ``step``, and returns them. ``before`` are the rows and
-        the progress before the step. If progress was lost, or if rows came or went without a run, the method notes a
-        problem. Runs may commit in the meantime.
+        """Reads the rows and the progress of the table after ``step``, and returns them. If they cannot be read, the
+        method returns ``before``: the rows and the progress before the step, if those could be read. If progress was
+        lost, or if rows came or went without a run, the method notes a problem. Runs may commit in the meantime.
         """
         now = self._evidence()
         if before is None or now is None:

@@ -16,7 +16,8 @@ from dagster_smt.tables.sources import Source
 
 
 def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | None:
-    """Returns the state of ``table``, if this run may continue from it.
+    """Returns the state of ``table``, if this run may continue from it. Returns None for a new table. A rebuild of all
+    topics also gets None if the state is missing, or cannot be read.
 
     Raises:
         TableError: SMT522, SMT554, SMT555: the state cannot be determined; SMT523: the table has rows but no state;

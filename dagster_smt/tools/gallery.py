@@ -71,7 +71,7 @@ class GalleryChain:
 
     def stored(self, value: str | None) -> bytes | None:
         """Returns the bytes of a record's value as a topic stores them. If the chain has an envelope, ``value`` is
-        wrapped in it.
+        wrapped in it. None, the value of a tombstone, stays None.
         """
         if value is None:
             return None

@@ -413,8 +413,8 @@ def chain_of(value: Any, folder: Path) -> Any:
 
 
 def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | None:
-    """Returns the policy in ``data``, which is the path of a policy file or the contents of one. Paths are relative to
-    ``folder``, the folder of ``defs.yaml``.
+    """Returns the policy in ``data``, which is the path or the contents of a policy file; None without data. Paths are
+    relative to ``folder``, the folder of ``defs.yaml``.
     """
     if data is None:
         return None

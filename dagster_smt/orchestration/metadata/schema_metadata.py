@@ -161,7 +161,7 @@ def _source_columns(sink: Sink) -> dict[str, str]:
 
 def column_lineage(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
     """Returns the column lineage of the table of ``sink``: for each column, the fields of ``topics`` from which its
-    values come.
+    values come. Returns None if the columns are not known yet.
     """
     schema = column_schema(described, sink)
     if schema is None:

@@ -56,8 +56,8 @@ class Converter:
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
     def write(self, schema: Schema | None, value: Any) -> dict[str, Any] | None:
-        """Returns ``value`` as a datum, such as ``{"schemaless": "5"}``. If JSON cannot express the value, the datum
-        has the key ``unserialisable``.
+        """Returns ``value`` as a datum (a dict with JSON text), such as ``{"schemaless": "5"}``; None if the converter
+        writes no JSON for it. If JSON cannot express the value, the datum has the key ``unserialisable``.
         """
         if isinstance(value, OwnStruct):
             datum = {"unserialisable": "the struct has another schema", "java": java_form(value.schema, value)}

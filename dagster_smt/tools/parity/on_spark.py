@@ -413,8 +413,8 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
 
 
 def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
-    """Returns the record's timestamp after the chain, in milliseconds. If Spark returns no column ``timestamp`` and the
-    chain cannot set the timestamp, the result is the timestamp before the chain.
+    """Returns the record's timestamp after the chain, in milliseconds; None if there is none. If Spark returns no
+    column ``timestamp`` and the chain cannot set the timestamp, the result is the timestamp before the chain.
     """
     if "timestamp" not in values and not chain.writes_timestamp:
         return _read_back(_micros(before["timestamp"]))

@@ -73,7 +73,8 @@ def _unit(transform: TimestampConverter) -> int:
 
 def _instant(transform: TimestampConverter, value: Any) -> int | None:
     """Returns the timestamp ``value``, as ``transform`` writes it, in milliseconds. ``value`` is a string or a number,
-    depending on the transform's ``target.type``. The time zone in a string is ignored.
+    depending on the transform's ``target.type``. The time zone in a string is ignored. Returns None if ``value`` is not
+    such a string or number.
     """
     if transform.target_type == "string":
         text = _ZONE.sub("UTC", value, count=1) if isinstance(value, str) else ""
