@@ -1,6 +1,5 @@
 """Plans a chain for records that carry their own schemas. A form is a topic together with a key schema and a value
-schema. The records of a window (a range of offsets) may have several forms, but their table gets one plan for all of
-them.
+schema. The records of a window (a range of offsets) may have several forms, but the table gets one plan for all forms.
 """
 
 from collections.abc import Collection, Iterable, Sequence

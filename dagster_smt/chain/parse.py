@@ -48,8 +48,8 @@ def parse_chain(
         smt_jars: More jars for classes that this package does not have: files, folders as in ``plugin.path``, and Maven
             coordinates. Paths in the source are relative to the file of the chain.
         connect_version: The version of Kafka Connect for classes from jars; empty for the version in the source.
-        foreign: The jars and the engine to use instead of the settings in the source. A run config passes them, because
-            it may choose stages, but never code.
+        foreign: The jars and the engine to use instead of the settings in the source. For a chain from a run config,
+            these are the settings of the asset's own chain, because a run config may choose stages, but never code.
 
     Raises:
         ConfigError: The source has problems. The error contains all of them.

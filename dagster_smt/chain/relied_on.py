@@ -82,7 +82,7 @@ def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
 
     - the number of its ledger entry (an action that a report counts)
     - a tuple of strings: the side (``key``, ``value`` or ``headers``), the path, and the condition of the stage
-    - what remains of the value, as ``_form_of`` describes it
+    - a string that describes how the value is hidden (see ``_form_of``)
     - True if a holder of the key can restore the values
     """
     for first, stage in zip(first_entries(chain), chain.stages, strict=True):

@@ -1,7 +1,8 @@
-"""Vendors of transforms that connectors use. For some of their classes, this module knows the most similar transform of
-this package.
+"""The vendors of transforms, such as Aiven. For some of the vendors' classes, this module knows the most similar
+transform of this package.
 
-If that transform behaves differently, the hint to the user states the difference.
+A hint to the user names this transform. If it behaves differently from the vendor's class, the hint states the
+difference.
 """
 
 from collections.abc import Iterable

@@ -277,8 +277,8 @@ def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
 
 
 def restarted(node: Node, path: tuple[str, ...]) -> Node:
-    """Returns a copy of ``node``, whose path is ``path``. In the copy, each expression is a reference to its own path.
-    For example, the field ``id`` of the path ``("value",)`` has the expression ``Ref(("value", "id"))``.
+    """Returns a copy of ``node``, which is at the path ``path``. In the copy, each expression is a reference to its own
+    path. With the path ``("value",)``, the field ``id`` gets the expression ``Ref(("value", "id"))``.
     """
     if isinstance(node, Cell):
         return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))

@@ -21,7 +21,7 @@ from dagster_smt.model.schema import Schema
 
 Test = Callable[[Schema | None, Any], bool]
 """A function that takes a schema (None for no schema) and a value, and returns True or False. The function is an
-immutable object. The stage uses the same object to test records.
+immutable object. A stage uses this function to test records, and a source uses the same function to skip records.
 """
 
 

@@ -8,8 +8,8 @@ _ROWS = 25_000
 
 
 def by_key(frame: DataFrame, rows: int, key: str) -> DataFrame:
-    """Returns ``frame`` partitioned by the column ``key``, with about 25,000 rows per partition. Returns ``frame``
-    unchanged if that would be at least as many partitions as Spark's default.
+    """Returns ``frame`` partitioned by the column ``key``, with about 25,000 rows per partition. If ``frame`` is so
+    large that it needs at least as many partitions as Spark's default, returns ``frame`` unchanged.
 
     By default, Spark shuffles into 200 partitions. Spark merges small partitions in a plain query, but not in a frame
     that it caches. Each later job on such a frame would start 200 tasks for a few thousand rows.

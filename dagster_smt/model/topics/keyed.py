@@ -55,8 +55,8 @@ class SoftDeleteColumns:
 
 @dataclass(frozen=True)
 class ValidityColumns:
-    """The names of additional columns in a table with one row for each version of a key. They contain the beginning and
-    the end of a version, and a flag for the current version.
+    """The names of additional columns in a table with one row for each version of a key. These columns contain the
+    beginning and the end of a version, and a flag for the current version.
 
     ``closed_by`` contains the offset of the record that ended the version. If a run reads older offsets again, this
     column shows which versions were still open at those offsets. For example, a version that the record with the offset

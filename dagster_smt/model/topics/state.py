@@ -23,7 +23,7 @@ FORMAT_OF_TAKEN_OVER = 3
 """The format number for a table that a connector wrote earlier, and from which nobody has been erased."""
 FORMAT_OF_OWN_TABLES = 2
 """The format number for tables that only this package has written, and from which nobody has been erased. Old versions
-of this package, which only know this format, read such tables correctly.
+of this package know no newer format, and read such tables correctly.
 """
 KEY = "dagster_smt"
 REMEMBERED = 100

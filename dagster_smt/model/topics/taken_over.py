@@ -18,7 +18,7 @@ class TakenOver:
     Attributes:
         connector: The name of the connector.
         offsets: The offsets whose records the connector wrote.
-        millis: The time of the takeover, or of the return, in milliseconds since the epoch.
+        millis: The time of the takeover, or of the return to the connector, in milliseconds since the epoch.
         back: True if the table was given back to the connector: no run writes it until the next takeover.
     """
 

@@ -34,8 +34,8 @@ def rows_of_arrays(frame: DataFrame) -> DataFrame:
     """Returns the records of ``frame`` with one row for each element of an array. The column ``in_element`` contains
     the position of the element.
 
-    Spark creates these rows one at a time. If Python created the rows, it would need a copy of the key for all elements
-    of an array at once.
+    Spark creates these rows one at a time. If Python created the rows, it would create the rows of all elements at
+    once, each with a copy of the key.
     """
     added = [T.StructField(IN_ELEMENT, T.IntegerType()), T.StructField(_PARTS, T.ArrayType(T.BinaryType()))]
     split = map_in_arrow(frame, _Split(), T.StructType([*frame.schema.fields, *added]))

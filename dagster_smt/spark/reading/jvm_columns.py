@@ -30,7 +30,7 @@ column ``IN_RECORD``.
 
 def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
     """Returns a JSON program for each item of ``sides``. With this program, the JVM lane (the Java reader inside Spark)
-    reads the key or the value. Returns None if the lane cannot read all of them.
+    reads the key or the value. Returns None if there is an item that the lane cannot read.
     """
     programs = []
     for side in sides:

@@ -110,8 +110,8 @@ def _takes_long(each: Each) -> bool:
 
 
 def _any_takes_long(part: Node | Expr | None) -> bool:
-    """Returns True if an expression inside ``part`` selects the keys of a map with a complex pattern, for which
-    matching may take very long.
+    """Returns True if an expression inside ``part`` selects map keys by a pattern that is so complex that matching may
+    take very long.
     """
     match part:
         case Cell():

@@ -75,8 +75,8 @@ class TypedEvaluator:
         early: The rules that run while records are read.
 
     Attributes:
-        classes: Contains the columns with the class names of unexpected exceptions. The key is the number of the
-            problem that reports these exceptions. The value lists the names of the columns.
+        classes: Maps the number of a problem to the names of columns. These columns contain the class names of the
+            unexpected exceptions that the problem reports.
     """
 
     def __init__(
