@@ -610,7 +610,7 @@ class _Fold:
         return results
 
     def missing(self) -> list[Problem]:
-        """Returns a warning for each path of a stage that no schema of the records has."""
+        """Returns a warning for each configured path that no schema of the records contains."""
         stages: dict[int, list[StagePlan]] = {}
         for step in self.steps:
             stages.setdefault(step.plan.index, []).append(step.plan)
@@ -637,8 +637,8 @@ class _Fold:
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
-    """Returns the problem that ``stage`` configures a path that the schema does not have. ``miss`` contains the path
-    and the field names that the schema has.
+    """Returns the problem of a path that ``stage`` configures, but that the schema does not contain. ``miss`` contains
+    the path, and the field names of the schema.
     """
     hint = syntax_hint(stage.transform, miss.path, miss.known)
     hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")

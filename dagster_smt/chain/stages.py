@@ -146,7 +146,7 @@ def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[
 def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[Problem]:
     """Returns a problem for each key that begins with ``prefix`` and whose alias is not in ``names``.
 
-    Kafka ignores such keys, which hides a misspelled alias.
+    Kafka ignores such keys, so nobody would notice a misspelled alias.
     """
     prefixes = tuple(f"{prefix}{name}." for name in names)
     strays = set()

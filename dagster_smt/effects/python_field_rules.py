@@ -1,4 +1,4 @@
-"""``FieldRules``, the simplest base class for a transform. A subclass only implements the method ``rule``. This method
+"""``FieldRules``, the simplest base class for a transform. A subclass implements only the method ``rule``. This method
 returns the function for values of one kind, such as ``string``.
 """
 

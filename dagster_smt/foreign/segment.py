@@ -55,8 +55,8 @@ class Lost(NamedTuple):
 
 
 class _Changes(NamedTuple):
-    """The changes that the stages of a segment made to a record. ``bits`` has one bit for each ledger entry of a stage
-    that changed the record. ``text`` lists the changed fields.
+    """The changes that the stages of a segment made to a record. For each stage that changed the record, ``bits`` has
+    the bit of the stage's ledger entry. ``text`` lists the changed fields.
     """
 
     bits: int

@@ -299,8 +299,8 @@ class _Total:
 
 
 def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
-    """Returns what one run over all ``events`` would count, by topic. ``tables.keyed.row_actions`` computes the same
-    counts for a real run.
+    """Returns the counts that one run over all ``events`` would report, by topic. ``tables.keyed.row_actions`` computes
+    the same counts for a real run.
     """
     totals: dict[str, _Total] = {}
     by_key: dict[Key, list[_Event]] = {}
@@ -382,8 +382,8 @@ def _exact(text: str) -> Decimal | str:
 
 
 def _key_text(value: Any) -> str:
-    """Returns the value of a key column as a string. So ``"7"`` in the key of a record and ``7`` in the value of
-    another one are the same key.
+    """Returns the value of a key column as a string. So ``"7"`` in the key of one record and ``7`` in the value of a
+    second record are the same key.
     """
     if isinstance(value, str):
         return value

@@ -429,8 +429,8 @@ def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -
 
 
 def _remembered(route: Apply) -> Apply:
-    """Returns a function that does the same as ``route``, but calls it only once per topic and caches the result.
-    ``route`` changes the topic of a record and reads nothing but the topic.
+    """Returns a function that does the same as ``route``, but calls ``route`` only once per topic and caches the
+    result. ``route`` changes the topic of a record, and reads only the topic.
     """
     known: Cache[str | None, tuple[str | None, int]] = Cache()
 

@@ -230,8 +230,8 @@ def schemas_of(fields: Iterable[tuple[str, Node]]) -> tuple[tuple[str, Schema], 
 
 
 def inner_marks(node: Node, place: str) -> frozenset[str]:
-    """Returns the marks of ``node``, an element at ``place``, as marks of the array or map around it. For example, the
-    mark ``masked`` of the element at ``.key`` becomes ``masked.key``.
+    """Converts the marks of ``node``, an element of an array or map, into marks of the whole array or map. ``place`` is
+    the location of the element. For example, the mark ``masked`` of the element at ``.key`` becomes ``masked.key``.
     """
     if isinstance(node, Group):
         marks_of_fields = []
@@ -308,8 +308,8 @@ def refs_in(expr: "Expr | None") -> list[Ref]:
 
 
 def refs_in_node(node: Node) -> list[Ref]:
-    """Returns all ``Ref`` expressions (references to values of the stage's input) in ``node``, the description of a
-    value, and in its fields.
+    """Returns all ``Ref`` expressions (references to values of the stage's input) in ``node`` and in the fields of
+    ``node``. ``node`` is the description of a value.
     """
     if isinstance(node, Cell):
         return refs_in(node.expr)

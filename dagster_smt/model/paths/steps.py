@@ -39,8 +39,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class OfType:
-    """A step to every field, element or map value whose Connect type is ``type``, unless it has a logical type such as
-    ``Timestamp``.
+    """A step to every field, element or map value whose Connect type is ``type``. Values of a logical type, such as
+    ``Timestamp``, do not match.
     """
 
     type: str

@@ -82,7 +82,9 @@ class SideColumns:
 
     @property
     def apart(self) -> bool:
-        """True if the key or value is a struct. Then each field is a separate column inside ``column``."""
+        """True if the key or value is a struct. The column named ``column`` then contains one field for each field of
+        the struct.
+        """
         return self.schema.logical is None and self.schema.type is Type.STRUCT
 
     @property
@@ -104,7 +106,7 @@ class SideColumns:
 
     def fields(self) -> dict[str, Schema]:
         """Returns a dict from column name to schema, for the fields to read. The names are ``f0``, ``f1`` and so on. If
-        the key or value is not a struct, the only name is ``column``.
+        the key or value is not a struct, the only name is the value of ``column``, such as ``read_key``.
         """
         if not self.apart:
             return {self.column: self.schema}

@@ -166,8 +166,8 @@ COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
 
 
 def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Joins the columns ``__t0``, ``__t1`` and so on into one array, the column ``__touched``. Its bits show which
-    ledger entries (stage and field) a record touched.
+    """Joins the columns ``__t0``, ``__t1`` and so on into one array, the column ``__touched``. The bits of the array
+    show which ledger entries (stage and field) a record touched.
     """
     bits = [F.col(f"__t{n}") for n in range(job.words)]
     return frame.withColumn("__touched", F.array(*bits) if bits else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0)))

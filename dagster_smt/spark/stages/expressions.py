@@ -173,8 +173,8 @@ class Scope:
         )  # a rule that does not declare the schema of its result returns its argument's schema
 
     def arguments(self, call: Call) -> list[Column]:
-        """Returns a column for each argument of ``call``. For a struct whose fields are in separate columns, this
-        column shows only whether the struct is null.
+        """Returns a column for each argument of ``call``. If an argument is a struct whose fields are in separate
+        columns, its column shows only whether the struct is null.
         """
         results = []
         for a in call.args:

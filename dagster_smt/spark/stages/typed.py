@@ -296,7 +296,7 @@ class _StepRun:
         return columns
 
     def _other_problems(self, rule: Rule | None) -> list[Problem]:
-        """Returns the problems that ``rule`` may report in addition to its main one, ``failure()``. The columns of
+        """Returns the problems that ``rule`` may report in addition to its main problem, ``failure()``. The columns of
         exception classes contain the codes of these problems, such as ``SMT426``.
         """
         errors = rule.other_failures() if rule is not None else ()
@@ -322,8 +322,8 @@ class _StepRun:
             self._lose(absent, null_problem(self.plan))
 
     def _drop(self, when: Expr | bool) -> None:
-        """Marks the records for which ``when`` is true as dropped. A record that has failed earlier in this stage is
-        not dropped. A record that is dropped can no longer fail.
+        """Marks a record as dropped if the expression ``when`` is true for the record. A record that has failed earlier
+        in this stage is not dropped. A record that is dropped can no longer fail.
         """
         if when is False:
             return
@@ -339,7 +339,9 @@ class _StepRun:
             self.update.drops = self.update.drops | drops
 
     def _lose(self, failed: Column, problem: Problem) -> None:
-        """Marks the records for which ``failed`` is true as failed with ``problem``, unless they have been dropped."""
+        """Marks a record as failed, with the reason ``problem``, if the column ``failed`` is true for the record. A
+        record that has been dropped stays dropped.
+        """
         if self.update.drops is None:
             there = failed
         else:
