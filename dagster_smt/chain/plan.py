@@ -517,15 +517,15 @@ class _Fold:
     """Plans a chain stage by stage. A variant is a schema that records can have before a stage. Each stage is planned
     for every variant.
 
-    The difficult question is whether any record can pass the whole chain. A stage may fail for all records of a
-    variant, except records with a null key or value. The planning continues with these records, and the variant is then
-    in ``spared``. But a chain that works only on tombstones is a mistake. The chain is therefore rejected if a stage
-    failed and all remaining variants are in ``spared``.
+    The difficult question is whether any record can pass the whole chain. For example, a stage fails for all records of
+    a variant, except tombstones. The planning continues with the tombstones, and the variant is then in ``spared``. But
+    a chain that works only on tombstones is a mistake. The chain is therefore rejected if a stage failed and all
+    remaining variants are in ``spared``.
 
     Attributes:
-        records: The variants that can contain rows before the next stage, by number.
+        records: Maps the number of each variant that remains before the next stage to the variant's symbolic record.
         count: The number of variants so far, which is also the number of the next variant.
-        blocked: True if a stage rejects all rows that reach it, except rows of the variants in ``spared``.
+        blocked: True if a stage fails for all rows that reach it, except rows of the variants in ``spared``.
         spared: The numbers of the variants in which every row has a null key or value.
     """
 
@@ -558,9 +558,8 @@ class _Fold:
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
-        """Adds a ``Step`` for ``plan``, the plan of a stage for one variant. A variant is a schema that records can
-        have before the stage. ``variant`` is the number of the variant. Returns the variants after the stage, by
-        number.
+        """Adds a ``Step`` for ``plan``, the plan of a stage for the variant with the number ``variant``. A variant is a
+        schema that records can have before the stage. Returns the variants after the stage, by number.
         """
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))

@@ -75,8 +75,8 @@ class FieldRule:
         raise NotImplementedError
 
     def on_node(self, target: Target) -> Node:
-        """Returns the field of a plan after the rule. ``target`` contains the field before the rule. If the rule does
-        not change the field, returns the same object.
+        """Returns the description of a field after the rule has been applied. ``target`` contains the description of
+        the field before. If the rule does not change the field, returns the same object.
 
         Raises:
             PlanError: No record of this schema can pass the stage.

@@ -346,7 +346,7 @@ class RunReport:
             row, unless the topic table turns arrays into rows. With ``errors.tolerance=all`` failed records become dead
             letters.
         stages: Counts of rows per stage, in order.
-        ledger: For each stage and path, the number of rows that the stage touched (changed) there.
+        ledger: For each stage and each of its paths, the number of rows in which the stage touched (changed) the path.
         before, after: Input and output schema of the value; ``None`` if schemaless.
         previous: Output schema of the value in the table's previous commit; ``None`` if there is no such commit or
             schema.

@@ -25,10 +25,10 @@ class Unmasked:
     changed none of the records ``orders-0 [10, 20)``.
 
     Attributes:
-        entry: Fingerprint of the mask, drop or rename, as the ledger lists it. If the mask, drop or rename changes
-            records in a later run, its path is right, and the older records are forgotten. Empty if no later run can
-            show that the path is right. Two examples: the run's chain did not contain the mask (``left_out``), or this
-            object covers several masks.
+        entry: Fingerprint of the mask, drop or rename, by which later runs recognize it. If it changes records in a
+            later run, its path is right, and the older records are forgotten. Empty if no later run can show that the
+            path is right, for example because this object covers several masks, or because the run's chain did not
+            contain the mask (``left_out``).
         stage, action, side, path: The stage, the action, ``key`` or ``value``, and the path, as reports show them.
         left_out: True if the chain of the asset's definition contains the mask or drop, but the chain of the run did
             not.

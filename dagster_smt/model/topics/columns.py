@@ -53,8 +53,8 @@ class HeaderValue:
         match: The header to take if several headers have this name. ``all`` takes all of them as an array, and ``2``
             takes the second. The column is null if there is no such header.
         decode: The decoder of the header's bytes, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
-        strict: What happens to a record whose bytes cannot be decoded. True: the record fails. False: its column is
-            null, and the report counts the record.
+        strict: What happens if the header's bytes cannot be decoded. True: the record fails. False: the column is null
+            for this record, and the report counts the record.
     """
 
     key: str

@@ -4,8 +4,9 @@ new records.
 Python runs the records that the JVM lane, the Java evaluator in ``jvm_records``, does not run. Tests compare the lane
 with this module.
 
-The columns that travel to Python and back are flat, because lists of structs would take the most time. So Spark builds
-the structs of the result. Headers that no stage reads travel as JSON text, or as null if a record has none.
+The columns that travel to Python and back are flat, because lists of structs would take most of the time. So Spark
+builds the structs of the result. If no stage reads the headers, they travel as JSON text, or as null if a record has no
+headers.
 """
 
 from collections.abc import Callable, Iterable, Iterator
