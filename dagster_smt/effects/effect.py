@@ -299,9 +299,9 @@ class ByField:
         skips: True to keep the topic if the field contains no topic, False to reject the record.
         converts: True to convert numbers and booleans to strings as Java does, False to reject them.
         blank_is_none: Without a schema: True if a field with a blank string, such as ``" "``, also contains no topic.
-        by_type: With a schema, for a field whose type cannot be a topic, such as an array. True to reject every record.
-            False to keep the topic of a record in which the field is null, if ``skips`` is set; all other records are
-            rejected.
+        by_type: With a schema, for a field whose type cannot be a topic, such as an array. True: every record is
+            rejected. False: if ``skips`` is set, a record in which the field is null keeps its topic; every other
+            record is rejected.
     """
 
     path: FieldPath

@@ -100,8 +100,8 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
 def _fits(mask: Any, schema: Schema) -> bool:
     """Returns True if a column of ``schema`` can hold the value ``mask``.
 
-    If the column cannot hold the value, the reader leaves the stage to Spark. Spark then fails to create a literal for
-    the mask (SMT903).
+    If the column cannot hold the value, the reader leaves the mask to the Spark evaluator, which reports the problem
+    (SMT903) when it creates a literal for the mask.
     """
     try:
         column_writer(schema, schema)(mask)
