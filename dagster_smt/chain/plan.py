@@ -357,7 +357,7 @@ def plan_stage(
         variant: The result of ``CodeTransform.variant`` for a real record; None if only schemas are known.
 
     Raises:
-        ClassError: The transform or predicate reads a key or value that its class does not declare.
+        ClassError: The transform or predicate reads a key or value, but its class does not declare that it does so.
     """
     try:
         test = plan_test(stage.predicate, record) if stage.predicate else True
@@ -424,9 +424,14 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
 
 
 def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | PlanError]:
-    """Returns a dict of errors for the parts (``key`` or ``value``) that the transform of ``stage`` must not read. A
-    part is in the dict if the transform's class does not declare it, or if it has no schema. ``free`` contains the
-    parts without a schema.
+    """Returns the errors to raise if the transform of ``stage`` reads a key or value that it must not read.
+
+    A transform must not read the key in two cases: the transform's class does not declare that it reads keys, or the
+    key has no schema. The same is true of the value. The result maps ``key`` or ``value`` to the error.
+
+    Args:
+        stage: The stage.
+        free: The sides (``key`` or ``value``) that are not null, but have no schema.
     """
     errors: dict[Side, ClassError | PlanError] = {}
     for side in SIDES:

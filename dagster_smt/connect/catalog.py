@@ -1,5 +1,6 @@
-"""The catalog of connectors. It contains the classes of connectors, the kind of component that an import writes for
-each family of classes (``Goal``), and rules about options.
+"""The catalog of connectors. It contains the classes of connectors, grouped into families, and rules about the options
+of connectors. For each family, the catalog also contains a ``Goal``: the kind of component that the command
+``dagster-smt import`` writes for a connector of this family.
 
 The catalog is data: one file for each family of connectors in ``catalogs/``, with links to the vendors' pages. A string
 may refer to a sentence in ``catalogs/sentences.yaml``: ``{STORE}``.

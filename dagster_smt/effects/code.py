@@ -54,7 +54,7 @@ class CodeTransform(Transform):
         if the transform's rule for nulls is ``apply`` or ``wrap``.
 
         Raises:
-            PlanError: No record of these schemas can pass the stage.
+            PlanError: No record with the schemas of ``record`` can pass the stage.
         """
         raise NotImplementedError
 

@@ -41,7 +41,7 @@ def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpo
         purpose: The purpose of the stage, as messages word it, such as ``mask fields``.
 
     Raises:
-        PlanError: The condition cannot test any record of these schemas.
+        PlanError: The condition can test no record with the schemas of ``record``.
     """
     match condition:
         case Always():

@@ -57,7 +57,7 @@ def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanR
         at: Collects the changes that a report counts, and the configured paths that match no field.
 
     Raises:
-        PlanError: No record of these schemas can pass the stage.
+        PlanError: No record with the schemas of ``record`` can pass the stage.
     """
     if isinstance(transform, CodeTransform):
         return transform.plan_record(record, at)

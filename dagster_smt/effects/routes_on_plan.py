@@ -29,7 +29,7 @@ def plan_route(route: Route, record: PlanRecord, at: Planning, settings: Setting
     """Returns ``record``, the description of all records of one schema, with the topic that ``route`` determines.
 
     Raises:
-        PlanError: No record of these schemas can pass the stage.
+        PlanError: No record with the schemas of ``record`` can pass the stage.
     """
     by = route.by
     if isinstance(by, ByPattern):

@@ -110,16 +110,17 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
 
 
 def undeclared(name: str, side: Side) -> ClassError:
-    """Returns the error for a class that reads a key or value without declaring this. ``name`` is the name of the
-    class, and ``side`` is ``key`` or ``value``.
+    """Returns the error for a class that reads the key or the value, but does not declare that it does so. ``name`` is
+    the name of the class, and ``side`` is ``key`` or ``value``.
     """
     statement = f"{name} reads the {side} of a record, but does not declare it"
     return ClassError(Problem("SMT910", "", statement, f"add '{side}' to the sides that the Code of {name} reads"))
 
 
 def check_references(name: str, exprs: Iterable[Expr | bool], reads: Iterable[str]) -> None:
-    """Raises an error if an expression reads a key or value that its class has not declared. ``name`` is the class, and
-    ``exprs`` are its expressions. ``reads`` contains the parts of a record that the class declares, such as ``value``.
+    """Raises an error if one of a class's expressions reads the key or the value, but the class does not declare that
+    it reads this part. ``name`` is the name of the class, and ``exprs`` are its expressions. The class
+    declares that it reads the parts in ``reads``, such as ``value``.
     """
     roots = set()
     for expr in exprs:

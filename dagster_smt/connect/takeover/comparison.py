@@ -17,8 +17,9 @@ from dagster_smt.tables.sink_options import SourceColumns
 SHOWN = 20
 """The largest number of rows whose differences are listed."""
 _CANDIDATES = 500
-"""To find the most similar row of the connector's table, a row of the chain is compared with at most this many rows.
-Rows of the table that the chain also produces are not compared.
+"""If the connector's table lacks a row of the chain, the comparison searches for the most similar row of the table. It
+compares the chain's row with at most this many rows of the table. It skips each row of the table that is equal to a row
+of the chain.
 """
 _NUMBER, _PLACE = "__smt_number", "__smt_place"
 

@@ -168,13 +168,14 @@ class _AnythingReader:
 
 
 def write_anything(value: Any) -> bytes:
-    """Returns the bytes of a record that contains ``value`` (``AvroData.fromConnectData`` without a schema).
+    """Returns the bytes of an Avro record ``Anything`` that contains ``value``. ``AvroData.fromConnectData`` makes the
+    same record from a value without a schema.
 
     Maps keep their key order.
 
     Raises:
-        DataError: SMT440 if ``AvroData`` has no field for the type of the value, which is the case for bytes, decimals
-            and dates.
+        DataError: SMT440 if ``value`` is or contains bytes, a decimal or a date. Connect cannot write these types as
+            Avro if they have no schema.
     """
     return bytes(with_room(_written, value))
 

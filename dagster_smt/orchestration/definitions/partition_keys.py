@@ -10,8 +10,8 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 
 OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
-"""The types of partitions that divide records by time, for all topics together or for each topic. To process records
-again, users launch these partitions again.
+"""The types of Dagster partitions by time. In the first type, a partition is a time span, and covers all topics. In the
+second type, a partition is a time span of a single topic. To process records again, users launch a partition again.
 """
 _DOTS = "..."
 _DOTS_CODE = "%2E%2E%2E"
@@ -28,12 +28,12 @@ def partition_key_to_topic(key: str) -> str:
 
 
 def topic_dimension(partitions: dg.PartitionsDefinition | None, place: str) -> str:
-    """Returns the name of the dimension for topics in ``partitions``, if they divide records by both topic and time.
+    """Returns the name of the topic dimension, if ``partitions`` has two dimensions: topics and time windows.
 
-    For all other partitions, returns an empty string.
+    Returns an empty string if ``partitions`` has only one dimension, or is None.
 
     Raises:
-        ConfigError: SMT045, the two dimensions are not time windows and topics.
+        ConfigError: SMT045, ``partitions`` has two dimensions, but they are not topics and time windows.
     """
     if not isinstance(partitions, dg.MultiPartitionsDefinition):
         return ""

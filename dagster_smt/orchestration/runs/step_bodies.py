@@ -105,7 +105,7 @@ def _settings_of_time(
     """Returns the settings of a run over the time partitions ``keys``.
 
     The window in these settings reaches from the beginning of the first partition to the end of the last partition. If
-    the partitions also divide records by topic, the window is limited to the topic in ``keys``.
+    each partition belongs to a single topic, the window is limited to the topic in ``keys``.
     """
     topic = topic_of_run(keys, table.topic_dimension, place)
     settings = table.settings(config, place, topic)

@@ -141,11 +141,12 @@ def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[st
     """Returns, for each target partition, the offset at which later runs must start to search for already written
     records, such as ``{"orders-0": 120}``.
 
-    For example, the writer ``owner`` wrote the record at offset 120, but the source record (the record that the run
-    read) is not in ``taken_in``, because the run died before its commit. A later run reads the source record again. To
-    write no second record, the later run must find the record at offset 120.
+    For example, a run read a source record and wrote a record at offset 120 of the target. The run then died before its
+    commit, so the source record is not in ``taken_in``. A later run reads the source record again. To write no second
+    record, the later run must find the record at offset 120.
 
-    The result contains the offset of the first such record. A partition without such a record is left out.
+    For each target partition, the result contains the offset of the first record that a later run must find. If later
+    runs need to find no record in a target partition, the result leaves this partition out.
 
     Args:
         traces: The written records, as ``_traces`` returns them.

@@ -62,7 +62,7 @@ class Commit:
     def changes_rows(self) -> bool:
         """True if the commit may have added, changed or removed rows.
 
-        For example, a run may append no rows, only to add columns. Such a commit does not change rows.
+        False for a commit that appends no rows. For example, a run may commit new columns of the table, but no rows.
         """
         if self.operation == "WRITE" and self.parameters.get("mode") == "Append":
             return str(self.metrics.get("numOutputRows", "")) != "0"

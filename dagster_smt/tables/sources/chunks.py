@@ -51,10 +51,12 @@ class ReadChunks:
 
 @dataclass(frozen=True)
 class FirstAt:
-    """A function for ``DataFrame.mapInArrow``. For each chunk and each time, it returns the first offset at or after
-    the time.
+    """A function for ``DataFrame.mapInArrow`` that searches chunks (parts of files) for the first records at or after
+    given times. Spark sends the object to its executors.
 
-    Each input row is the position of a chunk in ``chunks``. A chunk without such a record gets no row.
+    Each input row is a number, such as 2, and stands for ``chunks[2]``. For each time, the function returns a row with
+    the offset of the first record in this chunk at or after the time. If all records of the chunk are earlier than the
+    time, the function returns no row for this chunk and this time.
 
     Attributes:
         chunks: The chunks.

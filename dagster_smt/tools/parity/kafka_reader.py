@@ -44,7 +44,10 @@ class JacksonReader:
     """
 
     def parse(self, data: str) -> Any:
-        """Parses the JSON in ``data``, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""
+        """Parses the JSON in ``data``, with fractions as ``Decimal``.
+
+        Raises ``DataError`` if Jackson, Kafka's JSON library, would reject ``data`` as well.
+        """
         check_depth(data.encode(errors="surrogatepass"))
         text = data.lstrip("\ufeff")
         plain = _ZEROS.sub(lambda m: m[0] if m[1] is None else m[1], text)

@@ -20,8 +20,9 @@ class InsertHeader(Transform):
     | `[1,2]`, `{"a":1}` | array for the first, map for the second |
     | anything else | string |
 
-    Text after an array or map is dropped. Text after a number or date is also dropped if it begins with a comma, colon,
-    quote or bracket: `1,2` is the int8 1. Any other text is a string and stays whole: `a,2` is the string `a,2`.
+    If more text follows an array or map, the text is dropped: `[1] x` is the array `[1]`. If more text follows a number
+    or date, the text is dropped only if it begins with a comma, colon, quote or bracket: `1,2` is the int8 1. In all
+    other cases, the whole value is a string: `1 x` is the string `1 x`, and `a,2` is the string `a,2`.
     """
 
     connect_class = PACKAGE + "InsertHeader"

@@ -337,11 +337,18 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """Returns a pair of functions for an intersection in a class, such as ``[a-z&&[b-d]]``. The first function returns
-    the intersection of ``one`` and ``two``, the second function the set on the right, ``two``.
+    """Returns two functions for an intersection in a class, such as ``[a-z&&[b-d]]``. The first function returns the
+    characters of the intersection, here ``b`` to ``d``. The second function returns the characters of the right side.
 
-    If nothing follows ``&&`` (``two`` is None), Java uses ``last``, the last part before ``&&``, as the right side. If
-    nothing precedes ``&&`` (``one`` is None), both functions return ``two``.
+    Args:
+        one: Returns all characters before ``&&``. None if nothing precedes ``&&``; both results are then ``two``.
+        two: Returns the characters after ``&&``, which are the right side. None if nothing follows ``&&``; the right
+            side is then ``last``, as in Java.
+        last: Returns the characters of the last part before ``&&``. For ``[a-cx-z&&]``, this part is ``x-z``. None if
+            there is no such part.
+
+    Raises:
+        RefusedPattern: Nothing follows ``&&``, and ``one`` or ``last`` is None.
     """
     if one is None:
         if two is None:
