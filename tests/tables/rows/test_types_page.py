@@ -132,7 +132,8 @@ def column(kind):
 
 def tables():
     """The tables of the page."""
-    lines = ["| SQL type | type in Delta or Iceberg | " + " | ".join(TEXTS) + " |", "|---|---|" + "---|" * len(TEXTS)]
+    lines = ["| SQL type | type in Delta or Iceberg | " + " | ".join(TEXTS) + " |"]
+    lines += ["|---|---|" + "---|" * len(TEXTS)]
     lines += [f"| `{k}` | {column(k)} | " + " | ".join(written(k, name) for name in TEXTS) + " |" for k in SAMPLES]
     lines += ["", "| SQL type | avro, avro-confluent | raw, kafka |", "|---|---|---|"]
     lines += [f"| `{kind}` | {avro(kind)} | {single(kind)} |" for kind in SAMPLES]
