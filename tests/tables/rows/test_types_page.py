@@ -137,7 +137,11 @@ def tables():
     lines += [f"| `{k}` | {column(k)} | " + " | ".join(written(k, name) for name in TEXTS) + " |" for k in SAMPLES]
     lines += ["", "| SQL type | avro, avro-confluent | raw, kafka |", "|---|---|---|"]
     lines += [f"| `{kind}` | {avro(kind)} | {single(kind)} |" for kind in SAMPLES]
-    lines += ["", "| SQL type | format | other accepted values | values that become dead letters |", "|---|---|---|---|"]
+    lines += [
+        "",
+        "| SQL type | format | other accepted values | values that become dead letters |",
+        "|---|---|---|---|",
+    ]
     for kind in SAMPLES:
         for name in TEXTS:
             texts = [", ".join(f"`{t}`" for t in group.get(kind, {}).get(name, [])) for group in (READ, FAILS)]
