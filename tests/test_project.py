@@ -48,10 +48,13 @@ def name(path):
 
 
 def docstring_lines(tree):
+    """The lines of the strings that describe a module, class or function, or the constant before them."""
     result = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node, clean=False) is not None:
             result |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            result |= set(range(node.lineno, node.end_lineno + 1))
     return result
 
 

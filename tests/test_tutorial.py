@@ -124,7 +124,7 @@ def test_the_commands_of_the_page_about_chains_run(tmp_path):
     make_project(tmp_path, "none")
     printed = follow(
         Shell(tmp_path, "none"),
-        part("docs/chains.md", "Save the first example as", "`dagster-smt import` reads connectors"),
+        part("docs/chains.md", "Save the first example of this page as", "`dagster-smt import` reads connectors"),
     )
     assert "MaskField" in printed
 

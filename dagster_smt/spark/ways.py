@@ -82,59 +82,63 @@ class Way:
 
 RECORDS_IN_JVM = Way(
     "records in the JVM",
-    "The sink holds records, the values are JSON without a schema, and every stage has a program.",
-    "Java runs the chain on the bytes of a record, without a copy to Python. Records that the lane "
-    "cannot handle go to Python.",
+    "The sink holds records, the values are JSON without a schema, and every stage can be written as a program "
+    "for the JVM lane (Java code inside Spark).",
+    "Java runs the chain on the bytes of a record, without a copy to Python. Records that the lane cannot handle "
+    "go to Python.",
     lambda facts: facts.records_out and facts.lane_runs_chain,
 )
 RECORDS_IN_KAFKAS_CLASSES = Way(
     "records in Kafka's classes",
-    "The sink holds records. Every stage is one of Kafka's own classes, or `stage.process` is `spark`. Spark runs on "
-    "this machine.",
-    "Spark's JVM calls Kafka's converters and the classes. Records that a converter rejects go to Python.",
+    "The sink holds records. Every stage is one of Kafka's own classes, or `stage.process` is `spark`. Spark runs"
+    " on this machine.",
+    "Spark's JVM calls Kafka's converters and the classes of the stages. Records that a converter rejects go to "
+    "Python.",
     lambda facts: facts.records_out and facts.jvm_runs_kafkas_classes,
 )
 RECORDS_IN_PYTHON = Way(
     "records in Python",
-    "The sink holds records.",
-    "The Python evaluator can run every chain on every format.",
+    "The sink holds records, and no earlier path of the table applies.",
+    "The Python evaluator (Python code that runs the chain) can run every chain on every format.",
     lambda facts: facts.records_out,
 )
 ROWS_AFTER_FOREIGN = Way(
     "rows after foreign stages",
-    "A stage runs from a jar.",
-    "The schema after such a stage is known only from its results. The Python evaluator turns each result into a row.",
+    "A stage runs a Java class from a jar.",
+    "The schema after such a stage is known only from its results. The Python evaluator (Python code that runs "
+    "the chain) turns each result into a row.",
     lambda facts: facts.has_foreign,
 )
 ROWS_OF_ARRAYS = Way(
     "columns of arrays",
-    "The topic table requests rows of arrays.",
+    "The topic table requests one row for each element of an array.",
     "Python splits the arrays. After that, each object is a value with the declared schema.",
     lambda facts: facts.arrays_as_rows,
 )
 COLUMNS_IN_JVM = Way(
     "columns parsed in the JVM",
     "The schemas are declared, and the JVM lane knows their types.",
-    "JSON strings become columns without a copy to Python. Spark runs the stages. "
-    "Strings that the lane cannot handle go to Python.",
+    "JSON strings become columns without a copy to Python. Spark runs the stages. Strings that the lane cannot "
+    "handle go to Python.",
     lambda facts: not facts.names_schemas and facts.lane_parses,
 )
 COLUMNS_IN_PYTHON = Way(
     "columns parsed in Python",
-    "The schemas are declared.",
+    "The schemas are declared, and no earlier path of the table applies.",
     "Python parses keys and values with a declared schema into Arrow columns, and Spark runs the stages.",
     lambda facts: not facts.names_schemas,
 )
 COLUMNS_BY_SCHEMA = Way(
     "columns by schema",
-    "The records name few schemas, and Spark reads each of these schemas as Connect does.",
+    "The records name or contain only a few schemas, and Spark reads each of these schemas as Connect does.",
     "The records of one schema become columns as if that schema were declared.",
     lambda facts: facts.spark_reads_schemas,
 )
 ROWS_IN_PYTHON = Way(
     "rows in Python",
-    "The records name their schemas.",
-    "The Python evaluator reads each record with its own schema, and turns the result into a row.",
+    "The records name or contain their schemas, and no earlier path of the table applies.",
+    "The Python evaluator (Python code that runs the chain) reads each record with its own schema, and turns the "
+    "result into a row.",
     lambda facts: True,
 )
 

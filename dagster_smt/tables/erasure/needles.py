@@ -154,7 +154,10 @@ class Needles:
         for start in range(0, len(forms), _AT_ONCE):
             patterns.append("|".join(forms[start : start + _AT_ONCE]))
         names = "|".join(map(re.escape, sorted(self.names)))
-        short = sorted({_text(form) for text in self.short for form in _forms(text)}) if names else []
+        short_forms = set()
+        for text in self.short if names else ():
+            short_forms.update(map(_text, _forms(text)))
+        short = sorted(short_forms)
         for start in range(0, len(short), _AT_ONCE):
             ids = "|".join(short[start : start + _AT_ONCE])
             patterns.append(rf'(?:{names})(?:=|[\\"]*\s*:\s*(?:\[\s*)?[\\"]*)(?:{ids})')
@@ -165,10 +168,11 @@ class Needles:
         text, such as ``{"user_id": "anna"}``. A short id, such as ``anna``, is counted only after one of the column
         names in ``names``, such as ``user_id``.
         """
-        places = set()
+        places = set[int]()
         for pattern in (self._anywhere, self._behind_names, self._in_paths):
             if pattern is not None:
-                places |= {match.end() for match in pattern.finditer(data)}
+                for match in pattern.finditer(data):
+                    places.add(match.end())
         return len(places)
 
     def is_value(self, value: Any, *, names_person: bool) -> bool:

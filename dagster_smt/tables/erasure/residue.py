@@ -214,14 +214,15 @@ def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json
     if pa.types.is_fixed_size_binary(array.type):
         array = array.cast(pa.binary())
     whole = needles.anywhere | needles.cuts | (needles.ids if names_person else frozenset())
-    values = [text.encode(errors="surrogatepass") for text in sorted(whole)]
+    values = []
+    for text in sorted(whole):
+        values.append(text.encode(errors="surrogatepass"))
     kind = array.type
     is_whole = pc.is_in(array, pa.array(values, pa.binary()).cast(kind))
     rest = array.filter(pc.invert(is_whole))
     count = int(pc.sum(is_whole).as_py() or 0)
-    chosen = [pc.match_substring_regex(rest, pattern) for pattern in needles.candidates]
-    if has_json:
-        chosen += [pc.match_substring_regex(rest, pattern) for pattern in needles.cut_candidates]
+    patterns = [*needles.candidates, *(needles.cut_candidates if has_json else ())]
+    chosen = [pc.match_substring_regex(rest, pattern) for pattern in patterns]
     for value in _any_of(rest, chosen):
         data = value if isinstance(value, bytes) else value.encode(errors="surrogatepass")
         count += bool(needles.in_bytes(data) or (has_json and needles.cut_in_bytes(data)))
