@@ -167,7 +167,7 @@ def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> It
 
 def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
     """Returns the fields of the chain's input that one action of ``stage`` would change if ``stage`` were the first
-    stage of the chain. ``effect`` is the number of the action's ledger entry.
+    stage of the chain. ``effect`` is the number of the action within the stage.
     """
     record = plan.steps[0].plan.before
     alone = plan_stage(stage, 0, record)

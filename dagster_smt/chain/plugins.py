@@ -27,7 +27,8 @@ PluginT = TypeVar("PluginT", bound=Options)
 def transforms() -> dict[str, type[Transform]]:
     """Returns all transforms that chains can use, by full class name.
 
-    An entry point may name a class, a tuple of classes, or a package that lists classes in a variable ``ALL``.
+    An entry point may name a class, a tuple of classes, or a package that lists classes in a variable ``ALL``. The
+    subpackages of such a package may also list classes in ``ALL``.
     """
     classes = {}
     for c in (*own(Transform), *_plugins(TRANSFORM_GROUP, Transform)):

@@ -20,7 +20,7 @@ HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
 """A word for the comparison of masks. It represents a drop, or a mask that replaces every value with a constant. In
-both cases nothing of the value is left. The function ``_form_of`` returns this word.
+both cases nothing of the value is left. For such a mask, the function ``_form_of`` returns this word.
 """
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
 """The options that determine which fields a stage masks. They do not affect what the masked values look like."""

@@ -64,7 +64,7 @@ class _Effect:
 @dataclass(frozen=True)
 class Change(_Effect):
     """An effect that changes the value at a path by a rule. The changes of a transform act in their order, except that
-    a field inside a struct is changed before the struct itself.
+    a value inside a struct, map or array is changed before the struct, map or array itself.
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.

@@ -13,7 +13,7 @@ _FORMATS = ("json", "envelope", "string", "bytes")
 
 def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
     """Returns True if Spark's own JVM can run all stages of ``chain``, so that no separate Java process (the host) is
-    needed.
+    needed. For a chain without stages, the result is False.
 
     There are four conditions:
 

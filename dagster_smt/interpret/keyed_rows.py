@@ -201,9 +201,9 @@ class _EventReader:
         """Returns the key columns of a record, by name. Each key column comes from ``record_key``. If the key lacks the
         column, the column comes from ``value``.
 
-        If the key is not a struct, such as ``7``, there is only one key column. This column comes from the value, if
-        the value has a column of this name. Otherwise the key itself is the column. A tombstone has no value, so its
-        key columns come from the key.
+        There is an exception: the key is not a struct, such as ``7``, and the table has only one key column. This
+        column then comes from the value, if the value has a column of this name. Otherwise the key itself is the
+        column. A tombstone has no value, so its key columns come from the key.
         """
         fields = record_key if isinstance(record_key, dict) else {}
         columns: Row = {}

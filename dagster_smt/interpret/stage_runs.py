@@ -172,8 +172,8 @@ class _StageFunction:
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
         """Returns a function that applies the stage to many records. The function handles JSON objects without a schema
-        in its own loop. For every other record, it calls ``apply``. Returns None if the stage does not act on values,
-        or if its transform has no function for values without a schema.
+        in its own loop. For every other record, it calls ``apply``. Returns None if the stage acts on keys, on metadata
+        such as the topic, or on whole records. Only a stage that changes values alone has such a function.
         """
         change = self.schemaless
         if self.stage.side != "value" or change is None:

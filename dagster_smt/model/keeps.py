@@ -68,8 +68,8 @@ class NotCondition:
 
 @dataclass(frozen=True, slots=True)
 class AllConditions:
-    """A condition that is true if every one of several conditions is true. If the list of conditions is empty, it is
-    true.
+    """A condition that is true if every one of several conditions is true. For an empty list of conditions, the result
+    is true.
     """
 
     conditions: tuple["Condition", ...]
@@ -77,8 +77,8 @@ class AllConditions:
 
 @dataclass(frozen=True, slots=True)
 class AnyCondition:
-    """A condition that is true if at least one of several conditions is true. If the list of conditions is empty, it is
-    false.
+    """A condition that is true if at least one of several conditions is true. For an empty list of conditions, the
+    result is false.
     """
 
     conditions: tuple["Condition", ...]

@@ -14,7 +14,7 @@ Side = Literal["key", "value"]
 
 
 class DropRecord(Exception):
-    """Drops the current record. A function that transforms a key or value without a schema raises this exception."""
+    """A function that transforms a key or value without a schema raises this exception to drop the record."""
 
 
 @dataclass(slots=True)
@@ -44,8 +44,8 @@ class Record:
     Attributes:
         timestamp: The timestamp, in milliseconds.
         kind: ``sink`` for a record that was read from Kafka, ``source`` for a record of a source connector.
-        touched: A number with one bit for each ledger entry (an action that a report counts). The bit is set if the
-            action changed the record.
+        touched: A number with one bit for each ledger entry (an action whose records a report counts). The bit is set
+            if the entry counts this record.
         dirty: A number with the bit ``KEY_DIRTY`` if a stage has changed the key, and ``VALUE_DIRTY`` for the value.
         number: The position of the record in its batch.
         headers_read: The headers before the first stage.

@@ -366,8 +366,8 @@ class RunReport:
         chain: Hash of the chain; empty in reports of older versions.
         rows_written: Rows that the commit added, as counted by the table format; None if it does not count them.
         parts: The parts of the window, if it was read for several time partitions. The table does not store them.
-        unwritten: The failed records without a dead letter. The dead letter topic rejected even the shortest form of
-            their dead letters.
+        unwritten: The failed records without a dead letter. The dead letter topic rejects every form of their dead
+            letters, even the shortest.
         keyed: For a table with keys: the effects of the events on its rows, by topic; empty for other tables.
         key_after: For a table with keys: the output schema of the key.
         key_lineage: For a table with keys: a dict from each field of the output key to the input fields from which its

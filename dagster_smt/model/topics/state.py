@@ -174,9 +174,10 @@ class TableState:
         failed: Offsets of ``held`` whose records failed when they were last read.
         roughly: True if ``failed`` may include offsets that have rows. This happens if ranges were joined because there
             were more than ``MOST_FAILED``, or if only some elements of an array failed.
-        begins: The earliest offset that each topic-partition had when a run first listed it. Empty topic-partitions are
-            included. If a record after this offset is deleted before a run reads the record, the table has lost this
-            record. Older states have no ``begins``.
+        begins: The first offset that the table should hold of each topic-partition, including empty ones. Usually it is
+            the earliest offset when a run first listed the topic-partition (see ``tables.window_begins``). If a record
+            at or after this offset is deleted before a run reads the record, the table has lost this record. Older
+            states have no ``begins``.
         spans: The time spans that runs for a time window have read, per topic-partition.
         absent: Offsets that a run skipped because the source did not have them, although it had later offsets. If the
             skipped offsets appear later, a run reads them.

@@ -82,8 +82,8 @@ class SideColumns:
 
     @property
     def apart(self) -> bool:
-        """True if the key or value is a struct. The column named ``column`` then contains one field for each field of
-        the struct.
+        """True if the key or value is a struct. The column ``read_key`` or ``read_value`` then contains one field for
+        each field of the struct.
         """
         return self.schema.logical is None and self.schema.type is Type.STRUCT
 

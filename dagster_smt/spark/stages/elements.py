@@ -84,15 +84,15 @@ def schema_after(each: Each) -> Schema:
 
 
 def is_python(call: Call) -> bool:
-    """Returns True if the rule of ``call`` (a function of one value) cannot be written as a Spark expression. Python
-    must then run the rule.
+    """Returns True if the rule of ``call`` (a function of values) cannot be written as a Spark expression. Python must
+    then run the rule.
     """
     return bool(getattr(call.rule, "needs_python", False))
 
 
 def needs_python(each: Each) -> bool:
     """Returns True if Python, instead of Spark, must change the array or map of the expression ``each``. There are two
-    such cases. (1) The expression contains a rule (a function of one value) that cannot be written as a Spark
+    such cases. (1) The expression contains a rule (a function of values) that cannot be written as a Spark
     expression. (2) The expression selects map keys by a pattern that is so complex that matching may take very long.
     """
     return _takes_long(each) or any(map(is_python, calls_in(each.body)))

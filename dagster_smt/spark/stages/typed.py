@@ -52,9 +52,15 @@ class State:
 
 @dataclass
 class Update:
-    """The changes that one stage makes to a record's status: failed, dropped, or touched (counted in the ledger). Each
-    change is a boolean column, such as "the record fails if ``amount`` is null". It may use the columns before the
-    stage, and the new columns of the stage.
+    """The changes that one stage makes to a record's status: failed, dropped, or touched (counted in the ledger). The
+    columns may use the columns before the stage, and the new columns of the stage.
+
+    Attributes:
+        failures: Pairs of a boolean column and the number of a problem. A record for which the column is true fails
+            with this problem. If several columns are true, the first pair counts.
+        drops: A boolean column that is true for dropped records; None if the stage drops none.
+        touches: Pairs of the number of a ledger entry and a column. The entry counts the records for which the column
+            is not null. If the column is None, the entry counts all records on which the stage acts.
     """
 
     failures: list[tuple[Column, int]] = field(default_factory=list)
