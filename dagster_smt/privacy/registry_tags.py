@@ -19,8 +19,8 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
     If several versions of a subject contain a field, the tags in the newest of these versions apply. A field that only
     occurs in older versions therefore keeps its tags, because the topic still contains records with this field.
 
-    If the source has its own registry, the function also reads the tags of keys from this registry, provided that the
-    format of the keys has fields.
+    If the source has its own registry, the function also reads the tags of keys from this registry. It does not do so
+    in two cases: the format of the keys has no fields, or the options of the registry contain ``subject``.
 
     Args:
         source: The source, with the options of its registry if it has its own.

@@ -98,7 +98,8 @@ def _holds(old: DataType, new: DataType) -> bool:
 def _wider(one: DataType, other: DataType) -> DataType | None:
     """Returns the wider of the two types ``one`` and ``other``: for ``int`` and ``bigint``, this is ``bigint``.
 
-    Returns None if neither type can hold all values of the other type.
+    Returns None if ``WIDER`` names neither type for the other. Of two decimal types, the type with more digits is
+    wider; if their scales differ, the result is None.
     """
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
         if one.scale == other.scale:

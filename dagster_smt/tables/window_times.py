@@ -41,7 +41,7 @@ def timed_ranges(
 
     Returns:
         Three results: the ranges of offsets; the time span of each topic-partition; and a division of the time window
-            into parts, such as days. The division maps each offset to its part.
+        into parts, such as days. The division maps each offset to its part.
     """
     topics = sorted(topics_of(available.ranges))
     moments = []

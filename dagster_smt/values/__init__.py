@@ -2,6 +2,6 @@
 its method ``column``, which returns a Spark column.
 
 A rule does not import pyspark. Its method ``column`` receives Spark's functions as the argument ``F``. If the attribute
-``may_fail`` is true, the method ``python`` may raise ``DataError`` for some values. For exactly these values, the Spark
-column is null.
+``may_fail`` is true, the method ``python`` may raise ``DataError`` for some values. On Spark, the method ``failed``
+returns a condition that is true for exactly these values.
 """

@@ -44,7 +44,7 @@ class ItemAt(ValueRule):
 @dataclass(frozen=True, slots=True)
 class StructField(ValueRule):
     """A rule that returns a field of a struct. A chain uses the rule for structs that the chain has computed, and for
-    structs in arrays. To read a field of the record itself, a chain needs no rule.
+    structs in arrays. For other structs of the record that was read, the chain needs no rule.
     """
 
     name: str

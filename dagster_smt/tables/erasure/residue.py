@@ -321,9 +321,9 @@ def _float_of(data: bytes) -> float | None:
 
 
 def _is_any_bound(data: bytes | None, needles: Needles) -> bool:
-    """Returns True if ``data`` is a value of one of the people. ``data`` is the least or the greatest value of a
-    partition column, as bytes. The file does not state which column this is. So the function treats the column as a
-    column with ids.
+    """Returns True if ``data`` is a value of one of the people, or the truncated beginning of such a value. ``data`` is
+    the least or the greatest value of a partition column, as bytes. The file does not state which column this is. So
+    the function treats the column as a column with ids.
     """
     if data is None:
         return False

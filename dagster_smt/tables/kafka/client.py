@@ -621,6 +621,7 @@ class KafkaClient:
         Raises:
             EngineError: SMT625: no broker responds; SMT626: the login fails; SMT627: TLS fails; SMT628: a permission is
                 missing; SMT629: the brokers reject the request for another reason.
+            TableError: SMT501: there is no such topic or partition.
         """
         try:
             yield

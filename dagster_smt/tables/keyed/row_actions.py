@@ -173,7 +173,8 @@ def _is_older(keyed: Keyed) -> Column:
 def _conflicts(keyed: Keyed, changes: DataFrame) -> Column:
     """Returns a condition that is true if an event and the current row of its key have no order.
 
-    They have no order if they come from different partitions, and if the event has no sequence.
+    They have no order if they come from different partitions, and if the event has no sequence. There is one exception:
+    a tombstone that follows a remembered deletion in the same partition is older than the row.
     """
     if not keyed.rows.sequence_by:
         return ~_same_partition()

@@ -18,7 +18,8 @@ _MOST_SCALE = 38
 _MANY_NAMES = 20
 """If objects have more than this number of field names, the column may become a map, whose keys are the field names.
 
-This happens only if each name occurs in at most half of the objects, as in ``{"user-1": 5}`` and ``{"user-2": 7}``.
+This happens if each name occurs in at most half of the objects, as in ``{"user-1": 5}`` and ``{"user-2": 7}``. With
+more than ``_MOST_NAMES`` names, the column always becomes a map.
 """
 _MOST_NAMES = 500
 

@@ -2,7 +2,7 @@
 
 A string is a column list in the syntax of Flink and ksqlDB::
 
-id BIGINT NOT NULL, at TIMESTAMP(3) METADATA FROM 'timestamp', trace BYTES HEADER('trace-id')
+    id BIGINT NOT NULL, at TIMESTAMP(3) METADATA FROM 'timestamp', trace BYTES HEADER('trace-id')
 
 A mapping has one entry per column. The entry maps the column's name to a string such as ``BIGINT NOT NULL``, or to a
 mapping of options.

@@ -227,10 +227,11 @@ class DeltaTable:
         return frozenset(row.file for row in rows.collect())
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the next commit: 8 if the state ``before`` has the number 7. See ``Table``.
+        """Returns the number of the next commit: usually 8 if the state ``before`` has the number 7. See ``Table``.
 
         The number must be new, because Delta silently skips a commit with a number that an earlier commit had. Delta
-        does so even if a restore has removed that earlier commit.
+        does so even if a restore has removed that earlier commit. After a restore, the number is therefore greater than
+        the numbers of the removed commits.
         """
         last = self._history(1)
         if not last:

@@ -173,8 +173,9 @@ def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
     """Returns the commits of other writers that may have changed rows. The search begins at the snapshot ``head``, and
-    goes from each snapshot to its parent. The search ends at a snapshot that is not in ``known``, for example because
-    this snapshot has expired.
+    goes from each snapshot to its parent. From a snapshot of this package, the search goes to the snapshot at which the
+    run's branch began. The search ends at a snapshot that is not in ``known``, for example because this snapshot has
+    expired.
 
     Args:
         head: The id of the first snapshot. None if the table has no snapshot.

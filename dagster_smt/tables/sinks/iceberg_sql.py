@@ -62,7 +62,7 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
 
     Raises:
         UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is not an Iceberg catalog.
-        TableError: SMT562, the path is not a folder.
+        TableError: SMT562, the path is the root of a file system.
     """
     if SETTINGS["iceberg"]["spark.sql.extensions"] not in str(session.conf.get("spark.sql.extensions", "") or ""):
         raise no_iceberg(session, sink.place)

@@ -196,7 +196,9 @@ class IcebergStates:
 
         The search may reach a snapshot that has expired, so that its parent is unknown. Then the method reads the
         parent from older metadata files. The older files are not needed if the property ``NEWEST`` names the expired
-        snapshot, because the property also contains the marker of this snapshot.
+        snapshot, because the property also contains the marker of this snapshot. If the older files do not contain the
+        parent, the method checks whether ``NEWEST`` names the table's first commit (``-``). The result is then the
+        content of ``NEWEST``.
 
         Args:
             properties: The table's properties.

@@ -322,8 +322,12 @@ def _temporal(token: str) -> Parsed | None:
 
 
 def _number(token: str) -> Parsed | None:
-    """Returns the number in ``token`` with its narrowest type. A number with a fraction, such as ``1.5``, becomes a
-    32-bit float, even if digits are lost. A number that is too large for a 32-bit float becomes a double or a decimal.
+    """Returns the number in ``token`` with its narrowest type. Returns None if ``token`` is not a number.
+
+    A whole number of at most 64 bits, such as ``1`` or ``1.0``, becomes the narrowest integer type. Any other number
+    with a fraction or an exponent, such as ``1.5``, becomes a 32-bit float, even if digits are lost. If the number is
+    too large for a 32-bit float, it becomes a double or a decimal. A longer whole number without an exponent becomes a
+    decimal.
     """
     value = parse_big_decimal(token)
     if value is None:

@@ -221,8 +221,8 @@ class Fields:
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
     """Returns ``week`` and ``weekday`` unchanged if the weekday is 1 (Sunday) to 7 (Saturday). For other weekdays, 1 is
-    Monday, as in Java's ``CalendarBuilder``, and numbers above 7 lead into later weeks. For example, the weekday 8 in
-    week 3 is the Monday of week 4: the result is ``(4, 2)``.
+    Monday, as in Java's ``CalendarBuilder``. Numbers above 7 lead into later weeks, and numbers below 1 into earlier
+    weeks. For example, the weekday 8 in week 3 is the Monday of week 4: the result is ``(4, 2)``.
     """
     if 1 <= weekday <= 7:
         return week, weekday

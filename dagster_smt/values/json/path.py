@@ -247,7 +247,8 @@ class StructShape:
 
 def plain(schema: Schema, value: Any) -> Any:
     """Returns ``value`` in the form of a value without a schema: structs and maps become objects, arrays stay arrays,
-    and numbers keep their Java class. ``schema`` is the schema of ``value``.
+    and numbers keep their Java class. Entries of maps whose keys are not strings are left out. ``schema`` is the schema
+    of ``value``.
     """
     if value is None:
         return None
