@@ -197,8 +197,9 @@ class KeyCounts:
 
     @property
     def keys(self) -> int:
-        """The number of events that are not superseded. It is the sum of four counts: inserted rows, updated rows,
-        deleted rows, and deletions without a row.
+        """The sum of four counts: inserted rows, updated rows, deleted rows, and deletions without a row. In a table
+        with one row for each key, this is the number of events that are not superseded. In mode ``scd2``, one event may
+        count twice, because it ends a version and begins a new one.
         """
         return self.inserted + self.updated + self.deleted + self.without_row
 
