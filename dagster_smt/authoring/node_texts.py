@@ -41,14 +41,14 @@ def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr])
     """Returns the call of ``rule``, which builds the string of the struct ``group`` from ``texts``, the strings of its
     fields.
 
-    The call has the arguments of ``rule``: a constant that is not used, a flag that is null if the struct is null, and
-    ``texts``.
+    The call has the arguments of ``rule``: a constant, a flag that is null if the struct is null, and ``texts``. The
+    constant, which ``rule`` does not use, takes the place of the struct: Spark passes a struct only as a flag.
     """
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 
 
 def with_default(field: Node, group: Group) -> Node:
-    """Returns a field of the struct ``group`` as Connect's ``Struct.get`` reads it: if the field has a default, the
+    """Returns the field ``field`` of the struct ``group`` as Connect's ``Struct.get`` reads it: if the field has a default, the
     default replaces a null.
     """
     return default_of(field, group.present)

@@ -208,7 +208,7 @@ class Options(BaseModel):
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         """Checks the options together, and yields a triple (option, statement, hint) for each problem. For example, two
-        lists must have the same length.
+        lists must have the same length. Subclasses override this method, which finds no problems.
         """
         return iter(())
 

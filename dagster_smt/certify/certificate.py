@@ -27,7 +27,7 @@ class CertifiedStage:
         class_name: The name of Connect's Java class for the stage.
         records: The number of records that reached the stage in Connect.
         same: The reason why the stage or its predicate was not compared, for example because no jar has its class. Both
-            chains then used the same class for the stage. Empty if the stage and its predicate were compared.
+            chains then used the same class for the stage or the predicate. Empty if both were compared.
     """
 
     alias: str

@@ -181,6 +181,9 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
 def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[str, int], int]:
     """Returns the offsets that the consumer group ``group`` has committed, as a dict such as ``{("orders", 0): 20}``.
     The function reads the offsets from the broker, or from the group's progress file in the folder of file topics.
+
+    Raises:
+        TableError: SMT522, the group has no progress, or its file is damaged.
     """
     from dagster_smt.tables.kafka.spec import KafkaTopics
     from dagster_smt.tables.sources import open_source

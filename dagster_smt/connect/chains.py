@@ -1,5 +1,5 @@
 """Writes the chain of a component. The chain contains the connector's transforms, with current option names, and after
-them a stage for the connector's field list.
+them the stages that the import adds, such as a stage for the connector's field list.
 """
 
 import re

@@ -180,8 +180,8 @@ def _keys(connector: Connector, settings: TableSettings, own: str) -> None:
 
 
 def _partition(text: str) -> str:
-    """Converts a partition from the spelling of the sink to the spelling of the option ``partition_by``: ``bucket(id,
-    16)`` becomes ``bucket(16, id)``.
+    """Converts a partition from the spelling of the sink to the spelling of the option ``partition_by``. For example,
+    ``bucket(id, 16)`` becomes ``bucket(16, id)``.
     """
     call = _CALL.fullmatch(text)
     if call is None:

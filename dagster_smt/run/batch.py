@@ -480,8 +480,8 @@ class _Run:
     def last_report(self, draft: Draft) -> RunReport | None:
         """Returns the report of the last run that committed to the table before ``draft``.
 
-        Returns None if this run replaces all rows, or if the last commit contained a different kind of rows, such as
-        records instead of columns.
+        Returns None if there is no earlier commit, if this run replaces all rows, or if the last commit contained a
+        different kind of rows, such as records instead of columns.
         """
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:

@@ -293,6 +293,8 @@ class Draft:
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
         """Returns a dict from topic to the number of rows that ``table`` loses because the commit replaces these rows.
         ``before`` is the state before the commit.
+
+        If the commit replaces all rows, the dict is empty: ``before`` then counts no rows (see ``_going_on_from``).
         """
         if self.replaced.everything or not self.replaced:
             return {}

@@ -143,8 +143,8 @@ def add_totals(
 
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
     """Returns warnings about stages without effect. There is a warning for each mask, drop or rename in ``ledger`` that
-    touched no record, although records reached its stage. There is also one for each Java class from a jar that changed
-    no record.
+    touched no record, although records reached its stage. There is also one for each Java class from a jar that neither
+    changed nor dropped a record, although records reached it.
     """
     problems = []
     for line in silent_lines(ledger, stages):

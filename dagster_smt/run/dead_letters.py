@@ -66,8 +66,9 @@ def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say
     """Publishes those dead letters of a window that the dead-letter topic or table does not contain yet.
 
     The run searches the dead-letter topic for existing dead letters. The last commit of the asset has stored the
-    offsets at which the search starts. If the run rebuilds the table or has a fixed window, the search starts at the
-    beginning of the dead-letter topic, because earlier runs may have read the same records.
+    offsets at which the search starts. In three cases, the search starts at the beginning of the dead-letter topic: the
+    asset has no commit yet, the run rebuilds the table, or the run has a fixed window. In the last two cases, earlier
+    runs may have read the same records. A dead-letter table is compared by the coordinates of the original records.
 
     Args:
         draft: The commit that the run is preparing.

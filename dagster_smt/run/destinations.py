@@ -72,6 +72,7 @@ def bounds_of(
     result: EvaluatedWindow, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]
 ) -> Bounds:
     """Returns, for each table, the records of a window that go to this table: their counts and their output schemas.
+    The result also contains the number of output topics that do not have a table yet.
 
     Args:
         result: The evaluated window.

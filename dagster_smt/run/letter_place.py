@@ -18,12 +18,12 @@ from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource
 
 
 def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSession) -> None:
-    """Raises an error in three cases: the dead letters of ``spec`` have no topic, they go to a topic that the run
-    itself reads, or they are stored inside the table of the run.
+    """Raises an error if the destination of the dead letters of ``spec`` is wrong. Without any setting for dead
+    letters, there is no error.
 
     Raises:
-        ConfigError: SMT531: no topic is set, or the run reads a table and no other destination is set; SMT534: the
-            table would read its own dead letters; SMT537: the dead letters would be stored inside the table.
+        ConfigError: SMT531: ``dead_letters`` has no topic, or the run reads a table, and only a topic is set; SMT534:
+            the table would read its own dead letters; SMT537: the dead letters would be stored inside the table.
     """
     place = spec.dead_letters or spec.table.source
     if isinstance(place, TableSink):

@@ -96,9 +96,9 @@ class RunSpec:
         """Returns a string that identifies the request.
 
         The string depends on the requested window, on ``rebuild`` and on ``settle``. For a redrive (a run that reads
-        failed records again) or a repair (unmasked records), the string also depends on the chain. For a fixed window
-        or a rebuild, it depends on the chain, the columns, the formats and the kind of the sink. If one of these
-        settings changes, the run is not a retry, so it runs again.
+        failed records again) or a repair (a run that reads unmasked records again), the string also depends on the
+        chain. For a fixed window or a rebuild, the string depends on the chain, the columns, the formats and the kind
+        of the sink. If one of these settings changes, the run is not a retry, so it runs again.
         """
         if self.asked:
             return self.asked

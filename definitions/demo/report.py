@@ -70,8 +70,8 @@ def overview(assets: Sequence[AssetSummary]) -> str:
 
 
 def details(summary: AssetSummary) -> str:
-    """Returns the text about one asset, with two tables. The first table lists the changed fields, each with the stage
-    and the number of records. The second table lists the changes of the schema.
+    """Returns the text about one asset. A table lists the changed fields, each with the stage and the number of
+    records. If the schema has changed, a second table lists the changes of the schema.
     """
     touched = []
     for (a, stage, name), n in summary.touched.items():

@@ -63,6 +63,9 @@ def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
     """Applies the expressions of ``node`` to the default ``value``, and returns the resulting default: if ``node``
     casts a number to a string, ``7`` becomes ``"7"``. The expressions read ``value`` in place of the record's value at
     the path ``base``.
+
+    Raises:
+        PlanError: SMT205, the default cannot be changed in this way.
     """
     if isinstance(node, Group):
         members = {}

@@ -162,6 +162,9 @@ class Settling:
     def _settled(self, heads: Heads, flight: InFlight) -> StoppedConnector | None:
         """Returns the stopped connector with its committed offsets. Returns None if a table has a newer version than in
         ``heads``, because the connector has then committed in the meantime.
+
+        Raises:
+            TableError: SMT789, the worker and the brokers name different offsets of the connector.
         """
         offsets = self.offsets()
         answer = self.rest.offsets()

@@ -2,8 +2,8 @@
 
 One sensor turns new topics into partitions, and requests runs for them. The other sensor requests a run if topics
 contain unread records. Both sensors learn about earlier runs from Dagster's storage, which contains the partitions and
-the metadata of tables. The first sensor also stores a cursor, so that it reports a topic that has vanished from the
-cluster only once. If the cursor is lost, it reports such topics once more.
+the metadata of tables. The first sensor also stores a cursor, so that it does not report at every tick that the same
+topics have vanished from the cluster. If the cursor is lost, it reports these topics once more.
 """
 
 import time
@@ -426,7 +426,7 @@ def _unread(
 
 def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
     """Returns two items: the end offsets that the table of ``spec`` last reported for each topic, and the time of the
-    newest report.
+    newest report, which is 0.0 if there is no report.
     """
     end_offsets: dict[str, Any] = {}
     records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)

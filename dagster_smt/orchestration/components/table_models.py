@@ -425,7 +425,7 @@ def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | 
 
 def jars_of(entries: Sequence[str], folder: Path) -> list[str]:
     """Returns the entries of ``smt_jars`` with absolute paths. In ``entries``, paths are relative to ``folder``, the
-    folder of ``defs.yaml``.
+    folder of ``defs.yaml``. Maven coordinates stay unchanged.
     """
     return absolute_entries(entries, folder)
 

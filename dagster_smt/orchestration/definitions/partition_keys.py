@@ -18,7 +18,9 @@ _DOTS_CODE = "%2E%2E%2E"
 
 
 def topic_to_partition_key(topic: str) -> str:
-    """Returns the partition key for ``topic``. It equals the topic, but three dots become ``%2E%2E%2E``."""
+    """Returns the partition key for ``topic``. The key equals the topic, but three dots become ``%2E%2E%2E``, and ``%``
+    becomes ``%25``.
+    """
     return topic.replace("%", "%25").replace(_DOTS, _DOTS_CODE)
 
 

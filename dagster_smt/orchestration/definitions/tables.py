@@ -125,7 +125,7 @@ def parsed_chain(
     """Parses a chain from a file, from properties or from stages.
 
     Args:
-        chain: A file, properties, stages, or a parsed chain. A parsed chain is returned unchanged.
+        chain: A file, properties, stages, or a parsed chain. In a parsed chain, only ``dead_paths`` changes.
         name: The name of the asset or op, for messages.
         dead_paths: The reaction to a mask, drop or rename that can never change a record; None to use the setting of
             the chain.

@@ -352,8 +352,8 @@ def unordered(data: bytes) -> list[Any]:
 
 def _fieldless(want: Any, got: Any) -> bool:
     """Returns True if two nulls differ only in their schemas: Kafka's schema, in ``want``, has an empty list of fields
-    (``"fields": []``). Our schema, in ``got``, has no list of fields. Connect's ExtractNewRecordState returns such
-    nulls.
+    (``"fields": []``). Apart from the fields, our schema, in ``got``, is the same. Connect's ExtractNewRecordState
+    returns such nulls.
     """
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:

@@ -186,7 +186,8 @@ def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
 
 def mode_of(case: dict[str, Any]) -> str:
     """Returns the mode of ``case``: ``schema`` if all keys and values have schemas, ``schemaless`` if none of them has
-    a schema, ``mixed`` otherwise. The mode is ``config`` if the case expects a configuration error.
+    a schema, ``mixed`` otherwise. Keys and values that are missing do not count; if all are missing, the mode is
+    ``mixed``. The mode is ``config`` if the case expects a configuration error.
     """
     if "configError" in case["expect"]:
         return "config"

@@ -190,7 +190,10 @@ def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bo
 
     Each of ``entries`` is a pair: the path of a field inside ``group``, such as ``("source", "id")``, and the header
     for this field. If ``group`` is the whole value (``root``), a missing struct is created: ``source`` in this example.
-    Otherwise a missing struct is an error.
+
+    Raises:
+        PlanError: SMT480, a struct is missing in a ``group`` that is not the whole value, or a path would need two new
+            structs. Or two headers have the same field, or a header does not fit its field.
     """
     fields: _Fields = {}
     for name, child in group.fields:

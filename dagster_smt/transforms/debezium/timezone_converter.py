@@ -227,6 +227,9 @@ def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
 
     A value in this field rejects its record with ``error``. There are two exceptions: a null stays null, and a value
     stays if the event is not selected (``which`` is null).
+
+    Raises:
+        PlanError: ``error`` itself, if the field is a struct, is required, or has a default.
     """
     if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
         raise error
@@ -238,8 +241,8 @@ def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
 
 def _kind(block: str, field: str, node: Node) -> str:
     """Returns the kind of time in a field, for ``InZone.kind``. The kind is the name of the field's schema, such as
-    ``io.debezium.time.Timestamp``. For a field in ``EPOCHS``, such as ``ts_ms``, the kind is the name of the field.
-    Returns an empty string if the field is not a time.
+    ``io.debezium.time.Timestamp``. For a field of ``source`` that is in ``EPOCHS``, such as ``ts_ms``, and has a schema
+    without a name, the kind is the name of the field. Returns an empty string if the field is not a time.
     """
     name = node.schema.name
     if name is None:

@@ -17,8 +17,8 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
     several headers. With a schema, a field must exist, and the header has the field's schema. Without a schema, a
     missing field gives a null header. After `move` the key or value is a required struct, as after ReplaceField.
 
-    A null key or value is rejected. If the topic contains tombstones, give a stage on the value the predicate
-    `RecordIsTombstone` with `negate=true`.
+    A null key or value is rejected. If the topic contains tombstones, a stage on the value therefore needs the
+    predicate `RecordIsTombstone` with `negate=true`.
     """
 
     connect_class = PACKAGE + "HeaderFrom"

@@ -32,8 +32,8 @@ class MaskField(NullDefaults, NestedPaths, Transform):
 
     The schema stays as it is. A null stays null, even with a replacement. A number needs a numeric replacement, which
     is narrowed to the width of the field. Booleans, dates, arrays and maps allow no replacement. Bytes and structs
-    cannot be masked as a whole. A null key or value is rejected. If the topic contains tombstones, give a stage on the
-    value the predicate `RecordIsTombstone` with `negate=true`.
+    cannot be masked as a whole. A null key or value is rejected. If the topic contains tombstones, a stage on the value
+    therefore needs the predicate `RecordIsTombstone` with `negate=true`.
     """
 
     connect_class = PACKAGE + "MaskField"

@@ -18,7 +18,7 @@ class ValueToKey(NullDefaults, NestedPaths, Transform):
     a single field is put into a struct; `ExtractField$Key` in the next stage extracts the field again. The value stays
     as it is. With a schema, every field must exist; without a schema, a missing field gives null. In the key, a nested
     field has the last name on its path: `customer.id` becomes `id`. A null value is rejected. If the topic contains
-    tombstones, give the stage the predicate `RecordIsTombstone` with `negate=true`.
+    tombstones, the stage therefore needs the predicate `RecordIsTombstone` with `negate=true`.
     """
 
     connect_class = PACKAGE + "ValueToKey"

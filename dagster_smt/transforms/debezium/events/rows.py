@@ -153,7 +153,7 @@ def with_event_headers(
     record: PlanRecord, event: Group | None, references: tuple[Reference, ...], tombstones: bool, at: Planning
 ) -> Cell:
     """Returns the headers of the record, followed by one new header for each of ``references``. A new header contains a
-    field of the event, such as ``op``.
+    field of the event, such as ``op``. If the event does not have the field, there is no new header.
 
     With ``tombstones``, a record whose value is null does not get these headers. If ``references`` contains ``op``,
     this record gets only a header for ``op``, with the value ``d``.

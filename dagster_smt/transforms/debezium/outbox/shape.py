@@ -307,7 +307,7 @@ def _name(row: str | None, route: str | None) -> str | None:
     """Returns the name of an envelope's schema. For the row's schema ``shop.Value`` and the topic ``Order``, the name
     is ``shop.Order.Value``. ``row`` is the name of the row's schema, and ``route`` is the topic.
 
-    If ``row`` or ``route`` is None, the result is the argument that is not None.
+    If ``row`` or ``route`` is None, the result is the other argument.
     """
     if row is None or route is None:
         return route or row

@@ -65,8 +65,8 @@ def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
     """Parses ``items``, and returns the rules in the order in which they apply.
 
     Rules for topics come first, then rules for tables, then rules for both. A rule without the prefix ``topic`` or
-    ``source`` gets the prefix of the rule before it. If no earlier rule has a prefix, the rule applies to topics and to
-    tables.
+    ``source`` gets the prefix of the rule before it. If no earlier rule has a prefix, or if the prefix is not in lower
+    case (``Topic``), the rule applies to topics and to tables.
 
     Raises:
         ValueError: An item is not a rule.
