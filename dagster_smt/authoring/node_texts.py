@@ -48,8 +48,8 @@ def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr])
 
 
 def with_default(field: Node, group: Group) -> Node:
-    """Returns the field ``field`` of the struct ``group`` as Connect's ``Struct.get`` reads it: if the field has a default, the
-    default replaces a null.
+    """Returns the field ``field`` of the struct ``group`` as Connect's ``Struct.get`` reads it: if the field has a
+    default, the default replaces a null.
     """
     return default_of(field, group.present)
 

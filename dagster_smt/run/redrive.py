@@ -29,8 +29,8 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
 def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
     """Returns two items. The first is a copy of the run ``spec`` that reads exactly the offsets of ``offsets`` that are
-    in ``available``. The second contains the other offsets of ``offsets``, whose records the topics have lost. Offsets of
-    topics that are not in ``available`` are in neither item.
+    in ``available``. The second contains the other offsets of ``offsets``, whose records the topics have lost. Neither
+    item contains offsets of topics that are not in ``available``.
     """
     topics = topics_of(available.ranges)
     own = offsets.without(topics_in(offsets.parts) - topics)
