@@ -189,8 +189,8 @@ def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
 
 
 def _first_mistake(output: str) -> str:
-    """Returns the first line of ``output`` that contains a position such as ``:3:1:``. ``output`` is the text that
-    ``protoc`` has printed. If no line contains a position, returns the first line that is not a warning.
+    """Returns the first line of ``output`` that contains a position such as ``:3:1:`` and is not a warning. ``output``
+    is the text that ``protoc`` has printed. If there is no such line, returns the first line that is not a warning.
     """
     lines = []
     for line in output.splitlines():

@@ -282,7 +282,8 @@ def _response(
     registry.
 
     If the registry answers with an error status in ``known``, such as 404, raises the error ``error_of(404)``. If the
-    registry answers with another error status, or does not answer, raises the error SMT636.
+    registry answers with another error status, or does not answer, raises the error SMT636. If the client cannot be
+    created from ``options``, raises an ``EngineError`` with the problems of the options.
     """
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError

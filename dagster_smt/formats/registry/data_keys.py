@@ -61,8 +61,8 @@ class DataKeys:
     """The data keys of one rule in one subject. Each data key is requested and decrypted only once.
 
     A record contains the version of its data key. An attacker could write a different unknown version into each record,
-    and each version would cause a request. After ``_MOST_UNKNOWN`` versions that the registry does not have, further
-    unknown versions are therefore rejected without a request.
+    and each version would cause a request. After ``_MOST_UNKNOWN`` versions that the registry does not have, the object
+    therefore sends no more requests: it rejects every version that it has not requested before.
     """
 
     def __init__(self, options: Options, rule: RegistryRule, subject: str):
