@@ -68,7 +68,10 @@ def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say
     The run searches the dead-letter topic for existing dead letters. The last commit of the asset has stored the
     offsets at which the search starts. In three cases, the search starts at the beginning of the dead-letter topic: the
     asset has no commit yet, the run rebuilds the table, or the run has a fixed window. In the last two cases, earlier
-    runs may have read the same records. A dead-letter table is compared by the coordinates of the original records.
+    runs may have read the same records.
+
+    In a dead-letter table, a dead letter exists if a row has the same name of an asset, and the same topic id and
+    coordinates of the original record.
 
     Args:
         draft: The commit that the run is preparing.

@@ -18,7 +18,7 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
         that identifies the request, so a retry is still recognized.
 
     Raises:
-        ConfigError: SMT513, the run config already fixes a window.
+        ConfigError: SMT513, the run config also sets a fixed window, ``max_records``, micro-batches or a rebuild.
         UnsupportedError: SMT578, the sink does not remember which records have failed.
     """
     _check(spec)

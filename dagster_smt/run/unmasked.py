@@ -101,7 +101,8 @@ def repaired(spec: RunSpec, available: Available, state: TableState | None) -> t
         string that identifies the request, so a retry is still recognized.
 
     Raises:
-        ConfigError: SMT354, the run config already fixes a window.
+        ConfigError: SMT354, the run config also sets a fixed window, ``max_records``, micro-batches, a redrive or a
+            rebuild.
         UnsupportedError: SMT352, the sink writes to topics, and records in topics cannot be replaced.
     """
     _check(spec)

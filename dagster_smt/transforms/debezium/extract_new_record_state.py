@@ -170,8 +170,8 @@ class ExtractNewRecordState(CodeTransform):
         return change_states.DropHeader(self.drop_fields_header_name, self.drop_fields_keep_schema_compatible)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns two items: the names of the fields to drop, which a header of ``record`` lists, and True if the row
-        was deleted.
+        """Returns two items. The first item is the names of the fields to drop, which a header of ``record`` lists;
+        None if the header is not a list of names. The second item is True if the row was deleted.
         """
         if not self.drop_fields_header_name or record.value is None or not is_change_event(record.value_schema):
             return ((), False)

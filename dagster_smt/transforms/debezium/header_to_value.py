@@ -228,9 +228,9 @@ def _opened(name: str, child: Node) -> Group:
 
 
 def _copied(name: str, child: Node, group: Group) -> Node:
-    """Returns a copy of the field ``child``. If an optional field is null, the copy gets the field's default.
+    """Returns a copy of the field ``child``. If the field is null and has a default, the copy gets the default.
 
-    If a required field is null, the copy is also null. As in Debezium, this is not an error.
+    If a required field without a default is null, the copy is also null. As in Debezium, this is not an error.
     """
     optional = child.schema.optional or child.schema.default is not None
     if optional:
