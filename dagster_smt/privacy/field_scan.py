@@ -66,8 +66,9 @@ class FieldScan:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags to propose for the field, such as ``PII.email``. If the field contains personal values, such as
-        e-mail addresses, the kinds of these values determine the tags. Otherwise the field's name determines the tag.
+        """The tags to propose for the field, such as ``PII.email``. If enough values of the field contain personal
+        values, such as e-mail addresses, the kinds of these values determine the tags (see ``personal``). Otherwise the
+        field's name determines the tag. The result is empty if the name suggests no tag.
         """
         tags = dict.fromkeys(KINDS[kind].tag for kind in self.personal)
         names = [step for step in self.steps if isinstance(step, str)]

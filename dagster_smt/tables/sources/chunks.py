@@ -84,8 +84,8 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 
 
 def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
-    """Yields the record batches of ``chunk``, a part of a file. It stops at the first row that is not the expected
-    record.
+    """Yields the record batches of ``chunk``, a part of a file. The function stops at the first row that is not the
+    expected record.
 
     A batch is yielded only after the next batch has been read without a problem. So if a wrong row follows the last
     expected record, the last batch is not yielded either.
