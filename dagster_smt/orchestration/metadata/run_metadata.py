@@ -45,8 +45,8 @@ class RunContext:
         overridden: True if the run config replaced the chain of the definition.
         rows: The number of rows in the table after the run; None if the metadata only contains the rows of a partition.
         rows_of_partition: The number of rows of the partition; None for a whole table.
-        ends: The offsets up to which the table holds all records, by topic and partition. If None, the metadata shows
-            the end of the window.
+        ends: The end of the table's progress, by topic and partition: runs have read or skipped all offsets before this
+            end. If None, the metadata shows the end of the window.
         gaps: The offsets that have been skipped permanently.
         app_id: Spark's id of the application.
         window_id: The id of the last window that the table has read. By default, the metadata shows the id of the

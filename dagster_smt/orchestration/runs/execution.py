@@ -43,7 +43,8 @@ class SmtOutcome:
     Attributes:
         report: The report, with all batches together.
         metadata: The metadata of a materialization.
-        ends: The offsets up to which the table holds all records, by topic and partition.
+        ends: The end of the table's progress, by topic and partition: runs have read or skipped all offsets before this
+            end.
         shown: If the run has nothing new to report, the metadata that Dagster already shows. None if the run has
             something to report: records, a commit that Dagster does not know, or a table without any metadata in
             Dagster.
