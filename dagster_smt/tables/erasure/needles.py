@@ -154,7 +154,7 @@ class Needles:
         for start in range(0, len(forms), _AT_ONCE):
             patterns.append("|".join(forms[start : start + _AT_ONCE]))
         names = "|".join(map(re.escape, sorted(self.names)))
-        short_forms = set()
+        short_forms = set[str]()
         for text in self.short if names else ():
             short_forms.update(map(_text, _forms(text)))
         short = sorted(short_forms)

@@ -138,7 +138,24 @@ def test_bounds_of_a_manifest_are_read_as_their_columns_are(number, value, left)
     assert bool(count_in("m.avro", stream.getvalue(), NEEDLES)) is left
 
 
-def test_bounds_of_partitions_in_a_list_of_manifests_are_read():
+@pytest.mark.parametrize(
+    ("bound", "count"),
+    [
+        ((4711).to_bytes(8, "little"), 1),
+        ((4711).to_bytes(4, "little"), 1),
+        (b"4711", 1),
+        (struct.pack("<d", 4711.0), 1),
+        (struct.pack("<f", 4711.0), 1),
+        ((4711).to_bytes(2, "big"), 1),  # a decimal
+        ((4712).to_bytes(8, "little"), 0),
+        ((4712).to_bytes(2, "big"), 0),
+        (struct.pack("<d", 4711.5), 0),
+        (b"", 0),
+        (b"a long text of a partition that names nobody", 0),
+        (None, 0),
+    ],
+)
+def test_bounds_of_partitions_in_a_list_of_manifests_are_read(bound, count):
     fields = [{"name": "contains_null", "type": "boolean"}]
     fields += [{"name": name, "type": ["null", "bytes"]} for name in ("lower_bound", "upper_bound")]
     summary = {"type": "record", "name": "summary", "fields": fields}
@@ -147,8 +164,8 @@ def test_bounds_of_partitions_in_a_list_of_manifests_are_read():
         "name": "m",
         "fields": [{"name": "partitions", "type": {"type": "array", "items": summary}}],
     }
-    row = {"contains_null": False, "lower_bound": (4711).to_bytes(8, "little"), "upper_bound": None}
-    assert count_in("snap.avro", avro(whole, [{"partitions": [row]}]), NEEDLES) == 1
+    row = {"contains_null": False, "lower_bound": bound, "upper_bound": None}
+    assert count_in("snap.avro", avro(whole, [{"partitions": [row]}]), NEEDLES) == count
 
 
 NOTHING = {
