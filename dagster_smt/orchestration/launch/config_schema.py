@@ -217,8 +217,8 @@ def _window_fields() -> dict[str, dg.Field]:
         "late": dg.Field(_LATE, default_value="next", description="The window of a record that arrives late."),
         **config_fields(WindowRequest, omit=_OWN_FORM),
         "settle": _flag(
-            "Confirm that somebody deleted, changed or added rows on purpose. The table records the run and the step, and "
-            "counts its rows again from there."
+            "Confirm that somebody deleted, changed or added rows on purpose. The table records the run and the step, "
+            "and counts its rows again from there."
         ),
         "take_over": _flag(
             "Continue with a table that an asset of another name has written. Use it once, after a renaming."
