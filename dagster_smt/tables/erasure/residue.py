@@ -33,8 +33,6 @@ that could not be read.
 _RETRIED = "launch the erasure again: it removes what runs have written meanwhile"
 _DECIMAL = re.compile(r"decimal\(\d+, *(?P<scale>\d+)\)")
 """Iceberg's name of a decimal type, such as ``decimal(10, 2)``."""
-_DECIMAL_BYTES = 16
-"""The largest number of bytes of a decimal, which has at most 38 digits."""
 MANIFEST = "a manifest"
 _REMEDIES = {
     "a data file": "launch the erasure again when no run is at work",
@@ -325,16 +323,13 @@ def _float_of(data: bytes) -> float | None:
 def _is_any_bound(data: bytes | None, needles: Needles) -> bool:
     """Returns True if ``data`` is a value of one of the people, or the truncated beginning of such a value. ``data`` is
     the least or the greatest value of a partition column, as bytes. The file states neither the name nor the type of
-    the column. So the function treats the column as a column with ids, and tries all types. For a decimal with places,
-    such as 4711.00, the function compares only the digits, here 471100, because the file does not state the scale.
+    the column. So the function treats the column as a column with ids, and tries strings, integers and floats.
+
+    The function does not try decimals: their bytes are often the bytes of short strings. The country ``US``, for
+    example, has the bytes of 21843, which may be the id of a person.
     """
     if data is None:
         return False
-    if _float_of(data) in needles.floats:
+    if needles.is_bound(data.decode(errors="replace"), names_person=True) or _float_of(data) in needles.floats:
         return True
-    values: list[Any] = [data.decode(errors="replace")]
-    if len(data) in (4, 8):
-        values.append(int.from_bytes(data, "little", signed=True))
-    if 0 < len(data) <= _DECIMAL_BYTES:
-        values.append(int.from_bytes(data, "big", signed=True))
-    return any(needles.is_bound(value, names_person=True) for value in values)
+    return len(data) in (4, 8) and needles.is_value(int.from_bytes(data, "little", signed=True), names_person=True)
