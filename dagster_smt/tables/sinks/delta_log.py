@@ -31,13 +31,11 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         caller can find out the reason with ``DESCRIBE HISTORY``.
     """
     try:
-        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
-        place = _identifier(session, table) if table else path
-        log_and_snapshot = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)
-        log, snapshot = log_and_snapshot._1(), log_and_snapshot._2()
+        log, snapshot = _log_and_snapshot(session, path, table)
         version = snapshot.version()
         if version < 0:  # the table does not exist
             return None
+        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
         file = delta.util.DeltaCommitFileProvider.apply(snapshot).deltaFile(version)
         lines = log.store().readAsIterator(file, log.newDeltaHadoopConf())
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
@@ -65,8 +63,7 @@ def is_absent(session: SparkSession, path: str, table: str | None) -> bool:
     if table or SETTINGS["delta"]["spark.sql.extensions"] not in extensions:
         return False
     try:
-        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
-        snapshot = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, path)._2()
+        _, snapshot = _log_and_snapshot(session, path, None)
         return int(snapshot.version()) < 0
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
         return False
@@ -84,10 +81,7 @@ def checkpoint(session: SparkSession, path: str, table: str | None) -> int | Non
         table: The name of the table in the session's catalog, as SQL. None for a table without a name.
     """
     try:
-        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
-        place = _identifier(session, table) if table else path
-        log_and_snapshot = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)
-        log, snapshot = log_and_snapshot._1(), log_and_snapshot._2()
+        log, snapshot = _log_and_snapshot(session, path, table)
         log.checkpoint()
         return int(snapshot.version())
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
@@ -109,8 +103,7 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
     try:
         jvm = session._jvm
         delta = jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
-        place = _identifier(session, table) if table else path
-        log = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)._1()
+        log, _ = _log_and_snapshot(session, path, table)
         info = delta.commands.LastVacuumInfo.apply(jvm.scala.Some(version))  # type: ignore[union-attr]
         delta.commands.LastVacuumInfo.persistLastVacuumInfo(info, log)
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
@@ -130,12 +123,24 @@ def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame
         table: The name of the table in the session's catalog, as SQL. None for a table without a name.
     """
     try:
-        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
-        place = _identifier(session, table) if table else path
-        files = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)._2().allFiles().toDF()
+        _, snapshot = _log_and_snapshot(session, path, table)
+        files = snapshot.allFiles().toDF()
         return DataFrame(files, session).select("path", "size")
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
         return None
+
+
+def _log_and_snapshot(session: SparkSession, path: str, table: str | None) -> tuple[Any, Any]:
+    """Returns the Java objects for the log of a Delta table and for its current version. If ``table`` is a name, the
+    function ignores ``path``.
+
+    Raises:
+        Exception: Py4J's or Python's error, if the session or the installed version of Delta lacks these classes.
+    """
+    delta_log = session._jvm.org.apache.spark.sql.delta.DeltaLog  # type: ignore[union-attr]
+    place = _identifier(session, table) if table else path
+    log_and_snapshot = delta_log.forTableWithSnapshot(session._jsparkSession, place)
+    return log_and_snapshot._1(), log_and_snapshot._2()
 
 
 def _identifier(session: SparkSession, table: str) -> Any:
