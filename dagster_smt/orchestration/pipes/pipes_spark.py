@@ -230,7 +230,7 @@ class SparkSubmit:
             UnsupportedError: SMT611, no package is known for this version of Spark.
             ConfigError: SMT048, a setting contains a password, which other users of the machine could read.
         """
-        return dict(external_settings(self.conf, self.spark_version, self._lane()))
+        return external_settings(self.conf, self.spark_version, self._lane())
 
     def _lane(self) -> Mapping[str, str]:
         if self.jvm_lane is False:

@@ -294,10 +294,10 @@ def _name(alias: str, path: str) -> str:
     return ".".join([alias, *map(quoted, column_parts(path))])
 
 
-def _type_of(schema: StructType, parts: Sequence[str]) -> "DataType | None":
-    kind: object = schema
+def _type_of(schema: StructType, parts: Sequence[str]) -> DataType | None:
+    kind: DataType = schema
     for part in parts:
         if not isinstance(kind, StructType) or part not in kind.names:
             return None
         kind = kind[part].dataType
-    return kind  # type: ignore[return-value]
+    return kind
