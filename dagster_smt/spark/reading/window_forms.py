@@ -20,6 +20,7 @@ from dagster_smt.jvm.availability import CATALOG, has_lane
 from dagster_smt.model.reports.run_report import SchemaUse
 from dagster_smt.model.schema_size import MAX_SCHEMAS, MAX_TEXT
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Format, SideFormats
+from dagster_smt.spark.schema_counts import most_frequent
 from dagster_smt.spark.workers import map_in_arrow
 
 _SEEN = {
@@ -79,7 +80,7 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
 
     The function ignores records without a readable schema. If there are too many schemas (``MAX_SCHEMAS``), the least
     frequent schemas are left out. A record with such a schema becomes a dead letter, unless the record fits the columns
-    of the other schemas. For this limit, a schema that occurs in three partitions counts as three schemas.
+    of the other schemas.
 
     Args:
         frame: Kafka's columns.
@@ -97,13 +98,8 @@ def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
     ``texts`` may contain more. ``texts`` is a result of ``schema_texts``, which counts records by the schemas that they
     name.
     """
-    # For a minimum of structs, Spark would sort all records. So each partition is aggregated separately, and the
-    # results are combined here.
-    sums = F.min("offset").alias("offset"), F.sum("records").alias("records")
-    apart = texts.groupBy("topic", "partition", "key", "value").agg(*sums)
-    # a producer may use a new schema in each record, so only the most frequent schemas are planned
-    most = apart.orderBy(F.desc("records"), "topic", "partition", "offset").limit(MAX_SCHEMAS).collect()
-    return sorted(most, key=lambda row: (row.topic, row.partition, row.offset)), len(most) == MAX_SCHEMAS
+    rows = most_frequent(texts, ("key", "value"), MAX_SCHEMAS)
+    return rows, len(rows) == MAX_SCHEMAS
 
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:

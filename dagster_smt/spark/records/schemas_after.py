@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from dagster_smt.chain.forms import Form
 from dagster_smt.foreign.wire import schema_bytes, schema_of_bytes
@@ -16,6 +15,7 @@ from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_size import MAX_SCHEMAS
 from dagster_smt.spark.records.arrow_map import READ_COLUMNS, ArrowMap, BatchRunner, in_parts
+from dagster_smt.spark.schema_counts import most_frequent
 from dagster_smt.spark.workers import map_in_arrow
 
 _DDL = (
@@ -51,21 +51,17 @@ def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
     schema are ignored.
 
     If there are more than ``2 * MAX_SCHEMAS`` schemas, the least frequent schemas are left out. A record with such a
-    schema becomes a dead letter, unless the record fits the columns of the other schemas. For this limit, a schema that
-    occurs in three partitions counts as three schemas.
+    schema becomes a dead letter, unless the record fits the columns of the other schemas.
 
     Args:
         frame: Kafka's columns.
         job: The chain and the formats.
     """
     rows = map_in_arrow(frame.select(*READ_COLUMNS), _Collect(job), _DDL)
-    counted = rows.groupBy("topic", "partition", "key", "value", "before").agg(
-        F.min("offset").alias("offset"), F.sum("records").alias("records")
-    )
-    most = counted.orderBy(F.desc("records"), "topic", "partition", "offset").limit(2 * MAX_SCHEMAS).collect()
+    most = most_frequent(rows, ("key", "value", "before"), 2 * MAX_SCHEMAS)
     before: dict[Schema, None] = {}
     forms: dict[Form, None] = {}
-    for row in sorted(most, key=lambda row: (row.topic, row.partition, row.offset)):
+    for row in most:
         value = schema_of_bytes(bytes(row.value))
         if row.before:
             before[value] = None
