@@ -518,3 +518,25 @@ KEPT_UNDER_A_SCHEMA = [
 @pytest.mark.parametrize(("schema", "source", "want", "got"), KEPT_UNDER_A_SCHEMA)
 def test_only_json_without_a_schema_keeps_its_spelling(schema, source, want, got):
     assert judged(typed(schema, source), typed(schema, want), typed(schema, got))[0] == "different"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"field":"id"', '"field":"elsewhere"'),
+        ('"type":"int32"', '"type":"int64"'),
+        ('"optional":false', '"optional":true'),
+        ('"payload":null', '"payload":{"id":1}'),
+        ("shop.public.orders.Value", "shop.public.orders.Key"),
+    ],
+    ids=["another field", "another type", "optional", "a value", "another struct"],
+)
+def test_a_null_without_fields_in_kafka_has_the_fields_of_a_struct_of_its_record(old, new):
+    case = recorded()["v-extractnewrecordstate-0682"]
+    answer = answer_to(case)
+    assert verdict(case, answer) == ("deliberate", "D2")
+    spoilt = copy.deepcopy(answer)
+    (datum,) = [h["value"] for h in spoilt["results"][0]["record"]["headers"] if h["key"] == "__before"]
+    assert old in datum["envelope"]
+    datum["envelope"] = datum["envelope"].replace(old, new)
+    assert verdict(case, spoilt) == ("different", "")

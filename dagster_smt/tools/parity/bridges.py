@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -15,6 +16,7 @@ from dagster_smt.tools.parity.compare import (
     alike,
     canonical_datum,
     canonical_java,
+    canonical_record,
     free,
     java_schema_of,
     kind_of_result,
@@ -168,7 +170,7 @@ class Bridge:
             return []
         if spark and b is None and a is not None and a[0] != "schemaless" and a[2] is None:
             return ["D6"]
-        if header is not None and _fieldless(a, b):
+        if header is not None and _fieldless(a, b) and b[1]["fields"] in self._struct_fields(number):
             return ["D2"]
         if want is not None and "unserialisable" in want:
             if self._same_java(want, got):
@@ -181,6 +183,16 @@ class Bridge:
                 return ["D6"]
             return self._scale(number, a, b)
         return self._scale(number, a, b)
+
+    def _struct_fields(self, number: int) -> list[Any]:
+        """Returns the fields of each struct in the schemas of the record with the index ``number``."""
+        record = canonical_record(self.case["records"][number])
+        schemas = [record["key"], record["value"], *(value for _, value in record["headers"])]
+        fields = []
+        for datum in schemas:
+            if datum is not None and datum[0] == "schema":
+                fields += [struct["fields"] for struct in _structs(datum[1])]
+        return fields
 
     def _spelling(self, number: int) -> Any:
         """Returns a function that compares a value of Kafka (``want``) with one of ours (``got``). The returned
@@ -354,11 +366,23 @@ def _fieldless(want: Any, got: Any) -> bool:
     """Returns True if two nulls differ only in their schemas: Kafka's schema, in ``want``, has an empty list of fields
     (``"fields": []``). Apart from the fields, our schema, in ``got``, is the same. Connect's ExtractNewRecordState
     returns such nulls.
+
+    The caller must check that our fields are the fields of a struct in the record.
     """
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
         return False
     return {**got[1], "fields": []} == want[1]
+
+
+def _structs(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yields each struct in ``schema``, a result of ``canonical_schema``; the schema itself may be a struct."""
+    if not isinstance(schema, dict):
+        return
+    if schema["type"] == "struct":
+        yield schema
+    for part in [*schema.get("fields", ()), *(schema.get(name) for name in ("items", "keys", "values"))]:
+        yield from _structs(part)
 
 
 def fits(schema: dict[str, Any], java: Any) -> bool:
