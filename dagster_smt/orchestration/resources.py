@@ -83,7 +83,8 @@ class SparkSessionResource(dg.ConfigurableResource):
         """The Spark session, which starts at the first use.
 
         Raises:
-            UnsupportedError: SMT601 or SMT602, there is no Java that can run Spark; SMT650, there is no PySpark.
+            UnsupportedError: SMT601 or SMT602, there is no Java that can run Spark; SMT612, ``conf`` contains a package
+                for a different major version of Spark; SMT650, there is no PySpark.
         """
         if not self.remote:
             forget_dead_jvm()
@@ -140,7 +141,8 @@ def external_settings(
 
     Raises:
         ConfigError: SMT048, ``conf`` contains a secret, which other users could see in the list of processes.
-        UnsupportedError: SMT611, no package is known for this version of Spark.
+        UnsupportedError: SMT611, no package is known for this version of Spark; SMT612, ``conf`` contains a package
+            for a different major version of Spark.
     """
     _refuse_secrets(conf)
     return session_settings(_needed, {**SESSION_CONF, **DRIVER_CONF, **conf}, spark_version, lane)

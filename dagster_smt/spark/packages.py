@@ -154,6 +154,16 @@ _OF_ICEBERG_AWS = "org.apache.iceberg.aws."
 _CATALOG_TYPE = re.compile(r"spark\.sql\.catalog\.[^.]+\.type")
 _OF_IVY = ("spark.jars.ivy", "spark.jars.repositories", "spark.jars.excludes")
 _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
+_SPARK_MAJOR = (
+    # Spark's own packages have Spark's version: org.apache.spark:spark-avro_2.13:4.0.0
+    re.compile(r"org\.apache\.spark:[^:]+:(\d+)\."),
+    re.compile(r"org\.apache\.iceberg:iceberg-spark-runtime-(\d+)\.\d+_"),
+    # since Delta 4.1, the name contains Spark's version: io.delta:delta-spark_4.1_2.13:4.1.0
+    re.compile(r"io\.delta:delta-spark_(\d+)\.\d+_2\.\d+:"),
+    # before Delta 4.1, Delta 3 is for Spark 3, and Delta 4 is for Spark 4
+    re.compile(r"io\.delta:delta-spark_2\.\d+:(\d+)\."),
+)
+"""Match the coordinates of a package that is built for one major version of Spark. The group is this version."""
 
 
 def session_settings(
@@ -170,8 +180,10 @@ def session_settings(
             session gets no lane.
 
     Raises:
-        UnsupportedError: SMT611 if no version of a package is known for this version of PySpark.
+        UnsupportedError: SMT611 if no version of a package is known for this version of PySpark; SMT612 if ``conf``
+            contains a package for a different major version of Spark.
     """
+    _check_majors(conf.get("spark.jars.packages", ""), version)
     settings = dict(conf)
     if lane is None:
         lane = lane_settings()
@@ -192,6 +204,29 @@ def session_settings(
     if lane and packages >= {"delta", "s3"} and minor in CONDITIONAL_WRITES:
         settings.setdefault(LOG_STORE, LOG_STORE_CLASS)
     return {**copies_with_secrets(settings), **settings}
+
+
+def _check_majors(packages: str, version: str) -> None:
+    """Raises an error if ``packages``, the user's ``spark.jars.packages``, contains a package for a different major
+    version of Spark. Without this check, the session would start, and the first table would fail with an error of
+    Java about a missing class or method.
+
+    Raises:
+        UnsupportedError: SMT612.
+    """
+    minor = minor_of(version)
+    if minor not in PACKAGES:  # a newer Spark, or a platform's own build
+        return
+    problems = []
+    for coordinates in packages.replace(",", " ").split():
+        for pattern in _SPARK_MAJOR:
+            major = pattern.match(coordinates)
+            if major is not None and major[1] != minor.partition(".")[0]:
+                statement = f"{coordinates} is for Spark {major[1]}, and the session runs Spark {version}"
+                hint = "leave it out: the session adds the packages of its tables itself, in the version for its Spark"
+                problems.append(Problem("SMT612", "spark.jars.packages", statement, hint))
+    if problems:
+        raise UnsupportedError(problems)
 
 
 def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:

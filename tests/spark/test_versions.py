@@ -109,6 +109,34 @@ def test_a_session_of_an_unknown_version_is_refused(version):
     assert session_settings(["delta"], own, version)["spark.jars.packages"] == own["spark.jars.packages"]
 
 
+OF_ANOTHER_SPARK = [
+    ("4.0.5", "io.delta:delta-spark_2.12:3.3.3", "3"),
+    ("4.1.1", "io.delta:delta-spark_2.13:3.3.3", "3"),
+    ("4.0.5", "org.apache.iceberg:iceberg-spark-runtime-3.5_2.13:1.10.1", "3"),
+    ("4.0.5", "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7", "3"),
+    ("3.5.7", "io.delta:delta-spark_4.1_2.13:4.1.0", "4"),
+    ("3.5.7", "io.delta:delta-spark_2.13:4.0.0", "4"),
+    ("3.5.7", "org.apache.spark:spark-avro_2.13:4.0.0", "4"),
+]
+
+
+@pytest.mark.parametrize(("version", "package", "major"), OF_ANOTHER_SPARK)
+def test_a_package_for_another_spark_is_refused_before_java_fails(version, package, major):
+    conf = {"spark.jars.packages": f"com.example:tool:1.0, {package}"}
+    with pytest.raises(UnsupportedError) as refused:
+        session_settings(["delta"], conf, version)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.place) == ("SMT612", "spark.jars.packages")
+    assert f"{package} is for Spark {major}, and the session runs Spark {version}" in str(problem)
+
+
+@pytest.mark.parametrize("minor", PACKAGES)
+def test_the_packages_of_a_version_are_for_its_spark(minor):
+    """The versions that this package names itself pass the check, as do packages that state no version of Spark."""
+    conf = {"spark.jars.packages": ",".join([*PACKAGES[minor].values(), "com.example:tool_2.12:3.1"])}
+    assert session_settings([], conf, f"{minor}.0")["spark.jars.packages"] == conf["spark.jars.packages"]
+
+
 def test_a_server_older_than_this_process_is_refused(monkeypatch):
     monkeypatch.setattr(versions, "missing", frozenset)
     with pytest.raises(UnsupportedError, match=r"SMT649 .* Spark 3\.5, older than the PySpark of this process"):
