@@ -309,8 +309,9 @@ def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
         by_key.setdefault(event.key, []).append(event)
     for of_key in by_key.values():
         _add_key(sorted(of_key, key=lambda event: event.order), keyed, totals)
-    for total in totals.values():
-        total.counts.superseded = max(0, total.events - total.counts.keys)
+    if keyed.mode != "scd2":  # a table of versions supersedes no event
+        for total in totals.values():
+            total.counts.superseded = max(0, total.events - total.counts.keys)
     counts = {}
     for topic, total in sorted(totals.items()):
         counts[topic] = total.counts
@@ -322,14 +323,12 @@ def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _T
     they count as one inserted row. If no row remains, they count as one deletion without a row. In mode ``scd2``, each
     version counts as an inserted row.
     """
-    state, change, versions = _KeyState(keyed), RowChange("no row"), 0
+    state = _KeyState(keyed)
     counts = totals[events[-1].sample.topic].counts
     for event in events:
         change = state.after(event)
-        if change.action in ("insert", "begin"):
-            versions += 1
-            if keyed.mode == "scd2":
-                totals[event.sample.topic].counts.add("insert", 1, bool(change.incomplete))
+        if keyed.mode == "scd2" and change.action in ("insert", "begin"):
+            totals[event.sample.topic].counts.add("insert", 1, bool(change.incomplete))
     if keyed.mode == "scd2":
         return
     if state.row is None:

@@ -266,9 +266,12 @@ def keyed_window(
         every = by_key(of_window, records, "key")
     with ExitStack() as stack:
         numbers: dict[str, int] | None = None
-        # The events of a key may belong to several topics, or to records after the window. In these cases they are
-        # counted separately.
-        if keyed.rows.mode == "scd2" or keyed.rows.sequence_by or later is not None:
+        if keyed.rows.mode == "scd2":
+            # a table of versions supersedes no event: the versions of earlier events stay
+            numbers = dict.fromkeys(result.topics.keys() - left_out, 0)
+        elif keyed.rows.sequence_by or later is not None:
+            # The events of a key may belong to several topics, or to records after the window. In these cases they are
+            # counted separately.
             numbers = {}
             for row in of_window.groupBy("topic").count().collect():
                 numbers[row.topic] = row["count"]

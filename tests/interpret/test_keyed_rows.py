@@ -191,6 +191,13 @@ def test_one_run_makes_one_change_of_all_events_of_a_key():
     assert (counts.superseded, counts.incomplete) == (2, 1)
 
 
+def test_a_table_of_versions_supersedes_no_event():
+    """Two versions, an event that changes no tracked column, and two deletions: the second has nothing to close."""
+    rows = [(1, name("a")), (1, name("a", note="x")), (1, name("b")), (1, None), (1, None)]
+    counts = effects(VERSIONS, samples(*rows)).counts["people"]
+    assert (counts.inserted, counts.superseded, counts.without_row) == (2, 0, 0)
+
+
 def test_a_number_that_no_decimal_holds_is_shown_as_any_other():
     odd = [Sample("t", 0, n, 0, b'{"id":1}', b'{"id":1,"x":1e%s9}' % (b"9" * n)) for n in (20, 20, 30)]
     assert texts(UPSERT, odd) == ["insert", "update: no column changes", "update: x"]

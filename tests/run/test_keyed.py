@@ -332,6 +332,22 @@ def test_versions_of_keys(seed, track, spark, tmp_path):
         runs.step()
 
 
+def test_a_table_of_versions_supersedes_no_event(spark, tmp_path):
+    """Not even if a run reads old offsets again, together with new ones."""
+    keys = Keys(tmp_path, spark, mode="scd2", track=("name",))
+    keys.add([upsert(1, 0, "a"), upsert(1, 1, "a", note="x"), upsert(1, 2, "b")])
+    counts = keys.run().keyed["people"]
+    assert (counts.inserted, counts.updated, counts.superseded) == (2, 0, 0)
+    keys.add([upsert(1, 3, "c"), Event(1, None, offset=4)])
+    counts = keys.run(window=window_of(("people", 0, 1, 5))).keyed["people"]
+    assert (counts.inserted, counts.updated, counts.superseded) == (1, 1, 0)
+    assert sorted((row["name"], row["is_current"]) for row in keys.read()) == [
+        ("a", False),
+        ("b", False),
+        ("c", False),
+    ]
+
+
 @pytest.mark.parametrize("mode", ["upsert", "scd2"])
 def test_a_topic_that_starts_over_loses_the_rows_that_it_does_not_make_again(mode, spark, tmp_path):
     keys = Keys(tmp_path, spark, mode=mode)

@@ -166,7 +166,7 @@ class KeyCounts:
     Attributes:
         inserted, updated, deleted: Numbers of rows.
         superseded: Number of events without effect, because this run or an earlier run has read a later event of the
-            same key.
+            same key. In mode ``scd2`` always 0, because the versions of earlier events stay.
         incomplete: Number of rows that lack the value of a column, because none of the events read so far contains the
             value.
         without_row: Number of deletions of keys that have no row.
@@ -198,8 +198,7 @@ class KeyCounts:
     @property
     def keys(self) -> int:
         """The sum of four counts: inserted rows, updated rows, deleted rows, and deletions without a row. In a table
-        with one row for each key, this is the number of events that are not superseded. In mode ``scd2``, one event may
-        count twice, because it ends a version and begins a new one.
+        with one row for each key, this is the number of events that are not superseded.
         """
         return self.inserted + self.updated + self.deleted + self.without_row
 

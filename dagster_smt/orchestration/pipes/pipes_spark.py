@@ -227,8 +227,8 @@ class SparkSubmit:
         ``properties`` of a Dataproc job.
 
         Raises:
-            UnsupportedError: SMT611, no package is known for this version of Spark; SMT612, a package is for a different
-                major version of Spark.
+            UnsupportedError: SMT611, no package is known for this version of Spark; SMT612, a package is for a
+                different major version of Spark.
             ConfigError: SMT048, a setting contains a password, which other users of the machine could read.
         """
         return external_settings(self.conf, self.spark_version, self._lane())

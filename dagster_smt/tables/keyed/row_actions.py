@@ -211,7 +211,7 @@ def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
     Args:
         changes: The result of ``with_actions``.
         events: Maps a topic to the number of its events. If None, the column ``events`` of the changes contains the
-            numbers.
+            numbers. Events that ``changes`` do not contain count as superseded.
     """
     lacks = F.size("incomplete") > 0
     keeps = F.size("unchanged") > 0
