@@ -4,7 +4,7 @@ If the sink does not permit a change, the run fails before it writes rows.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -23,7 +23,7 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import nullable, types_by_name
 from dagster_smt.spark.versions import missing
-from dagster_smt.tables.sink_options import DeltaSink, SchemaEvolution, Sink
+from dagster_smt.tables.sink_options import DeltaSink, SchemaEvolution, Sink, TableSink
 
 WIDER = {
     "tinyint": ("smallint", "int", "bigint"),
@@ -142,6 +142,16 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
     if problems:
         raise TableError(problems)
     return merged
+
+
+def schema_with(sink: TableSink, table: StructType, new: StructType) -> StructType:
+    """Returns the columns of ``table`` after rows with the columns ``new`` have been appended. Types may become wider,
+    and columns may be added, whatever the sink's ``schema_evolution`` permits to runs.
+
+    Raises:
+        TableError: All problems. SMT521: a column has a different type; see ``evolved_schema``.
+    """
+    return evolved_schema(replace(sink, schema_evolution="widen"), table, new, case_sensitive=True)
 
 
 def conformed(frame: DataFrame, schema: StructType) -> DataFrame:

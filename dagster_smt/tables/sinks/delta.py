@@ -30,7 +30,7 @@ from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.sql import text as sql_text
 from dagster_smt.spark.types import nullable
 from dagster_smt.tables.layout_problems import layout_problems
-from dagster_smt.tables.schemas import case_twins, changed_types, nul_names
+from dagster_smt.tables.schemas import case_twins, changed_types, nul_names, schema_with
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import delta_history, delta_layout
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
@@ -485,13 +485,16 @@ class DeltaTable:
     def _add_columns(self, columns: StructType) -> None:
         """Adds each column in ``columns`` that the table lacks, and widens types of existing columns, for example from
         ``int`` to ``bigint``.
+
+        Raises:
+            TableError: SMT521, a column of the table has a different type.
         """
         table = self.schema()
         assert table is not None
-        self._evolve(table, columns)
-        known = {field.name: nullable(field.dataType) for field in table.fields}
-        if any(known.get(field.name) != nullable(field.dataType) for field in columns.fields):
-            nothing = self.session.createDataFrame([], columns)
+        schema = schema_with(self.spec, table, columns)
+        self._evolve(table, schema)
+        if nullable(schema) != nullable(table):
+            nothing = self.session.createDataFrame([], schema)
             self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def _commit_of(self, state: TableState) -> Commit | None:

@@ -38,6 +38,7 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.spark.sql import quoted, text
 from dagster_smt.tables.layout_problems import layout_problems
+from dagster_smt.tables.schemas import conformed, schema_with
 from dagster_smt.tables.sinks import iceberg_layout
 from dagster_smt.tables.sinks import iceberg_sql as sql
 from dagster_smt.tables.sinks.iceberg_history import (
@@ -156,15 +157,21 @@ class IcebergTable(IcebergStates):
         The method compares the rows with the current snapshot, and writes the new rows to a branch. The branch starts
         at this snapshot. The method then moves ``main`` to the branch. If ``main`` has moved meanwhile, the method
         tries again.
+
+        Raises:
+            TableError: SMT521, a column of the table has a different type.
         """
         if self._creates(frame):
             return
-        self._evolve(frame.schema, None)
+        schema = schema_with(self.spec, self.session.table(self.name).schema, frame.schema)
+        self._evolve(schema, None)
+        rows = conformed(frame, schema)
         for _ in range(_TRIES):
-            base, new = self._head(), frame
+            base, new = self._head(), rows
             if base != NO_SNAPSHOT:
-                there = self.session.sql(f"SELECT * FROM {self.name} VERSION AS OF {base}")
-                new = frame.join(there.select(*key).hint("merge"), [*key], "left_anti").select(*frame.columns)
+                there = self.session.sql(f"SELECT * FROM {self.name} VERSION AS OF {base}").select(*map(quoted, key))
+                same = [rows[quoted(name)].eqNullSafe(there[quoted(name)]) for name in key]
+                new = rows.join(there.hint("merge"), same, "left_anti")
             try:
                 self._publish(base, None, None, lambda branch, new=new: self._to(new, branch).append())  # type: ignore[misc]
                 return
