@@ -23,6 +23,7 @@ from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.merge import session_with, undisturbed
 
 _EVERY_VECTOR = {"spark.databricks.delta.optimize.maxDeletedRowsRatio": "0"}
+# the files of version 7 in Delta's log are 00000000000000000007.json and, with the same digits, its checkpoint
 _VERSION = re.compile(r"(?:^|/)(\d{20})\.")
 
 

@@ -122,6 +122,7 @@ def reference_of(key: KeyReference, kind: str, subject: str) -> str:
         subject: The id.
     """
     secret = key.key().prepared(_PURPOSE, lambda data: derived(data, _PURPOSE))
+    # NUL separates kind and id, so (a, bc) and (ab, c) differ; an id from JSON may contain half of a surrogate pair
     message = f"{kind}\0{subject}".encode(errors="surrogatepass")
     return hmac.digest(secret, message, "sha256")[:_BYTES].hex()
 

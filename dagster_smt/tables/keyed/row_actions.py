@@ -70,6 +70,7 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
         is_there = F.col("now_exists").isNotNull()
     is_delete = F.col("op") == DELETE
     is_soft = keyed.rows.deletes == "soft"
+    # a soft deletion of a key without a row inserts a row that is marked as deleted
     new = F.when(is_delete & F.lit(not is_soft), NOTHING).otherwise(INSERT)
     if "deletion" in changes.columns:
         was_deleted_later = F.coalesce(F.col("order") <= F.col("deletion"), F.lit(False))
@@ -237,6 +238,7 @@ def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
         if row.action in (INSERT, UPDATE):
             table_rows[row.topic] += row["keys"]
         if row.action in (UPDATE, REMOVE):
+            # a row that another writer has inserted has no topic
             table_rows[row.now_topic or ""] -= row["keys"]
         if row.action == CONFLICT:
             conflicts += row["keys"]

@@ -82,6 +82,7 @@ class IcebergMaintenance:
             raise TableError(Problem("SMT812", self.place, statement, hint))
         older = _before(self.options.retention_hours)
         row = self._call("expire_snapshots", older, f"retain_last => {int(self.options.retain_last)}")
+        # the row has a count for each kind of file: data files, delete files, manifests and more
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
@@ -128,6 +129,7 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
     Raises:
         TableError: SMT805, another writer changed the table meanwhile.
     """
+    # the literal has whole seconds, so without the additional second, the snapshots of the current second would stay
     now = datetime.now(timezone.utc) + timedelta(seconds=1)
     older = f"older_than => TIMESTAMP '{now:%Y-%m-%d %H:%M:%S}+00:00'"
     row = IcebergMaintenance(session, table, SmtMaintenance())._call("expire_snapshots", older, "retain_last => 1")

@@ -558,7 +558,7 @@ class IcebergTable(IcebergStates):
         for k in properties:
             if k.startswith(STATE):
                 numbers[k] = number_of(k.removeprefix(STATE))
-        # A running commit may already have stored the next state. Greater numbers come from an earlier table of the same
+        # A running commit may already have stored the next state. Greater numbers come from an earlier table of this
         # name, so they are sorted to the front, and removed first.
         states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))
         if len(states) > 2 * MOST_STATES:
