@@ -109,6 +109,7 @@ def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
     """Yields the key or the value of ``sample`` as JSON. If the value is an array of rows, yields the JSON of each
     row.
     """
+    # the other side is read as bytes, which never fails
     ignored = Format("bytes")
     formats = (form, ignored) if part == "key" else (ignored, form)
     for _, steps in preview(Chain(()), [sample], *formats):

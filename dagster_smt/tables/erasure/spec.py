@@ -15,6 +15,7 @@ from dagster_smt.tables.sink_options import TableSink
 
 ErasureMode = Literal["delete", "rekey"]
 PARTS = ("key", "value", "headers")
+# an optional id of the key, and the reference to the key: e1=${env:NAME}
 _KEY = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _PURPOSE = "erasure"
 _BYTES = 16

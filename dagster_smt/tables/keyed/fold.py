@@ -72,6 +72,7 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     if fold.soft:
         shown = _soft_row(row, keyed)
     else:
+        # a deletion leaves no row in the state, but the change needs the key and the coordinates of the deletion
         shown = F.coalesce(F.col("state.row"), F.col("last.row"))
     return by_key.select("key", shown.alias("row"), "last.op", *record, "state.unchanged", "state.incomplete", *facts)
 

@@ -83,6 +83,8 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
     conflict = F.col("crosses") & F.lit(not keyed.rows.sequence_by)
     if current is not None:
         conflict = conflict | (is_there & _conflicts(keyed, changes))
+    # A row that another writer has inserted has no coordinates, so the condition is null. This is no conflict: the next
+    # event of the key changes the row.
     return joined.withColumn("action", F.when(F.coalesce(conflict, F.lit(False)), CONFLICT).otherwise(action))
 
 

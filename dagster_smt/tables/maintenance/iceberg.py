@@ -46,6 +46,7 @@ class IcebergMaintenance:
         Args:
             small_below: A file with fewer bytes is small.
         """
+        # content 0 means data files; 1 and 2 mean files that list deleted rows
         files = self.session.sql(f"SELECT file_size_in_bytes AS size FROM {self.name}.files WHERE content = 0")
         return sizes_of(files, small_below)
 

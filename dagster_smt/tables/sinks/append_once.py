@@ -115,6 +115,7 @@ def _append_once(
 
 
 def _from(r: Range, since: Ends) -> Range:
+    # the retention of the topic may have removed offsets of ``since`` meanwhile
     return replace(r, start=max(r.start, since.get(_key(r), 0)))
 
 

@@ -122,7 +122,7 @@ class Standing:
             such commit.
         lost: A phrase such as ``version 5``: the table was restored to this version, which the log no longer contains.
             Otherwise empty.
-        ended: True if the search stopped early, because the log does not go back to the table's first version.
+        ended: True if the search stopped early, because the commits that it searched do not go back far enough.
     """
 
     state: TableState | None = None

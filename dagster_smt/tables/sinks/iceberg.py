@@ -258,6 +258,7 @@ class IcebergTable(IcebergStates):
         snapshot ``head``.
         """
         snapshots = self._all_snapshots()
+        # foreign_of ends its search at a snapshot that it does not know
         snapshots.pop(seen, None)
         return foreign_of(head, snapshots)
 

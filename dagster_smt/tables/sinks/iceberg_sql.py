@@ -351,6 +351,7 @@ def refused(schema: StructType) -> list[Problem]:
             problems.append(Problem("SMT566", place, "an Iceberg table cannot hold a struct without fields", hint))
         if not field.name:
             problems.append(Problem("SMT564", place, "an Iceberg table cannot hold a field without a name", rename))
+        # Iceberg adds its own columns beside the outermost columns, so fields of structs may have these names
         if len(path) == 1 and caseless(field.name) in _RESERVED:
             statement = f"Iceberg keeps the name '{field.name}' for a column of its own"
             problems.append(Problem("SMT563", place, statement, rename))

@@ -143,6 +143,7 @@ class KafkaTable(RecordTable):
         refuse_many_topics(topics, self.spec.max_topics, self.spec.place)
         if self.beside_source():
             refuse_own_topics(topics, state.window.topics)
+        # before the check of partitions, which fails for a topic that does not exist
         self.place.client.make_missing(topics)
         chosen = []
         for target in targets:

@@ -26,7 +26,7 @@ for each row.
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
 """A thread holds this lock while it changes the settings of a session for one ``MERGE``. So no other thread writes with
-these settings.
+these settings. A thread may take the lock twice, because ``undisturbed`` and ``standard_assignment`` are used together.
 """
 
 
