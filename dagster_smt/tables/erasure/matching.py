@@ -109,6 +109,7 @@ def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
     """Yields the key or the value of ``sample`` as JSON. If the value is an array of rows, yields the JSON of each
     row.
     """
+    # the other side is read as bytes, which never fails
     ignored = Format("bytes")
     formats = (form, ignored) if part == "key" else (ignored, form)
     for _, steps in preview(Chain(()), [sample], *formats):
@@ -135,6 +136,7 @@ def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
             whole = whole[step]
         yield whole
         return
+    # a covered value inside a covered value is left out, because the outer value contains it
     for path, content in value_paths(whole):
         if covers(steps, path) and not covers(steps, path[:-1]):
             yield content
@@ -158,12 +160,14 @@ def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
         Exception: An error with another cause than the record, such as a registry that does not answer.
     """
     try:
+        # ``ids`` is a generator, so this line raises the errors of the decoder
         return set(ids)
     except Exception as error:  # noqa: BLE001 - whatever it is, this record has it
         problem_of_record(error)
     words = set()
     for data in contents:
         for match in _TOKEN.finditer((data or b"").decode(errors="replace")):
+            # a full stop may be the last character of the id, or end a sentence: in "ask x.", the id may be "x." or "x"
             words |= {match[0], match[0].strip(".-")}
     return words
 
@@ -190,6 +194,7 @@ class Erased:
     def __contains__(self, subject: object) -> bool:
         assert isinstance(subject, str)
         if subject not in self._known:
+            # a topic may have any number of ids, so the cache must not grow without end
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[subject] = self._is_erased(subject)
@@ -202,6 +207,7 @@ class Erased:
         return False
 
     def __reduce__(self) -> tuple[Callable[..., "Erased"], tuple[Any, ...]]:
+        # without the cache, which contains ids in clear text
         return Erased, (self.kind, self.keys, self.hashes)
 
 

@@ -18,6 +18,8 @@ _LEAST = 6
 in a file by chance. For a string of digits, the smallest length is ``_DIGITS``.
 """
 _DIGITS = 9
+# The lookahead consumes no character, so the closing quote of one string may also open the next. The quotes of JSON
+# inside JSON have backslashes before them.
 _QUOTED = re.compile(rb'"(?=((?:[^"\\]|\\u[0-9a-f]{4})*)\\*")')
 _AT_ONCE = 200
 _BOUNDS = (16, 32)
@@ -59,6 +61,7 @@ class Needles:
         for text in self.ids:
             with suppress(ValueError):
                 numbers.add(float(text))
+        # Python also reads ids such as nan and inf as numbers
         return frozenset(filter(isfinite, numbers))
 
     @cached_property
@@ -75,6 +78,7 @@ class Needles:
         texts = set[bytes]()
         for text in self.anywhere:
             texts.update(_forms(text))
+        # only whole words: the id anna.b is no part of joanna.b
         return _pattern(rb"(?<![\w])(?:%s)(?![\w])", texts)
 
     @cached_property
@@ -88,6 +92,8 @@ class Needles:
         texts = set[bytes]()
         for text in self.ids:
             texts.update(_forms(text))
+        # Matches "user_id": 42, "user_id": ["42" and, inside a JSON string, \"user_id\":42. The id 42 must not match
+        # 421 or 42.5.
         return _pattern(rb'\\*"(?:%s)\\*"\s*:\s*(?:\[\s*)?\\*"?(?:%%s)(?![\w.])' % names, texts)
 
     @cached_property
@@ -101,6 +107,7 @@ class Needles:
         forms = set[bytes]()
         for t in self.ids:
             forms.update(_forms(t))
+        # the folder of a partition, such as user_id=42
         return _pattern(rb"(?<![\w])(?:%s)=(?:%%s)(?![\w.])" % names, forms)
 
     @cached_property
@@ -114,6 +121,8 @@ class Needles:
             for length in _BOUNDS:
                 if len(text) > length:
                     start = text[:length]
+                    # for a column's greatest value, Iceberg increments the last character, and Delta appends U+10FFFF
+                    # or U+007F
                     cuts |= {start, start[:-1] + chr(ord(start[-1]) + 1), start + "\U0010ffff", start + "\x7f"}
         return frozenset(cuts)
 

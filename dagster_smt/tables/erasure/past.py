@@ -22,7 +22,9 @@ from dagster_smt.tables.sinks.delta_log import checkpoint, note_vacuum
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.merge import session_with, undisturbed
 
+# by default, OPTIMIZE leaves a file as it is if only few of its rows are deleted
 _EVERY_VECTOR = {"spark.databricks.delta.optimize.maxDeletedRowsRatio": "0"}
+# the files of version 7 in Delta's log are 00000000000000000007.json and, with the same digits, its checkpoint
 _VERSION = re.compile(r"(?:^|/)(\d{20})\.")
 
 
@@ -43,6 +45,7 @@ def purge_deleted_rows(session: SparkSession, table: LakeTable) -> str:
     deletes = session.sql(f"SELECT count(*) AS n FROM {table.name}.all_delete_files").collect()[0].n
     if not deletes:
         return ""
+    # rewrites each data file that has a delete file, and removes delete files that no data file needs any more
     options = "options => map('delete-file-threshold', '1', 'remove-dangling-deletes', 'true')"
     call = f"CALL {table.catalog}.system.rewrite_data_files(table => {text(table.name)}, {options})"
     session.sql(call).collect()

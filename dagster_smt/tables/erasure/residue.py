@@ -131,6 +131,7 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
         ValueError: The scan cannot read this kind of file.
         Exception: The file is damaged, so its reader fails.
     """
+    # the first bytes show the format, whatever the file's name: PAR1 for Parquet, Obj\x01 for Avro, 1f 8b for gzip
     if data[:4] == b"PAR1":
         return _in_parquet(data, needles)
     if data[:4] == b"Obj\x01":
@@ -139,6 +140,7 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
         raise ValueError("no reader of ORC")
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
+    # Arrow preselects whole items, so a long file is searched line by line
     lines = data.split(b"\n") if len(data) > _LONG else [data]
     return _in_texts(pa.array(lines, pa.binary()), needles, names_person=False, has_json=True)
 
@@ -176,6 +178,7 @@ def _in_array(array: pa.Array, name: str, needles: Needles) -> int:
         return _in_array(array.flatten(), name, needles)
     names_person = name in needles.names
     if _is_text(kind):
+        # the column ``stats`` of a Delta checkpoint contains statistics as JSON
         return _in_texts(array, needles, names_person=names_person, has_json=name == "stats")
     if names_person and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
         texts = array.cast(pa.string())
@@ -188,6 +191,7 @@ def _in_array(array: pa.Array, name: str, needles: Needles) -> int:
 
 def _in_maps(array: pa.Array, needles: Needles) -> int:
     count = 0
+    # in a Delta checkpoint, a map contains the partition values of a file by column name
     for pairs in array.to_pylist():
         for key, value in pairs or ():
             count += needles.is_value(key, names_person=False)
@@ -285,6 +289,7 @@ def _columns(schema: str | None) -> Mapping[int, tuple[str, str]]:
 
 def _in_value(value: Any, name: str, needles: Needles, columns: Mapping[int, tuple[str, str]]) -> int:
     if isinstance(value, dict):
+        # a manifest stores the bounds of columns as a list of pairs: the number of the column, and the bound
         if set(value) == {"key", "value"} and isinstance(value["value"], bytes):
             return _in_bound(value["key"], value["value"], needles, columns)
         # the value is a partition summary in a manifest list
@@ -303,6 +308,7 @@ def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, 
         return int(names_person and _float_of(data) in needles.floats)
     if kind in ("date", "time", "boolean") or "timestamp" in kind:
         return 0
+    # Iceberg stores bounds in little-endian order, except those of decimals
     if kind in ("int", "long"):
         value: Any = int.from_bytes(data, "little", signed=True)
     elif match := _DECIMAL.fullmatch(kind):

@@ -107,6 +107,8 @@ class RowErasure:
         condition = F.lit(False)
         for path in paths:
             condition = condition | (_column(path).cast("string") == F.col("subject"))
+        # Spark can neither hash nor sort by a condition with OR; with a broadcast, each executor compares its rows with
+        # all ids
         return rows.join(F.broadcast(subjects), condition, "left_semi")
 
     def count(self) -> int:

@@ -15,6 +15,7 @@ from dagster_smt.tables.sink_options import TableSink
 
 ErasureMode = Literal["delete", "rekey"]
 PARTS = ("key", "value", "headers")
+# an optional id of the key, and the reference to the key: e1=${env:NAME}
 _KEY = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _PURPOSE = "erasure"
 _BYTES = 16
@@ -122,6 +123,7 @@ def reference_of(key: KeyReference, kind: str, subject: str) -> str:
         subject: The id.
     """
     secret = key.key().prepared(_PURPOSE, lambda data: derived(data, _PURPOSE))
+    # NUL separates kind and id, so (a, bc) and (ab, c) differ; an id from JSON may contain half of a surrogate pair
     message = f"{kind}\0{subject}".encode(errors="surrogatepass")
     return hmac.digest(secret, message, "sha256")[:_BYTES].hex()
 

@@ -134,4 +134,5 @@ def folders_of(session: SparkSession, table: LakeTable) -> list[str]:
     own = [str(row.data_type) for row in rows if row.col_name == "Location"][-1].rstrip("/")
     properties = {row.key: row.value for row in session.sql(f"SHOW TBLPROPERTIES {table.name}").collect()}
     others = [properties[name] for name in _OF_ICEBERG if name in properties]
+    # a folder inside the table's own folder must not be scanned twice
     return [own, *(folder for folder in dict.fromkeys(others) if not location_of(own).holds(location_of(folder)))]

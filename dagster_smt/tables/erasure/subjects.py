@@ -72,6 +72,7 @@ class SubjectSource:
         from dagster_smt.spark.sql import quoted  # loads PySpark
 
         rows = session.table(self.table.name) if self.table.name else self._by_path(session, self.table)
+        # one id more than permitted, so that ``ids`` notices that there are too many
         ids = rows.selectExpr(f"CAST({quoted(self.column)} AS STRING) AS id").distinct().limit(MOST_SUBJECTS + 1)
         texts = []
         for row in ids.collect():

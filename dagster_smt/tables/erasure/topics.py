@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dagster_smt.tables.kafka.spec import KafkaTopics
 
 _KEPT_HEADERS = ("__connect.errors.", "dagster_smt.")
+# the message and the stack trace of a Java exception may quote a value of the record
 _DROPPED_HEADERS = ("__connect.errors.exception.message", "__connect.errors.exception.stacktrace")
 _MOST_RANGES = 20
 _BEAT = 10_000
@@ -196,6 +197,7 @@ def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needle
         waits = f"only the retention of the topic, or delete-records up to an offset, removes {listed}"
         return TopicOutcome(len(places), "nothing", (waits,), read, size, tuple(left.items()))
     for partition in sorted({partition for partition, _ in keys}):
+        # the tombstone must be in the partition of its record, which a partitioner might not choose
         own = []
         for number, key in keys:
             if number == partition:

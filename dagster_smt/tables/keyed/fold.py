@@ -59,6 +59,8 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     row = events.schema["row"].dataType
     assert isinstance(row, StructType)
     fold = _EventFold(row, soft=keyed.rows.deletes == "soft")
+    # the comparator reads only ``order``: without it, Spark would compare whole structs, and it cannot compare the maps
+    # in a row
     in_order = F.array_sort(F.collect_list(F.struct("order", *_fields(events))), _by_order).alias("in_order")
     by_key = events.groupBy("key").agg(in_order, *_facts(events))
     last, state = F.element_at("in_order", -1).alias("last"), fold.result().alias("state")
@@ -70,6 +72,7 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     if fold.soft:
         shown = _soft_row(row, keyed)
     else:
+        # a deletion leaves no row in the state, but the change needs the key and the coordinates of the deletion
         shown = F.coalesce(F.col("state.row"), F.col("last.row"))
     return by_key.select("key", shown.alias("row"), "last.op", *record, "state.unchanged", "state.incomplete", *facts)
 
@@ -180,6 +183,7 @@ class _EventFold:
         absent = event.getField("unchanged")
         return self._state(
             self._merged(state, event),
+            # a column keeps its value in the table only if none of the events contains the column
             F.array_intersect(absent, state.getField("unchanged")),
             F.array_intersect(absent, state.getField("incomplete")),
         )
@@ -188,6 +192,7 @@ class _EventFold:
         columns = []
         for field in self.row.fields:
             value = event.getField("row").getField(field.name)
+            # columns of other types never contain Debezium's placeholder, so they need no condition
             if can_be_unchanged(field.dataType):
                 before = state.getField("row").getField(field.name)
                 is_absent = F.array_contains(event.getField("unchanged"), field.name)

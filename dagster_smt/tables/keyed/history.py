@@ -116,6 +116,8 @@ class _Versions:
         ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
         if there is not None:
             before = there.where("NOT stale").join(conflicts, "key", "left_anti")
+            # the version that was open before the window counts as the key's first event, so the events can close or
+            # continue it
             ordered = ordered.unionByName(before.select(*_EVENT))
         versions = self._new_versions(ordered)
         if there is None:
@@ -164,6 +166,7 @@ class _Versions:
             joined = places.select("*", now)
         else:
             joined = places.join(there.groupBy("key").agg(F.min(place).alias("now")), "key", "left")
+        # ``now`` is null for a key without a version in the table, so the comparison is null, too
         crosses = (F.col("first") != F.col("last")) | F.coalesce(F.col("now") != F.col("first"), F.lit(False))
         shown = F.col("now.topic").alias("now_topic"), F.col("now.partition").alias("now_partition")
         return joined.where(crosses).select("key", *shown)
@@ -174,6 +177,7 @@ class _Versions:
         The columns are ``key``, ``row``, ``topic``, ``offset``, ``incomplete``, and ``until`` for the end of the
         version.
         """
+        # keys with events from several partitions have been left out as conflicts, so offsets order the events of a key
         in_order = Window.partitionBy("key").orderBy("offset")
         filled = self._filled(events, in_order)
         before = F.lag("op").over(in_order)
@@ -184,6 +188,7 @@ class _Versions:
         is_same = F.col("tracked").eqNullSafe(F.lag("tracked").over(in_order))
         begins = (F.col("op") == UPSERT) & (before.isNull() | (before == DELETE) | ~is_same)
         ends = (F.col("op") == DELETE) & (before == UPSERT)
+        # ``before`` is null at the first event of a key, so ``ends`` may be null
         marked = filled.withColumn("begins", begins).withColumn("bounds", F.coalesce(begins | ends, F.lit(False)))
         number = F.sum(F.col("begins").cast("int")).over(in_order).alias("number")
         # The version that an event begins ends at the first bound after the event.
@@ -222,6 +227,8 @@ class _Versions:
             value = F.col("row").getField(field.name)
             if can_be_unchanged(field.dataType) and field.name not in self.own:
                 is_absent = F.array_contains("unchanged", field.name)
+                # ignorenulls must skip events that lack the column, but not a value that is null, so each value is in a
+                # struct
                 held = F.when((F.col("op") == UPSERT) & ~is_absent, F.struct(value.alias("v")))
                 known = F.last(held, ignorenulls=True).over(since)
                 value = F.when(is_absent, known.getField("v")).otherwise(value)
@@ -270,6 +277,7 @@ class _Versions:
             F.col("offset").alias("now_offset"),
         )
         is_same = (F.col("key") == F.col("now_key")) & (F.col("offset") == F.col("now_offset"))
+        # a version is identified by its key and by the record that began it
         joined = versions.join(now, is_same, "full_outer")
         differs = ~reduce(and_, [self._same(name) for name in self.schema.names])
         action = F.when(F.col("now_row").isNull(), INSERT).when(F.col("row").isNull(), REMOVE).when(differs, UPDATE)

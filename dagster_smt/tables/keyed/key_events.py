@@ -73,10 +73,12 @@ def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Probl
     for is_null in values:
         without_key = without_key | is_null
     if keyed.rows.deletes == "ignore":
+        # such a table ignores deletions, so a deletion needs no key
         without_key = without_key & ~deleted
     failures = [(without_key, NULL_KEY)]
     if keyed.rows.sequence_by:
         sequence = F.col("__out").getField(keyed.rows.sequence_by)
+        # a tombstone has no value, and therefore never a sequence; ``_ordered`` finds its place among the events
         failures.append((sequence.isNull() & ~F.col(GONE), NO_SEQUENCE))
     return failures
 
@@ -155,6 +157,8 @@ def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
     ]
     if rows.sequence_by:
         parts.append(F.col("__out").getField(rows.sequence_by).alias("sequence"))
+    # the user's columns may have names such as ``op`` or ``offset``, so the columns of the event are in a struct of
+    # their own
     flat = evaluated.select(*_row_columns(evaluated, keyed), F.struct(*parts).alias(event))
     row = F.struct(*conformed_columns(flat, schema)).alias("row")
     shaped = flat.select(row, f"{event}.*")
@@ -181,6 +185,7 @@ def _is_deleted(evaluated: DataFrame, keyed: Keyed) -> Column:
     flag = keyed.rows.delete_flag
     if flag not in _out(evaluated).names:
         return F.col(GONE)
+    # Debezium's ExtractNewRecordState writes the flag as a string, other chains as a boolean
     marked = F.lower(F.col("__out").getField(flag).cast("string")) == "true"
     return F.col(GONE) | F.coalesce(marked, F.lit(False))
 
@@ -218,6 +223,7 @@ def _out(evaluated: DataFrame) -> StructType:
 def _free_name(names: Sequence[str]) -> str:
     """Returns a column name that is not in ``names``, the names of the user's columns."""
     name = "__event"
+    # Spark does not distinguish names that differ only in case
     while any(name.lower() == other.lower() for other in names):
         name += "_"
     return name

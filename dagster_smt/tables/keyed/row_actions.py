@@ -70,6 +70,7 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
         is_there = F.col("now_exists").isNotNull()
     is_delete = F.col("op") == DELETE
     is_soft = keyed.rows.deletes == "soft"
+    # a soft deletion of a key without a row inserts a row that is marked as deleted
     new = F.when(is_delete & F.lit(not is_soft), NOTHING).otherwise(INSERT)
     if "deletion" in changes.columns:
         was_deleted_later = F.coalesce(F.col("order") <= F.col("deletion"), F.lit(False))
@@ -82,6 +83,8 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
     conflict = F.col("crosses") & F.lit(not keyed.rows.sequence_by)
     if current is not None:
         conflict = conflict | (is_there & _conflicts(keyed, changes))
+    # A row that another writer has inserted has no coordinates, so the condition is null. This is no conflict: the next
+    # event of the key changes the row.
     return joined.withColumn("action", F.when(F.coalesce(conflict, F.lit(False)), CONFLICT).otherwise(action))
 
 
@@ -237,6 +240,7 @@ def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
         if row.action in (INSERT, UPDATE):
             table_rows[row.topic] += row["keys"]
         if row.action in (UPDATE, REMOVE):
+            # a row that another writer has inserted has no topic
             table_rows[row.now_topic or ""] -= row["keys"]
         if row.action == CONFLICT:
             conflicts += row["keys"]

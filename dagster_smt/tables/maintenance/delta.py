@@ -114,6 +114,8 @@ class DeltaMaintenance:
             self._vacuum("", hours)
             return self._removed(before)
         with _unchecked(self.session):
+            # LITE removes only files that a commit has removed from the table, so it cannot remove the files of a
+            # running job, however short the retention is
             self._vacuum("LITE", hours)
             self._vacuum("", safe_hours)
         return self._removed(before)
@@ -151,6 +153,7 @@ class DeltaMaintenance:
         """
         history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
         files, size = 0, 0
+        # each VACUUM adds two entries: VACUUM START with the size of the files, and VACUUM END with their number
         notes = history.where(F.col("version") > before).select("operation", "operationMetrics").collect()
         ends = []
         for note in notes:

@@ -46,6 +46,7 @@ class IcebergMaintenance:
         Args:
             small_below: A file with fewer bytes is small.
         """
+        # content 0 means data files; 1 and 2 mean files that list deleted rows
         files = self.session.sql(f"SELECT file_size_in_bytes AS size FROM {self.name}.files WHERE content = 0")
         return sizes_of(files, small_below)
 
@@ -82,6 +83,7 @@ class IcebergMaintenance:
             raise TableError(Problem("SMT812", self.place, statement, hint))
         older = _before(self.options.retention_hours)
         row = self._call("expire_snapshots", older, f"retain_last => {int(self.options.retain_last)}")
+        # the row has a count for each kind of file: data files, delete files, manifests and more
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
@@ -128,6 +130,7 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
     Raises:
         TableError: SMT805, another writer changed the table meanwhile.
     """
+    # the literal has whole seconds, so without the additional second, the snapshots of the current second would stay
     now = datetime.now(timezone.utc) + timedelta(seconds=1)
     older = f"older_than => TIMESTAMP '{now:%Y-%m-%d %H:%M:%S}+00:00'"
     row = IcebergMaintenance(session, table, SmtMaintenance())._call("expire_snapshots", older, "retain_last => 1")

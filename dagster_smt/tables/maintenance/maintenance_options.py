@@ -98,6 +98,7 @@ def check_table(sink: Sink, place: str) -> None:
         hint = "build the job for an asset with a DeltaSink or an IcebergSink"
         raise ConfigError(Problem("SMT803", place, "writes to topics, which need no maintenance", hint))
     if sink.per_topic:
+        # any topic will do, because only the form of the table's name is checked
         sink = sink.of_topic("topic")
     if sink.table and not _NAME.fullmatch(sink.table):
         hint = "write names with dots in between, such as lake.orders; put others into backticks"

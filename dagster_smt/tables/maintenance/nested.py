@@ -27,6 +27,7 @@ def tables_inside(session: SparkSession, location: str) -> list[str]:
     except Exception:  # noqa: BLE001 - of Py4J or Python: a Connect session has no JVM here
         return []
     folders = []
+    # globStatus would interpret brackets and stars in the name of a folder as a pattern
     root = _SPECIAL.sub(r"\\\1", location.rstrip("/"))
     for depth in range(1, _DEPTH + 1):
         for name in ("_delta_log", "metadata/version-hint.text"):

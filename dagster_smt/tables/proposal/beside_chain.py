@@ -49,6 +49,7 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
             conditions.append(str(option))
     words = set()
     for text in conditions:
+        # the option may be a JSONPath, such as $.status, so any of its words may name a field
         if "$" in text:
             words.update(_WORD.findall(text))
     return propose(samples, {*paths, *words}, with_key=with_key)

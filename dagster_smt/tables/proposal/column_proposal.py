@@ -77,7 +77,7 @@ class Proposal:
 
 
 def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key: bool = True) -> Proposal:
-    """Proposes a topic table for the given samples.
+    """Proposes a topic table for the records in ``samples``.
 
     Args:
         samples: The records.
@@ -136,6 +136,7 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
         proposal.rows = True
         proposal.options[f"value.json.{ARRAYS_AS_ROWS}"] = "true"
         proposal.remarks.append(f"{groups[group]} values are arrays of objects: each object becomes a row.")
+        # single objects between the arrays also become rows, so their fields count
         if groups["objects"]:
             whole.items.take(_part(whole, "object"))
         whole = whole.items
@@ -266,6 +267,7 @@ def _field_with_key(samples: Sequence[Sample]) -> str:
 def _is_key(value: Any, key: bytes) -> bool:
     if value is None or isinstance(value, (bool, dict, list)) or value is BROKEN:
         return False
+    # Kafka's serializers of short, integer and long write 2, 4 and 8 bytes in big-endian order
     if isinstance(value, int) and len(key) in (2, 4, 8) and int.from_bytes(key, "big", signed=True) == value:
         return True
     return str(value).encode("utf-8", "surrogatepass") == key

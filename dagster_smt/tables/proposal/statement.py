@@ -16,7 +16,7 @@ def statement_text(
     notes: Iterable[Note] = (),
     head: Iterable[str] = (),
 ) -> str:
-    """Returns a ``CREATE TABLE`` statement with the given columns, options and remarks.
+    """Returns a ``CREATE TABLE`` statement with ``columns``, ``options`` and remarks.
 
     Args:
         name: The table's name.

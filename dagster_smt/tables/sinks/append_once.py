@@ -99,10 +99,14 @@ def _append_once(
         if tails.ranges:
             traces = _traces(place.read(tails), trace).persist()
             stack.callback(traces.unpersist)
+            # the executors sort and merge both inputs; otherwise Spark would send an input that it considers small
+            # through the driver
             known = traces.select("identity").distinct().hint("merge")
             frame = frame.withColumn("identity", _identity(trace)).join(known, "identity", "left_anti").drop("identity")
             looked = _still_needed(traces, trace.owner[1], taken_in)
         appended = place.append(frame, order, say)
+    # A partition without a record that later runs must find is searched from its end. If the new records begin exactly
+    # there, no other writer's record lies in between, and the search can begin after them.
     looked = {_key(r): r.end for r in there} | looked
     for r in appended.ranges:
         if looked.get(_key(r), 0) == r.start:
@@ -111,6 +115,7 @@ def _append_once(
 
 
 def _from(r: Range, since: Ends) -> Range:
+    # the retention of the topic may have removed offsets of ``since`` meanwhile
     return replace(r, start=max(r.start, since.get(_key(r), 0)))
 
 
@@ -130,6 +135,8 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
         partition.alias(_SOURCE.partition),
         offset.alias(_SOURCE.offset),
     )
+    # Other writers may add headers of the same name with any content. With ANSI, a plain cast of such a content would
+    # end the run.
     numbers = {
         _SOURCE.partition: F.expr(sql_try_cast(quoted(_SOURCE.partition), "int")),
         _SOURCE.offset: F.expr(sql_try_cast(quoted(_SOURCE.offset), "bigint")),
@@ -154,6 +161,7 @@ def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[st
         taken_in: The offsets of the source records that runs have processed.
     """
     records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
+    # replaced_rows needs at least one range
     if taken_in:
         records = records.where(f"NOT ({replaced_rows(Replaced(offsets=taken_in), _SOURCE)})")
     firsts = records.groupBy("topic", "partition").agg(F.min("offset").alias("first")).collect()
@@ -171,6 +179,7 @@ def last_header(name: str) -> Column:
     """Returns a column with the value of the last header called ``name``, as a string. The value is null if the record
     has no such header.
     """
+    # with ANSI, element_at raises an error if the list is empty
     last = F.try_element_at(F.filter("headers", lambda h: h["key"] == name), F.lit(-1))
     return last["value"].cast("string")
 
@@ -178,5 +187,6 @@ def last_header(name: str) -> Column:
 def _identity(trace: Trace) -> Column:
     texts = []
     for name in trace.identity:
+        # concat_ws skips nulls: the headers (a, null) and (null, a) would have the same identity
         texts.append(F.coalesce(last_header(name), F.lit("")))
     return F.concat_ws("\n", *texts)

@@ -66,11 +66,13 @@ this copy, because the run has already cached the changes.
 
 By default, Delta 4.1 rejects changes that are cached but not copied. The second setting permits them.
 """
+# with column mapping by name, a column may have any name; column mapping needs at least these protocol versions
 _MAPPING = {
     "delta.columnMapping.mode": "name",
     "delta.minReaderVersion": "2",
     "delta.minWriterVersion": "5",
 }
+# if two runs create the table at the same time, Spark tells the second run that the table already exists
 _CONFLICT = re.compile(
     r"\b(Delta)?Concurrent\w+Exception|MetadataChangedException|ProtocolChangedException|DELTA_CONCURRENT_"
     r"|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED|DELTA_TABLE_ALREADY_EXISTS|TABLE_OR_VIEW_ALREADY_EXISTS"
@@ -156,6 +158,8 @@ class DeltaTable:
         if not last:
             return None
         state = self._decode(last[0].user_metadata)
+        # if another writer committed between the version that our commit read and our commit, it may have replaced all
+        # rows, and Delta accepted our append on top without an error
         if state is not None and last[0].read_version in (None, last[0].version - 1):
             return state
         return self._standing(settle)
@@ -207,10 +211,12 @@ class DeltaTable:
             commits: The log, the last commit first.
         """
         written = restore.parameters.get("timestamp")
+        # delta-rs writes the time as ``datetime``, in milliseconds since 1970
         if written is None:
             moment = int(restore.parameters.get("datetime") or -1)
         else:
             timestamp = sql_text(str(written))
+            # with ANSI, a plain CAST would raise an error for a text that Spark cannot read as a time
             rows = self.session.sql(f"SELECT unix_millis(try_cast({timestamp} AS TIMESTAMP)) AS millis").collect()
             moment = -1 if rows[0].millis is None else rows[0].millis
         older = []
@@ -247,6 +253,8 @@ class DeltaTable:
                         newest = state
                         break
             except TableError:
+                # the state cannot be read, so its number is unknown; a rebuild, which repairs the table, still needs a
+                # new number
                 return never
             if newest is not None:
                 return max(newest.number, before.number if before is not None else 0) + 1
@@ -287,6 +295,7 @@ class DeltaTable:
     def _described_history(self, limit: int | None) -> list[Commit]:
         suffix = f" LIMIT {limit}" if limit else ""
         rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")
+        # PySpark would convert a collected timestamp into the time zone of the Python process, without naming the zone
         commits = rows.withColumn("millis", F.unix_millis("timestamp")).drop("timestamp").collect()
         return [commit_of(row) for row in commits]
 
@@ -377,6 +386,8 @@ class DeltaTable:
             expected: The state that the run began with. If the table now has a different state, the method raises an
                 error.
         """
+        # a run with window.settle accepts the replacement by another writer, so the check before its commit must accept
+        # it, too
         settles = expected is not None and state.settled != expected.settled
         write = partial(self._write, frame, state, replaced)
         self._on_top_of_others(write, partial(self.state, settle=settles), expected, replaced)
@@ -384,6 +395,8 @@ class DeltaTable:
         if mine is None:  # Delta silently skips a transaction whose number has been used before
             raise other_run_committed(self.spec.place)
         self._repeat_state(state)
+        # if the commit replaces some rows of a file, Delta writes the other rows of the file again, and numOutputRows
+        # includes these copies
         rows, copied, files, size = (
             int(mine.metrics.get(n, 0)) for n in ("numOutputRows", "numCopiedRows", "numFiles", "numOutputBytes")
         )
@@ -454,6 +467,8 @@ class DeltaTable:
                 settings = {**delta_history.commit_settings(state), **_OWN_SOURCE}
                 with view_of(changes) as view, session_with(self.session, settings) as session:
                     statement = merge_statement(self.name, view, merge)
+                    # the last statement before the MERGE: a change between this look and Delta's own look is noticed
+                    # only after the commit
                     if commits := self._changes_since(int(seen)):
                         raise rows_changed_by_others(self.spec.place, commits)
                     session.sql(statement).collect()
@@ -494,6 +509,7 @@ class DeltaTable:
         schema = schema_with(self.spec, table, columns)
         self._evolve(table, schema)
         if nullable(schema) != nullable(table):
+            # the MERGE of Spark 3.5 adds no columns, so an append without rows adds them
             nothing = self.session.createDataFrame([], schema)
             self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))
 
@@ -502,6 +518,7 @@ class DeltaTable:
         for limit in _LOG_LIMITS:
             for commit in self._history(limit):
                 readable = self._readable(commit)
+                # not the number: another run that began with the same state uses the same number
                 if readable is not None and readable.attempt == state.attempt:
                     return commit
         return None
@@ -535,6 +552,7 @@ class DeltaTable:
         try:
             for _ in range(_TRIES):
                 try:
+                    # a MERGE needs an existing table
                     if not self._make_empty(frame) and self.schema() is None:
                         self._save(frame.limit(0).write.format("delta").mode("append"))
                     self._add_columns(frame.schema)
@@ -553,6 +571,8 @@ class DeltaTable:
         properties = {_CLEAN_UP: "false", **(_MAPPING if delta_layout.odd_names(frame.schema) else {})}
         if delta_layout.generated_columns(layout):
             self._make_generated(frame.schema, properties)
+            # a run that dies between these two commits leaves an empty table without a state, so the next run begins
+            # anew
             self._save(self._writer(frame, state, Replaced()))
         elif layout:
             self._create_as(frame, delta_history.commit_settings(state), properties, replace=False)
@@ -611,9 +631,11 @@ class DeltaTable:
                 raise self._no_rebuild()
             self._evolve(table, frame.schema)
             self._describe()
+            # overwriteSchema would remove the generated columns, because the rows do not contain them
             writer = self._writer(frame, state, everything)
             self._save(writer.options(overwriteSchema="false", mergeSchema="true"))
         elif former or layout.cluster_by:
+            # CREATE OR REPLACE discards the table's properties; "true" is Delta's default
             own_properties = {_CLEAN_UP: properties.get(_CLEAN_UP, "true"), **delta_layout.other_properties(properties)}
             self._create_as(frame, delta_history.commit_settings(state), {**own_properties, **mapping}, replace=True)
         else:
@@ -676,6 +698,7 @@ class DeltaTable:
 
     def _repeat_state(self, state: TableState) -> None:
         properties = self._properties()
+        # the log keeps all commits, so the state in the commit's userMetadata cannot get lost
         if properties.get(_CLEAN_UP, "true") == "false":
             return
         self.session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{PROPERTY}' = '{packed(state.to_text())}')")
@@ -686,6 +709,7 @@ class DeltaTable:
             yield
         except Exception as error:  # raised by PySpark or by Py4J, depending on the session
             if _CONFLICT.search(str(error)):
+                # from None: Dagster stores causes, and Spark's message may quote values of rows
                 raise other_run_committed(self.spec.place) from None
             if "DELTA_CANNOT_MODIFY_APPEND_ONLY" in str(error):
                 raise append_only(self.spec.place) from None
@@ -725,6 +749,7 @@ class DeltaTable:
         if SETTINGS["delta"]["spark.sql.extensions"] in str(self.session.conf.get("spark.sql.extensions", "") or ""):
             return
         try:
+            # any path will do, because only the error about a missing data source matters
             self.session.read.format("delta").load(str(self.spec.path) or "/dagster_smt")
         except Exception as error:  # noqa: BLE001 - of PySpark or of Py4J; that there is no such table is fine
             self._refuse_without_delta(error)

@@ -52,8 +52,11 @@ class Commit:
     def replaces(self) -> bool:
         """True if the commit removed all earlier rows of the table. Examples are a ``TRUNCATE`` and an overwrite."""
         if self.operation == "DELETE":
+            # for a DELETE of all rows, Spark writes the predicate ["true"], and delta-rs writes none
             return str(self.parameters.get("predicate") or "[]").strip() in ("[]", '["true"]', "true")
         if self.operation in ("WRITE", "STREAMING UPDATE"):
+            # With a predicate (replaceWhere), an overwrite removes only some rows. A stream with the output mode
+            # Complete writes all rows again in each commit.
             mode = self.parameters.get("mode") or self.parameters.get("outputMode")
             return mode in _OVERWRITING and not self.parameters.get("predicate")
         return self.operation == "TRUNCATE" or self.operation.startswith(_REPLACING)
@@ -65,6 +68,7 @@ class Commit:
         False for a commit that appends no rows. For example, a run may commit new columns of the table, but no rows.
         """
         if self.operation == "WRITE" and self.parameters.get("mode") == "Append":
+            # a commit without metrics may have added rows
             return str(self.metrics.get("numOutputRows", "")) != "0"
         return self.operation.startswith(_ROWS)
 
@@ -118,7 +122,7 @@ class Standing:
             such commit.
         lost: A phrase such as ``version 5``: the table was restored to this version, which the log no longer contains.
             Otherwise empty.
-        ended: True if the search stopped early, because the log does not go back to the table's first version.
+        ended: True if the search stopped early, because the commits that it searched do not go back far enough.
     """
 
     state: TableState | None = None
@@ -153,6 +157,7 @@ def standing(
             return Standing(state, replaced or _replaced_below(commit, known))
         if commit.restores:
             version = _restored(commit, commits, version_at)
+            # the caller reads more of the log and searches again
             if version >= 0 and version not in known and not whole:
                 return Standing(ended=True)
             if version not in known:
@@ -197,6 +202,7 @@ def _restored(
     """
     version = commit.parameters.get("version")
     target = int(version) if version is not None else version_at(commit, commits)
+    # only a step to an earlier version is possible, and only such steps let the search in ``standing`` end
     if target is None or target >= commit.version:
         return -1
     return target

@@ -144,6 +144,7 @@ def create_generated(
             kind, expression = _EXPRESSIONS[field.transform]
             column = delta.columnBuilder(session._jsparkSession, added_name(field)).dataType(kind)
             builder = builder.addColumn(column.generatedAlwaysAs(expression.format(quoted(field.path[0]))).build())
+    # partitionedBy takes a variable number of names, which Py4J can only pass as a Java array
     names = gateway.new_array(jvm.java.lang.String, len(layout.partition_by))
     for number, name in enumerate(partition_columns(layout)):
         names[number] = name
@@ -231,6 +232,7 @@ def different_properties(layout: Layout, properties: Mapping[str, str]) -> list[
     """
     names = []
     for name, value in layout.properties.items():
+        # Spark hides values that may be secrets, so they cannot be compared
         if properties.get(name) not in (value, REDACTED):
             names.append(f"property {name}")
     return names

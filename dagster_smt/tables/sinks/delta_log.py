@@ -36,6 +36,7 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         if version < 0:  # the table does not exist
             return None
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
+        # if a catalog coordinates the commits, the file of the newest commit may have a name of its own
         file = delta.util.DeltaCommitFileProvider.apply(snapshot).deltaFile(version)
         lines = log.store().readAsIterator(file, log.newDeltaHadoopConf())
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
@@ -168,7 +169,9 @@ def _lines(session: SparkSession, lines: Any) -> Iterator[str]:
     jvm = session._jvm
     while lines.hasNext():
         text = jvm.scala.collection.mutable.StringBuilder()  # type: ignore[union-attr]
+        # lines.next() would send the whole line to Python at once
         lines.take(1).addString(text)
+        # Java counts an emoji as two characters; a piece that ended between the two would damage both halves
         line = jvm.java.lang.StringBuilder(text)  # type: ignore[union-attr]
         left, start, pieces = line.codePointCount(0, line.length()), 0, []
         while left:

@@ -104,6 +104,8 @@ class FileTopicsTable(RecordTable):
         assert not replaced, "runs refuse that: see replaceable"
         local.make_folder(self._file.parent)
         try:
+            # waiting would not help: once the other run of the group has committed, this run's expected state is
+            # outdated
             with local.locked(self._file.with_suffix(".lock"), wait=False):
                 if not same_state(self.state(), expected):
                     raise TableError(self._other_run_committed())
@@ -125,6 +127,7 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._other_run_committed()) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> NewCommit:
+        # two queries read the records: the list of topics, and the append
         records = self._with_source(frame).persist()
         try:
             written = set()
@@ -140,6 +143,7 @@ class FileTopicsTable(RecordTable):
             )
         finally:
             records.unpersist()
+        # topics to which this run has not written keep their offsets
         local.write_json(self._file, msgspec.to_builtins(_Progress(state.to_text(), {**before, **ends})))
         return NewCommit(appended.count, len(ends), 0)
 
@@ -151,6 +155,8 @@ class FileTopicsTable(RecordTable):
 
     def _trace(self) -> Trace:
         place = last_header(SOURCE_HEADER)
+        # The name of a topic may contain hyphens and digits, so only the last two numbers are partition and offset. For
+        # orders-2026-0@17, the groups are orders-2026, 0 and 17.
         source = [F.regexp_extract(place, r"^(.*)-(\d+)@(\d+)$", group) for group in (1, 2, 3)]
         return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
 

@@ -78,8 +78,10 @@ _NEW_TABLE = {
     "write.metadata.delete-after-commit.enabled": "true",  # a run writes about six metadata files, each with all states
     "write.metadata.previous-versions-max": "50",
 }
+# a branch that is younger may belong to a run that is still writing
 _STALE = 24 * 3600
 _TRIES = 8
+# without the first letters of commit and conflicting, which may be capitals
 _RACE = re.compile(r"CommitFailed|ommit conflict|onflicting|metadata refresh is required|AlreadyExists|already exists")
 logger = logging.getLogger(__name__)
 
@@ -190,6 +192,8 @@ class IcebergTable(IcebergStates):
             expected: The state that the run began with. If the table now has a different state, the method raises an
                 error.
         """
+        # a run with window.settle accepts the replacement by another writer, so the check before its commit must accept
+        # it, too
         settles = expected is not None and state.settled != expected.settled
         for _ in range(_TRIES):
             properties = self._properties()
@@ -261,6 +265,7 @@ class IcebergTable(IcebergStates):
         snapshot ``head``.
         """
         snapshots = self._all_snapshots()
+        # foreign_of ends its search at a snapshot that it does not know
         snapshots.pop(seen, None)
         return foreign_of(head, snapshots)
 
@@ -299,6 +304,8 @@ class IcebergTable(IcebergStates):
         except Exception:  # raised by PySpark or by Py4J, depending on the session
             if self._properties() is None:
                 raise
+            # Spark may report an error although the catalog has created the table; the state in the table shows which
+            # run did
             if not same_state(self.state(), state):
                 raise other_run_committed(self.spec.place) from None
         return self._finish(state)
@@ -317,6 +324,7 @@ class IcebergTable(IcebergStates):
                 raise
             raise other_run_committed(self.spec.place) from None
         properties = self._properties()
+        # a snapshot means that another writer has already added rows to the new table
         if properties is None or properties[HEAD] != NO_SNAPSHOT:
             raise other_run_committed(self.spec.place)
         return properties
@@ -418,6 +426,7 @@ class IcebergTable(IcebergStates):
             write: Writes the rows to the branch.
         """
         mark = _mark(state) if state else ""
+        # the time in the name tells later runs whether a branch is stale
         branch = _Branch(f"smt_{int(time.time())}_{secrets.token_hex(8)}", base, mark)
         start = "" if base == NO_SNAPSHOT else f" AS OF VERSION {base}"
         create = f"ALTER TABLE {self.name} CREATE BRANCH {branch.name}{start}"
@@ -428,6 +437,7 @@ class IcebergTable(IcebergStates):
             head = branches.pop(branch.name)
             written = self._written(head, base)
             if state is not None:
+                # before main moves: a marker in main must never name a state that has not been stored
                 self._set({STATE + mark: packed(state.to_text())}, base)
             target = f"table => {procedure_argument(self.session, self.name)}, branch => 'main', to => '{branch.name}'"
             self._change(f"CALL {self.catalog}.system.fast_forward({target})", base, lambda: self._is_published(head))
@@ -438,6 +448,7 @@ class IcebergTable(IcebergStates):
             raise
         if not mark:
             self._drop(branch.name)
+        # until the property contains the marker, the branch must protect the snapshot with the marker from expiring
         elif self._keep(head, mark, columns):
             now = time.time()
             stale = []
@@ -509,6 +520,8 @@ class IcebergTable(IcebergStates):
                 if newest == (head, mark) or not newest[0]:
                     self._tidy(properties, number_of(mark))
                     return True
+                # main now stands on another commit of our runs, so the property must name its marker; the metadata of
+                # columns comes from the run of that commit
                 (head, mark), columns = newest, None
         except Exception as error:  # noqa: BLE001 - the run is committed
             name = type(error).__name__
@@ -553,7 +566,8 @@ class IcebergTable(IcebergStates):
         for k in properties:
             if k.startswith(STATE):
                 numbers[k] = number_of(k.removeprefix(STATE))
-        # a running commit may already have stored the next state
+        # A running commit may already have stored the next state. Greater numbers come from an earlier table of this
+        # name, so they are sorted to the front, and removed first.
         states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))
         if len(states) > 2 * MOST_STATES:
             names = []
@@ -625,6 +639,7 @@ def _mark(state: TableState) -> str:
     """Returns the marker of ``state``, such as ``17.5f3a``: the number of the state, and the id of the attempt to write
     it.
     """
+    # the marker is part of property names in SQL, and of snapshot properties, so it must need no escapes
     return f"{state.number}.{re.sub(r'[^0-9A-Za-z]', '_', state.attempt)}"
 
 

@@ -58,6 +58,7 @@ class Snapshot:
     def _leaves_nothing(self) -> bool:
         """True if the snapshot has removed all rows that the table contained before, or has rewritten them."""
         gone = self._count("deleted-records") > 0 and "total-records" in self.summary
+        # if the table has as many rows as the snapshot added, no earlier row is left in its old file
         return gone and self._count("total-records") == self._count("added-records")
 
     @property
@@ -99,6 +100,7 @@ def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Sna
         table: The table's name, as SQL.
     """
     rows = session.sql(f"SELECT file FROM {table}.metadata_log_entries ORDER BY timestamp DESC").collect()
+    # the first entry is the current metadata file, whose snapshots the caller already knows
     for row in rows[1:]:
         try:
             text = session.read.text(_readable(row.file), wholetext=True).collect()[0][0]
@@ -187,6 +189,7 @@ def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignC
         snapshot = known[at]
         at = snapshot.parent
         if snapshot.mark:
+            # BASE is empty if the branch began when the table had no snapshot
             at = snapshot.summary.get(BASE, at) or None
         elif snapshot.operation != "replace":
             commits.append(snapshot.foreign)

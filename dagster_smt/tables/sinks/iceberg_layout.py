@@ -151,6 +151,7 @@ def current_layout(session: SparkSession, table: str, properties: Mapping[str, s
     comment = ""
     details = False
     for row in rows:
+        # a column may also have the name Comment, and the output lists columns first
         details = details or row.col_name == "# Detailed Table Information"
         if details and row.col_name == "Comment":
             comment = row.data_type
@@ -179,6 +180,7 @@ def _read(text: str) -> PartitionField | str:
     except ValueError:
         pass
     try:
+        # the output shows an unusual name, such as it's, without backticks
         return PartitionField(column_path(quoted(text)))
     except ValueError:
         return text
@@ -201,6 +203,7 @@ def differences(layout: Layout, now: TableLayout) -> list[str]:
         partition_texts = [field.text for field in layout.partition_by]
         if fields != set(partition_texts):
             texts.append(f"partition_by ({_listed(sorted(fields))} instead of {_listed(partition_texts)})")
+        # the form in which Iceberg shows a sort order
         order = ", ".join(f"{'.'.join(path)} ASC NULLS FIRST" for path in layout.cluster_by)
         if now.sort_order != order:
             clustered = now.sort_order.replace(" ASC NULLS FIRST", "") or "none"

@@ -43,6 +43,7 @@ from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sql import literal
 
 CATALOG = "smt_paths"
+# scheme, authority and path of a URI, such as s3, //bucket and /lake/orders
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(/.*)")
 _PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+")
 _RESERVED = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
@@ -50,6 +51,7 @@ _KNOWN = (
     *(IntegralType, FloatType, DoubleType, DecimalType, BooleanType),
     *(StringType, BinaryType, DateType, TimestampType, TimestampNTZType),
 )
+# besides more digits of a decimal, format 2 of Iceberg permits only these changes of a column's type
 _WIDER = {("int", "bigint"), ("float", "double")}
 _METADATA = "connect"
 
@@ -172,6 +174,7 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
         session.conf.set(f"{key}.type", "hadoop")
         session.conf.set(f"{key}.warehouse", root)
         session.conf.set(f"{key}.cache-enabled", "false")
+        # last, because other threads take a catalog with this setting for complete
         session.conf.set(key, CATALOG_CLASS)
     return quoted(catalog), f"{quoted(catalog)}.{quoted(rest)}"
 
@@ -348,6 +351,7 @@ def refused(schema: StructType) -> list[Problem]:
             problems.append(Problem("SMT566", place, "an Iceberg table cannot hold a struct without fields", hint))
         if not field.name:
             problems.append(Problem("SMT564", place, "an Iceberg table cannot hold a field without a name", rename))
+        # Iceberg adds its own columns beside the outermost columns, so fields of structs may have these names
         if len(path) == 1 and caseless(field.name) in _RESERVED:
             statement = f"Iceberg keeps the name '{field.name}' for a column of its own"
             problems.append(Problem("SMT563", place, statement, rename))

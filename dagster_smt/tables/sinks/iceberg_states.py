@@ -41,6 +41,7 @@ states takes time. So a run waits until there are more than 10 states, and then 
 """
 NO_SNAPSHOT = "none"
 HEAD = "current-snapshot-id"
+# the name of a run's branch contains the time of its creation in seconds: smt_1767225600_9c1f5e
 BRANCH = re.compile(r"smt_(\d+)_\w+")
 _NO_TABLE = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|SCHEMA_NOT_FOUND|NoSuchTableException|NoSuchNamespaceException")
 _NO_CLASS = re.compile(r"Cannot find catalog plugin class|ClassNotFoundException: org\.apache\.iceberg")
@@ -227,6 +228,8 @@ class IcebergStates:
                 return way.marked.id, way.marked.mark, way.passed
             if not way.expired:
                 return "", "", way.passed
+            # the items of ``known`` win, because one of them may have the marker from the property, which no file
+            # contains
             known = {**older, **known}
         self._refuse_undecided(known, [s.id for s in way.passed], properties, number_of(mark))
         # the property names the snapshot of the table's first commit, which precedes all others

@@ -101,6 +101,7 @@ class KafkaTable(RecordTable):
         assert not replaced, "runs refuse that: see replaceable"
         commits = self._commits(state)
         with self._committing() as commit:
+            # earlier runs have been fenced before, so no earlier run can change the state after this check
             check_expected(self.state, expected, replaced, self._name)
             rows, topics = self._write(frame, state)
             try:
@@ -142,6 +143,7 @@ class KafkaTable(RecordTable):
         refuse_many_topics(topics, self.spec.max_topics, self.spec.place)
         if self.beside_source():
             refuse_own_topics(topics, state.window.topics)
+        # before the check of partitions, which fails for a topic that does not exist
         self.place.client.make_missing(topics)
         chosen = []
         for target in targets:
@@ -190,6 +192,7 @@ class KafkaTable(RecordTable):
         # is then blocked until the transaction times out.
         settings = {"transactional.id": f"dagster_smt.{self.spec.group}", "transaction.timeout.ms": _TRANSACTION}
         producer = client.producer(**settings)
+        # the transaction needs the metadata of the group; the consumer does not subscribe, so it never joins the group
         consumer = client.consumer(self.spec.group)
 
         def commit(commits: dict[Place, Committed]) -> None:
@@ -239,6 +242,7 @@ class KafkaTable(RecordTable):
     @cached_property
     def _measured(self) -> list[TargetRecords]:
         """Descriptions of the records that the next commit writes: their numbers and sizes by target topic."""
+        # the list is changed in place, because a frozen dataclass permits no assignment
         return []
 
     def _measure(self, frame: DataFrame, prefix: str = "") -> list[TargetRecords]:

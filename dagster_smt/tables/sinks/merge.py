@@ -26,7 +26,7 @@ for each row.
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
 """A thread holds this lock while it changes the settings of a session for one ``MERGE``. So no other thread writes with
-these settings.
+these settings. A thread may take the lock twice, because ``undisturbed`` and ``standard_assignment`` are used together.
 """
 
 
@@ -88,6 +88,7 @@ def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: 
         merge: The rules by which the changes are applied, such as the key columns.
     """
     if can_merge_frames():
+        # mergeInto gives the table no alias, so conditions refer to a row by the last part of the table's name
         merge_frame(table, changes, "change", *_keyed(merge, row_name(table)))
         return
     with view_of(changes) as view, standard_assignment(session):
@@ -146,6 +147,8 @@ def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
         merge: The rules by which the changes are applied, such as the key columns.
         now: The name by which the statement refers to a row of the table.
     """
+    # A plain = finds no null. No change has a null in these columns, because a record with a null in its key fails
+    # (SMT720).
     matches = " AND ".join(f"{now}.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
     names = merge.columns.names
     clauses = [
@@ -180,6 +183,8 @@ def view_of(changes: DataFrame) -> Iterator[str]:
     """Registers ``changes`` as a view while the block runs, and yields the view's name. All sessions of the application
     can read the view.
     """
+    # A plain temporary view would be invisible in the second session of session_with. Global views are shared by all
+    # threads of the application, so the name is random.
     name = f"dagster_smt_{secrets.token_hex(8)}"
     changes.createOrReplaceGlobalTempView(name)
     try:
@@ -206,8 +211,10 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
         return
     own = session.newSession()
     for name, value in settings_of(session).items():
+        # setting a static setting, such as the folder of the warehouse, raises an error
         if own.conf.isModifiable(name):
             own.conf.set(name, value)
+    # a new session begins in Spark's own catalog, where the name of the table may mean another table
     own.catalog.setCurrentCatalog(session.catalog.currentCatalog())
     if database := session.catalog.currentDatabase():  # a catalog of Iceberg may have none
         own.catalog.setCurrentDatabase(database)

@@ -74,6 +74,8 @@ def same_state(one: TableState | None, other: TableState | None) -> bool:
     """Returns True if ``one`` and ``other`` belong to the same commit, or if both are None."""
     if one is None or other is None:
         return one is other
+    # two runs that begin with the same state use the same number, so only the id of the attempt tells their commits
+    # apart
     return (one.number, one.attempt) == (other.number, other.attempt)
 
 
@@ -95,6 +97,7 @@ def check_expected(
     try:
         state = now()
     except TableError:
+        # a damaged state (SMT522) is repaired by a rebuild, so it must not stop the rebuild's own commit
         if replaced.everything and expected is None:
             return
         raise

@@ -114,6 +114,7 @@ def with_source(frame: DataFrame, group: str) -> DataFrame:
     headers = []
     for name, content in source_headers(group).items():
         headers.append(sql.struct(sql.lit(name).alias("key"), content.cast("binary").alias("value")))
+    # Spark's Kafka source returns null for a record without headers, and concat returns null if an argument is null
     own = sql.coalesce(sql.col("headers"), no_headers(sql))
     return frame.withColumn("headers", F.expr(sql.concat(own, sql.array(*headers).cast(HEADERS_DDL)).text))
 

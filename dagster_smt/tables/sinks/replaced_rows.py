@@ -80,4 +80,5 @@ def unpacked(packed: str) -> str:
     try:
         return zlib.decompress(bytes.fromhex(packed)).decode()
     except zlib.error:
+        # callers catch ValueError, which fromhex and decode raise themselves
         raise ValueError("damaged") from None

@@ -94,6 +94,7 @@ class FilePlace:
         """
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)
+        # an owner's name may contain characters that a file name cannot contain, such as the slash in an asset's name
         name = hashlib.sha256(owner.encode()).hexdigest()[:16]
         with local.locked(folder / f"{name}.append.lock", owner, wait=True, say=say):
             yield self
