@@ -97,6 +97,7 @@ def _late_ones(
     ranges = list(every.ranges())
     pieces = {(r.topic, r.partition, r.start) for r in ranges}
     for (topic, partition, start), part in sorted(starts.items()):
+        # a range that coarse() has joined to the range before it counts for the part of that range
         if len(starts) <= MOST_PIECES or (topic, partition, start) in pieces:
             begins.setdefault((topic, partition), []).append((start, part))
     return ranges
