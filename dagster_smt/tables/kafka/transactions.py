@@ -121,6 +121,8 @@ class Transactions:
             if self._transaction(records):
                 self.shortened += sum(record.shortened for record in records)
                 break
+            # after a rejection, records are sent one by one, shortened or left out, so such attempts come to an end;
+            # all others are limited
             tries = 0 if self.refused else tries + 1
             if tries == _TRIES:
                 raise self._refused("transactions of its producer fail")
@@ -203,6 +205,7 @@ class Transactions:
                 self.producer.poll(0)
                 return
             except BufferError:
+                # the client's queue is full; each delivery report that poll() processes frees a place
                 self.producer.poll(0.5)
             except KafkaException:
                 self.producer.poll(0)  # an earlier rejection ends the transaction
@@ -229,6 +232,7 @@ class Transactions:
         Raises:
             TableError: SMT590, the brokers rejected the records because of the producer or the topic.
         """
+        # _asking() raises the error of a fenced producer
         if any(map(_is_fenced, self.refused)):
             return
         others = []
@@ -236,6 +240,7 @@ class Transactions:
             if error.code() not in _OF_RECORDS:
                 others.append(error)
         if others and others[0].code() in DENIED:
+            # KafkaClient.asking() converts this error into SMT628
             raise KafkaException(others[0])
         if not self.refused:
             self._check_rights()
