@@ -180,6 +180,7 @@ class ReadRow(RowTransform):
 
     def _touch(self, record: PlanRecord, group: Group, at: Planning) -> None:
         names = [column.name for column in self.row.others]
+        # the numbers are the positions of the entries in effects(): first added, then undecoded, then mismatched
         for number, column in enumerate(self.row.others):
             at.touch(number, _raw(column, record) if isinstance(column.source, HeaderValue) else group.present)
         for number, column in enumerate(self._compared, len(names) + len(self._lenient)):
