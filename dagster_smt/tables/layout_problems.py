@@ -121,6 +121,7 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
             fields[field.name] = field
     if sink.keyed is not None:
         fields = {**_of_mode(plan, sink.keyed), **fields}
+        # runs read this column, but the table does not store it
         fields.pop(sink.keyed.delete_flag, None)
     if sink.kind == "columns" and sink.coordinates is not None:
         types = (StringType(), IntegerType(), LongType())

@@ -51,6 +51,7 @@ class _Merge:
         for column in new.fields:
             known, kind, place = fields.get(column.name), column.dataType, below(path, column.name)
             if known is not None:
+                # the metadata contains Connect's schema of the column (``spark.types``); the table keeps its own
                 kind, metadata = self.type(known.dataType, kind, place), {**column.metadata, **known.metadata}
             else:
                 metadata = column.metadata

@@ -292,6 +292,7 @@ class KafkaClient:
                 epochs[place] = answer.epoch
         waiting: list[Waiting] = []
         if self._isolation is IsolationLevel.READ_COMMITTED:
+            # `ends` are the last stable offsets; the records from there up to the real ends are hidden
             marks = self.offsets(places, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
             held_back = {}
             for place, answer in ends.items():
@@ -566,6 +567,7 @@ class KafkaClient:
             consumer.close()
         results = {}
         for p in answers:
+            # for a partition without a committed offset, librdkafka returns a negative number (OFFSET_INVALID)
             if p.offset >= 0:
                 results[(p.topic, p.partition)] = Committed(p.offset, p.metadata or "")
         return results

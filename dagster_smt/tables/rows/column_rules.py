@@ -271,6 +271,7 @@ class Decoded(ValueRule):
 
     def column(self, F: Any, data: Any) -> Any:
         if self.decoder.name == "utf8":
+            # a cast alone accepts bytes that are not UTF-8, and keeps them in the string
             return F.try_validate_utf8(data.cast("string"))
         if self.decoder.name == "hex":
             return F.hex(data)

@@ -107,6 +107,7 @@ class _Parser(RowParser):
         """
         start = self.at
         if self.word() == "CONSTRAINT":
+            # the word CONSTRAINT and the name of the constraint
             self.at += 2
         # the tokenizer returns the two words as one token
         if self.word() != "PRIMARY KEY":

@@ -69,6 +69,7 @@ class WriteRow(RowTransform):
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
+        # a tombstone, or a chain that replaces the row by a single value: no columns are left to write
         if node is None or node.schema.type is not Type.STRUCT:
             return record
         group = open_struct(node)

@@ -24,6 +24,7 @@ _NAME = re.compile(r"(\d{1,20})\.(jsonl|parquet)")
 DENSE = "offsets are dense; append records only with dagster_smt's writer"
 
 
+# gc=False: these objects contain no cycles, so Python's garbage collector need not visit each of them
 class Tagged(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Bytes that are not UTF-8. A JSON line contains them as ``{"base64": "..."}``."""
 
