@@ -267,7 +267,8 @@ class Transactions:
     def _learn(self, record: Outgoing, error: KafkaError) -> None:
         assert record.parts is not None
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            # The real limit is lower. A dead letter in its shortest form cannot be shortened further.
+            # The brokers do not state the limit, which is lower than this size. A limit of one byte less is enough to
+            # refuse the shortest form, which cannot be shortened further.
             self.limits[record.topic] = record.size * 2 // 3 if not record.shortest else record.size - 1
         elif record.parts[0] is None:
             self.with_keys.add(record.topic)
