@@ -73,6 +73,7 @@ def moment_of(millis: int) -> str:
     """
     try:
         moment = datetime.fromtimestamp(millis / 1000, timezone.utc)
+    # after the year 9999: ValueError; outside of the range of the platform's gmtime(): one of the other two
     except (ValueError, OverflowError, OSError):
         return str(millis)
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -39,6 +39,7 @@ _ZONES = (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE"), ("WITH
 _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
 _LONGER = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR", "CHAR VARYING": "VARCHAR"}
 """Maps type names of two words, which the tokenizer returns as one token, to names of one word."""
+# Connect's Timestamp and Time count milliseconds
 _MOMENT_DIGITS = 3
 
 
@@ -123,6 +124,7 @@ class ColumnParser:
 
     def column(self) -> tuple[str, Schema]:
         name = self.name()
+        # Spark permits a colon after the name of a nested field: STRUCT<a: INT>
         self.take(TokenType.COLON)
         schema = optional(self.type())
         while (token := self.now) is not None and token.token_type in _AFTER_TYPE:
@@ -165,6 +167,7 @@ class ColumnParser:
         if token is None:
             word = ""
         else:
+            # the tokenizer returns DOUBLE PRECISION as one token, and keeps all blanks between the two words
             word = " ".join(self.spelling(token).upper().split())
         if token is None or not (self.is_word(token) or word in _LONGER):
             self.fail("a type is expected")
@@ -197,6 +200,7 @@ class ColumnParser:
         self.bare_moments += word in _MOMENTS and not arguments
         if word in _DECIMALS:
             return self.decimal(arguments)
+        # Connect's Time has no zone, so the words after TIME are read and have no effect
         if word in ("TIMESTAMP", "TIME") and self.time_zone() and word == "TIMESTAMP":
             word = "TIMESTAMP_LTZ"
         if word not in _SIMPLE:
@@ -206,6 +210,7 @@ class ColumnParser:
             else:
                 hint = "types are " + ", ".join(_TYPES)
             self.note("SMT251", f"type {word} is not known", hint, token)
+        # an unknown type becomes STRING, so that the parser also finds the problems of the following columns
         return _SIMPLE.get(word, _SIMPLE["STRING"])
 
     def time_zone(self) -> bool:
@@ -306,6 +311,8 @@ class ColumnParser:
             start: The position of the column's first token.
             until: The bracket that ends the whole list. None if the end of the text ends the list.
         """
+        # counts brackets from the first token of the column: in `a DECIMAL(x, y), b INT`, the first comma does not end
+        # the column `a`
         end, depth, self.at = self.at, 0, start
         while (token := self.now) is not None:
             done = self.at >= end and depth <= 0 and token.token_type in (TokenType.COMMA, until)
@@ -337,5 +344,6 @@ class ColumnParser:
         return self.text[token.start : token.end + 1]
 
     def is_word(self, token: Token) -> bool:
+        # the token type does not help: a keyword may be the name of a column, as in `order INT, date DATE`
         spelled = self.spelling(token)
         return token.token_type is not TokenType.STRING and spelled.replace("_", "a").isalnum()

@@ -55,6 +55,7 @@ def column_text(name: str, schema: Schema, indent: str = "  ") -> str:
 
 def _type(schema: Schema, indent: str | None) -> str:
     if schema.logical == "Decimal":
+        # Connect's Decimal declares a scale, but no precision
         return f"DECIMAL({schema.precision or MAX_DIGITS}, {schema.scale})"
     if schema.logical == "Date":
         return "DATE"

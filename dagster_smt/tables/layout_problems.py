@@ -39,6 +39,7 @@ _HEADER = StructType([StructField("key", StringType()), StructField("value", Bin
 _TIMESTAMPS = (TimestampType, TimestampNTZType)
 _NESTED = (StructType, ArrayType, MapType)
 _WHOLE = (ByteType, ShortType, IntegerType, LongType, DecimalType)
+# the source types of each partition transform in Iceberg's specification
 _OF_TRANSFORM: dict[str, tuple[type[DataType], ...]] = {
     **dict.fromkeys(("year", "month", "day"), (DateType, *_TIMESTAMPS)),
     "hour": _TIMESTAMPS,
@@ -120,6 +121,7 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
             fields[field.name] = field
     if sink.keyed is not None:
         fields = {**_of_mode(plan, sink.keyed), **fields}
+        # runs read this column, but the table does not store it
         fields.pop(sink.keyed.delete_flag, None)
     if sink.kind == "columns" and sink.coordinates is not None:
         types = (StringType(), IntegerType(), LongType())
@@ -197,6 +199,7 @@ def _of_delta(sink: TableSink, columns: StructType) -> Iterator[Problem]:
         yield _cannot("cluster_by", f"Delta clusters by {_MOST_CLUSTERED} columns at most", "leave columns out")
     for path in layout.cluster_by:
         kind = _type_at(columns, path)
+        # Delta keeps no minimum and maximum of these types in its file statistics, and clustering needs both
         if isinstance(kind, (BooleanType, BinaryType)):
             place = f"cluster_by: {path_text(path)}"
             yield _cannot(place, f"Delta cannot cluster by values of type {kind.simpleString()}", "use partition_by")
@@ -205,6 +208,7 @@ def _of_delta(sink: TableSink, columns: StructType) -> Iterator[Problem]:
 def _of_iceberg(sink: TableSink) -> Iterator[Problem]:
     kinds: dict[tuple[Path, str], PartitionField] = {}
     for field in sink.layout.partition_by:
+        # Iceberg rejects a second time transform of a column as redundant, such as day(at) next to hour(at)
         group = "time" if field.transform in TIMES else field.transform
         other = kinds.setdefault((field.path, group), field)
         if other is not field:

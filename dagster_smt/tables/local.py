@@ -17,6 +17,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 
+# one slash is enough, because ``Path("s3://a")`` becomes the text s3:/a; a scheme of one letter is a drive (C:/)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _GLOB = re.compile(r"([\\{}\[\]*?])")
 
@@ -51,6 +52,7 @@ def make_folder(path: Path) -> None:
     if path.is_dir():
         return
     make_folder(path.parent)
+    # another writer may have created the folder in the meantime
     path.mkdir(exist_ok=True)
     sync(path.parent)
 
@@ -92,6 +94,7 @@ def publish(temporary: Path, path: Path, *, exclusive: bool) -> None:
             temporary.unlink()
     else:
         os.replace(temporary, path)
+    # the new name survives a power failure only after its folder has been synced
     sync(path.parent)
 
 
@@ -175,6 +178,7 @@ def locked(
             path.write_text(holder, encoding="utf-8")
         yield
     finally:
+        # has no effect if this block does not hold the lock
         lock.release()
 
 

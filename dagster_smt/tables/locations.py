@@ -13,6 +13,7 @@ from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sink_options import Sink
 from dagster_smt.tables.topic_table import FileTopics, TableSource
 
+# s3, s3n and s3a are Hadoop's connectors for the same buckets; abfss and wasbs are abfs and wasb with TLS
 _SAME_SCHEME = {"s3": "s3a", "s3n": "s3a", "abfs": "abfss", "wasb": "wasbs"}
 _LOCAL = ("", "file")
 _OF_SPARK = "spark_catalog"
@@ -206,7 +207,7 @@ def _described(session: SparkSession, statement: str) -> list[str]:
     """
     try:
         rows = session.sql(statement).collect()
-    except Exception:  # noqa: BLE001 - of PySpark or of Py4J: it is not there, or its catalog describes none
+    except Exception:  # noqa: BLE001 - of PySpark or Py4J: there is no such table, or its catalog cannot describe it
         return []
     pairs = []
     for row in rows:

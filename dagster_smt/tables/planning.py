@@ -50,7 +50,9 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
     chain = keeping_key(with_row(chain, table, sink.kind, written.value), table, sink)
     plan = _planned(chain, table, topics)
     if sink.keyed is not None and plan.typed:
+        # called only for its errors
         key_columns(plan, sink.keyed)
+    # a run passes the topics of its window, and has already checked the plan without them (``RunSpec.plan``)
     if not topics:
         plan = refuse_dead_paths(plan, table.value.known_schema)
     check_names(plan, written, sink)
@@ -136,6 +138,7 @@ def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partit
         if column.origin == what and not column.virtual:
             yield f"column {column.name}", "declare it VIRTUAL, or insert it into the value"
     for stage in chain.stages:
+        # the stage that writes the columns also sets it, but the loop above names the column itself
         if what in stage.transform.writes and not isinstance(stage, RowStage):
             yield f"{stage.place}: the {what}", "insert it into the value as well, if readers need it"
 

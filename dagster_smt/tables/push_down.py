@@ -39,6 +39,7 @@ from dagster_smt.tables.rows.row_stages import RowStage
 from dagster_smt.tables.topic_table import TopicTable
 
 OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
+# greater than every offset: Kafka's offsets are signed numbers of 64 bits
 EVERY = 2**63
 _KNOWN = ("topic", "partition", "offset", "timestamp")
 
@@ -80,6 +81,7 @@ def narrowed(
     if not stages:
         return Narrowed(window)
     times = _Times(window.topics, offsets_at)
+    # with no-tombstones, the author of the topic table promises that no value is null
     nulls = (False,) if table.push_down == "no-tombstones" else (False, True)
     ranges, left = [], list[tuple[int, Range]]()
     for r in window.ranges:
@@ -101,6 +103,7 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
     """
     conditions = []
     for index, stage in enumerate(chain.stages):
+        # the stage that reads the columns drops no record, so the list does not end at this stage
         if index == 0 and isinstance(stage, RowStage):
             continue
         keeps = passes(stage)
@@ -131,6 +134,7 @@ def explained(chain: Chain, table: TopicTable) -> list[str]:
         offsets = place.possible(keeps)
         only = "" if offsets == place.whole else f": only {_offsets(offsets)}"
         line = f"stage '{chain.stages[index].alias}' keeps records by {', '.join(by)}{only}"
+        # true if the condition keeps a record with a null value at every offset
         if table.push_down != "no-tombstones" and not replace(place, null=True).possible(NotCondition(keeps)):
             line += "; and tombstones, so the run reads all records unless push-down is no-tombstones"
         lines.append(line)
@@ -157,7 +161,7 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
     for c in table.row.others:
         if c.origin in _KNOWN and c.schema.default is None:
             columns[c.name] = c
-    # a timestamp column with a schema cannot be compared
+    # a TIMESTAMP column contains a date in records with a schema, and conditions cannot compare dates (SMT458)
     moments = set()
     for n, c in columns.items():
         if c.origin == "timestamp" and c.schema.logical is not None:
@@ -188,6 +192,8 @@ def _split(
     for null in nulls:
         at, alive = replace(place, null=null), place.whole
         drops.append([])
+        # `alive` contains only records that certainly reach the stage: a stage that keeps the offsets from 100 on drops
+        # [0, 100), and [100, 200) reaches the next stage; where it may keep or drop a record, neither is certain
         for _, keeps in stages:
             drops[-1].append(minus(alive, at.possible(keeps)))
             alive = minus(alive, at.possible(NotCondition(keeps)))
@@ -195,6 +201,7 @@ def _split(
     for parts in zip(*drops, strict=True):
         sure.append(reduce(common, parts))
     rest = minus(place.whole, reduce(union, sure, ()))
+    # the run does not split a range: if it needs 7 and 9, it also reads 8
     read: Intervals = ((rest[0][0], rest[-1][1]),) if rest else ()
     return read, [(index, minus(parts, read)) for (index, _), parts in zip(stages, sure, strict=True)]
 
@@ -277,6 +284,7 @@ class RecordPlace:
 
     def _tested(self, test: FieldTest, outcome: bool) -> Intervals:
         column = self.columns.get(test.name)
+        # a null value has no columns; what a stage does with it is a NullTest next to this test (``effects.passing``)
         if column is None or self.null:
             return self.whole
         if column.origin in ("topic", "partition"):
@@ -285,6 +293,7 @@ class RecordPlace:
             value = self.of[0] if column.origin == "topic" else self.of[1]
             text = column.schema.type is Type.STRING
             return self._all(outcome in _answers(test, column, str(value) if text else value))
+        # strings have another order than numbers: '9' is greater than '100'
         if test.cuts is None or column.schema.type is Type.STRING:
             return self.whole
         spans = tuple(_spans(test, column, outcome))
@@ -333,6 +342,7 @@ def _spans(test: FieldTest, column: Column, outcome: bool) -> Iterator[tuple[int
             if -EVERY < n < EVERY:
                 neighbours.append(n)
     bounds = sorted({-EVERY, *neighbours, EVERY})
+    # between two neighbouring bounds, the result of the test cannot change, so one number stands for the whole range
     for start, end in pairwise(bounds):
         if outcome in _answers(test, column, start):
             yield start, end

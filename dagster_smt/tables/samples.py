@@ -47,6 +47,7 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
 
 def _sample_range(r: Range, limit: int, start: int | None) -> Range:
     if start is None:
+        # all of the newest records may be in this partition
         return Range(r.topic, r.partition, max(r.start, r.end - limit), r.end)
     return Range(r.topic, r.partition, max(r.start, start), max(r.start, min(r.end, start + limit)))
 
@@ -97,6 +98,8 @@ def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) 
     patience = time.monotonic() + topics.timeout
     try:
         consumer.assign([TopicPartition(r.topic, r.partition, r.start) for r in ranges])
+        # `patience` moves on with each record, so without `until`, reading ends when the brokers send nothing for the
+        # whole time limit
         while ends and time.monotonic() < (patience if until is None else until):
             for message in consumer.consume(500, timeout=0.5):
                 error = message.error()

@@ -28,6 +28,7 @@ def with_files(form: Format, folder: Path) -> Format:
             path = folder / options[option]
             try:
                 data = path.read_bytes()
+                # options are strings, but a descriptor from protoc is binary
                 options[option] = data.decode() if option == "schema" else base64.b64encode(data).decode()
             except (OSError, UnicodeDecodeError):
                 place, hint = f"{form.kind}.{option}", "give the path of a file"

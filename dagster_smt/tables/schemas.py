@@ -51,6 +51,7 @@ class _Merge:
         for column in new.fields:
             known, kind, place = fields.get(column.name), column.dataType, below(path, column.name)
             if known is not None:
+                # the metadata contains Connect's schema of the column (``spark.types``); the table keeps its own
                 kind, metadata = self.type(known.dataType, kind, place), {**column.metadata, **known.metadata}
             else:
                 metadata = column.metadata
@@ -130,6 +131,7 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
             new column.
     """
     old_delta = isinstance(sink, DeltaSink) and "wide types in Delta" in missing()
+    # without a table, every column is new, and ``none`` must not reject it
     merge = _Merge(sink.schema_evolution if table is not None else "add", old_delta)
     merged = merge.struct(table or StructType(), new, "")
     problems = merge.problems + ([] if case_sensitive else _twins(merged))
@@ -198,6 +200,7 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
             else:
                 child = conformed_value(column.getField(field.name), have.fields[number].dataType, field.dataType)
             fields.append(child.cast(field.dataType).alias(field.name))
+        # without the condition, a null struct would become a struct of nulls
         return F.when(column.isNotNull(), F.struct(*fields))
     if isinstance(have, ArrayType) and isinstance(want, ArrayType):
         old, new = have.elementType, want.elementType

@@ -192,6 +192,8 @@ class TableSink(Sink):
         object.__setattr__(self, "track", tuple(self.track))
         for option in ("partition_by", "cluster_by"):
             value = getattr(self, option)
+            # a string is not split into letters, so that layout_of() can report it: partition_by='day' instead of
+            # ['day']
             if not isinstance(value, str):
                 object.__setattr__(self, option, tuple(value))
         if layout_problems := self._read_layout()[1]:
@@ -226,6 +228,7 @@ class TableSink(Sink):
         """The table that stores the progress (the offsets that runs have reached), for a sink that writes
         many tables.
         """
+        # with mode append, keyed_problems() rejects every option of tables with keys
         plain = replace(self, kind="records", mode="append", keys=RECORD_KEY, deletes="apply", sequence_by="", track=())
         return replace(plain, schema_evolution="add", **NO_LAYOUT).of_topic(PROGRESS)
 
@@ -352,6 +355,7 @@ def _append_only_problems(sink: TableSink) -> list[Problem]:
     if sink.storage != "delta":
         return problems
     for name, value in sink.properties.items():
+        # Delta ignores the case of the names of its properties
         if name.lower() == APPEND_ONLY.lower() and str(value).strip().lower() == "true":
             hint = "leave the property out, or use mode='append'"
             statement = f"a table of mode '{sink.mode}' changes rows, which this property forbids"
@@ -407,6 +411,7 @@ class FileTopicSink(Sink):
     storage: ClassVar[str] = "file_topics"
 
     def __post_init__(self) -> None:
+        # the name of the group becomes the name of the file with its progress
         if not self.path or not re.fullmatch(r"[A-Za-z0-9._-]+", self.group):
             hint = "give a folder as path, and a group of letters, digits, dots, underscores and hyphens"
             statement = "file topics hold records below a folder, for a named group"

@@ -115,6 +115,7 @@ class TopicTable:
     def __post_init__(self) -> None:
         check_start(self.start, "start")
         self._declare()
+        # after _declare(), which sets the schema of the values
         self._check_arrays()
         if self.on_data_loss not in ("fail", "gap"):
             raise ConfigError(Problem("SMT584", "on_data_loss", f"unknown value: {self.on_data_loss}", "fail or gap"))
@@ -134,6 +135,7 @@ class TopicTable:
                 from dagster_smt.tables.rows.declare import described_format
 
                 object.__setattr__(self, side, described_format(getattr(self, side)))
+        # with columns, declared_formats() does the same check below, because the columns may be the schema
         problems = [] if self.columns else self._undescribed()
         if is_change(self.key):
             hint = "choose json, string or bytes"
@@ -234,6 +236,7 @@ class TopicTable:
         for side in ("key", "value"):
             if side in arguments:
                 formats[side] = Format(arguments.pop(side), options=arguments.pop(f"{side}_options"))
+        # an option that the statement does not set may be an argument, so its default must not count as a repetition
         for name, default in (("start", "earliest"), ("primary_key", ()), ("partitioned_by", ())):
             if arguments[name] == default:
                 arguments.pop(name)
@@ -284,9 +287,11 @@ def millis_of(moment: str) -> int:
     """
     if moment.isdecimal():
         return int(moment)
+    # Python 3.10 does not read the letter Z
     time = datetime.fromisoformat(moment.replace("Z", "+00:00"))
     if time.tzinfo is not None:
         aware = time
     else:
         aware = time.replace(tzinfo=timezone.utc)
+    # exact, in contrast to timestamp(), which is a float
     return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)

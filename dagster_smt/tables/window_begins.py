@@ -35,6 +35,8 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
         elif covered:
             begins[place] = min(covered[0][0], r.start)
         else:
+            # the partition was added after the table began to read the topic, so it should hold all records of the
+            # partition
             begins[place] = 0 if r.topic in topics else r.start
     return begins
 
@@ -71,6 +73,8 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
         problems.append((t, Problem("SMT517", t, f"the {start} has committed no offset of the topic", hint)))
     before = []
     for r in there:
+        # a group may have committed an offset that does not exist: its record has been deleted, or the topic is a new
+        # one; where it has committed no offset, the partition is read from its earliest record
         begin = min(max(begins.get((r.topic, r.partition), r.start), r.start), r.end)
         before.append(Range(r.topic, r.partition, r.start, begin))
     return offsets_of(before), problems

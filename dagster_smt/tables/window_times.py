@@ -56,6 +56,7 @@ def timed_ranges(
         place = (r.topic, r.partition)
         start = starts.get(place, r.start)
         end = max(start, ends.get(place, r.end))
+        # without a previous window, no offsets are between two windows
         late = _late(r, formerly.get(place, start), start, covered.of(*place))
         for part in (*late, (start, end)):
             ranges.append(Range(*place, *part))
@@ -97,6 +98,7 @@ def _late_ones(
     ranges = list(every.ranges())
     pieces = {(r.topic, r.partition, r.start) for r in ranges}
     for (topic, partition, start), part in sorted(starts.items()):
+        # a range that coarse() has joined to the range before it counts for the part of that range
         if len(starts) <= MOST_PIECES or (topic, partition, start) in pieces:
             begins.setdefault((topic, partition), []).append((start, part))
     return ranges
@@ -157,6 +159,7 @@ def _late(there: Range, formerly: int, start: int, covered: Iterable[Interval]) 
         start: The start of this window.
         covered: The offsets that the table holds.
     """
+    # _Resolving.gaps() reports the records before `there.start`, which have been deleted
     return minus([(max(formerly, there.start), start)], covered)
 
 

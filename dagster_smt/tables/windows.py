@@ -124,7 +124,7 @@ def resolve_window(
     others = _other_topics(request, available, state)
     remade = {topic for topic, _ in others}
     again, anew = topics_of(available.ranges) if rebuild else set[str](), set[str]()
-    # this does not apply to a log that was cut back, because its remaining records would be read twice
+    # begin_anew does not apply to a topic that was cut back (SMT515): its remaining records would be read twice
     if request.begin_anew and not rebuild:
         again = anew = {topic for topic, problem in others if problem.code == "SMT516"}
     if state is not None:
@@ -168,6 +168,7 @@ class _Resolving:
         request, available, state = self.request, self.available, self.state
         topics = topics_of(available.ranges)
         begins = begins_of(available.ranges, state)
+        # a rebuild reads the topics from their earliest records, so the start of new topics does not apply
         new = set() if self.rebuild else topics - state.known_topics()
         before = self.before(new)
         covered = state.covered | before
@@ -182,7 +183,9 @@ class _Resolving:
             self.refuse(_not_there(request.explicit, available.ranges))
         to_read = offsets_of(ranges)
         gaps, gone = self.gaps(to_read, covered, begins)
+        # only now, because before() and gaps() may have added problems
         to_read = to_read.without(self.problems)
+        # without a fixed range, new_ranges() has already called there()
         read = self.there(to_read) if request.fixed else to_read
         absent = self.absent(to_read, read, covered)
         notes = Notes(gaps | before, begins, spans, absent, available.epochs).without(self.problems)
@@ -303,6 +306,7 @@ class _Resolving:
             before = (Range(r.topic, r.partition, r.start, firsts.get((r.topic, r.partition), 0)) for r in there)
             return offsets_of(lost(there, begins, passed)) | (offsets_of(before) - covered), []
         if request.fixed:
+            # a fixed range answers only for the records since the end of the previous time window
             begins = self.formerly
         gone = lost(there, begins, passed)
         if self.on_data_loss == "gap":

@@ -78,6 +78,7 @@ def check_names(plan: Plan, written: Formats, sink: Sink) -> None:
         for form, node in ((written.key, record.key), (written.value, record.value)):
             problems += _refused(form, node.schema) if node is not None else []
     if problems:
+        # several variants of a record may have the same problem
         raise PlanError(dict.fromkeys(problems))
 
 

@@ -38,6 +38,7 @@ _LOG = logging.getLogger("dagster_smt.kafka")
 _LOG.addHandler(logging.NullHandler())
 _BATCH = 10_000
 _LITTLE = 1024  # bytes; a longer record is returned nevertheless
+# librdkafka states the offset of a cut only in the text of its error
 _TRUNCATED = re.compile(r"truncation detected.*broker end offset is (\d+)")
 _UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _RETRIED = (
@@ -89,6 +90,7 @@ class KafkaClient:
         self.topics_of = topics
         own = resolved(topics.client_options, "KafkaTopics client_options")
         config = client_config(topics.kafka_options(), own, topics.servers)
+        # by default, librdkafka writes its own messages to stderr
         self._config: dict[str, Any] = {**config, "log_level": 0}
         self._admin: Any = None
         self.times: dict[Place, tuple[int, int]] = {}
@@ -166,9 +168,12 @@ class KafkaClient:
                 with self.asking(topic):
                     future.result()
             except EngineError as error:
+                # asking() raises without a cause (``from None``), but Python keeps the original error here
                 cause = error.__context__
                 if not isinstance(cause, KafkaException) or cause.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
+        # after create_topics has succeeded, it may take seconds until all brokers know the topics
+        # (``Admin.createTopics``)
         until = time.monotonic() + self.timeout
         while set(names) - set(self.names()) and time.monotonic() < until:
             time.sleep(0.1)
@@ -287,6 +292,7 @@ class KafkaClient:
                 epochs[place] = answer.epoch
         waiting: list[Waiting] = []
         if self._isolation is IsolationLevel.READ_COMMITTED:
+            # `ends` are the last stable offsets; the records from there up to the real ends are hidden
             marks = self.offsets(places, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
             held_back = {}
             for place, answer in ends.items():
@@ -365,6 +371,7 @@ class KafkaClient:
         """Returns, for each partition in ``places``, the offset of the first record with the timestamp ``millis`` or a
         later one. The result is -1 if there is no such record.
         """
+        # in a ListOffsets request, negative numbers have other meanings: -1 is the end, -2 the earliest offset
         answers = self._offset_answers(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
         times = {}
         for place, at in answers.items():
@@ -390,6 +397,7 @@ class KafkaClient:
         starts = []
         for place, offset in offsets.items():
             starts.append(TopicPartition(*place, offset))
+        # read_committed would hide the records of an open transaction, which measure() asks for
         self._look(starts, "read_uncommitted", take)
         return millis_by_place
 
@@ -431,6 +439,7 @@ class KafkaClient:
             take: Is called with a topic-partition and its record.
             refused: Is called with a topic-partition and its error, if the brokers reject the request.
         """
+        # by default, librdkafka silently goes to the end of a partition if the requested offset does not exist
         more = {"isolation.level": isolation, "auto.offset.reset": "error", "enable.partition.eof": True,
                 "fetch.wait.max.ms": 50, "max.partition.fetch.bytes": _LITTLE}  # fmt: skip
         consumer = self.consumer("dagster_smt.look", **more)
@@ -440,6 +449,7 @@ class KafkaClient:
                 consumer.assign(list(starts))
                 while open_ and time.monotonic() < until:
                     message = consumer.poll(0.5)
+                    # brokers send whole batches, of which only the first record is needed
                     if message is None or (message.topic(), message.partition()) not in open_:
                         continue
                     place = (message.topic(), message.partition())
@@ -481,6 +491,8 @@ class KafkaClient:
         starts = {}
         for place, parts in offsets.parts.items():
             starts[place] = [start for start, _ in parts]
+        # a partition is done at its last offset or at its end: the last offsets may be markers of transactions or
+        # aborted records, which a consumer does not get
         while open_:
             beat()
             messages = consumer.consume(_BATCH, timeout=1.0)
@@ -496,6 +508,7 @@ class KafkaClient:
                     open_.discard(place)
                     continue
                 parts, at = offsets.parts[place], bisect_right(starts[place], message.offset()) - 1
+                # `at` is the last range that starts at or before the offset; the offset may be between two ranges
                 counts[place[0]] += at >= 0 and message.offset() < parts[at][1]
                 if message.offset() + 1 >= parts[-1][1]:
                     open_.discard(place)
@@ -520,6 +533,8 @@ class KafkaClient:
         try:
             return self._patiently(lambda: self._committed(group, places))
         except EngineError as error:
+            # if brokers answer other requests in time, they hold back only these offsets: a transaction that commits
+            # them is open (KIP-447)
             if error.problems[0].code != "SMT625" or not self._answers():
                 raise
             raise EngineError(self._unstable(group)) from None
@@ -552,6 +567,7 @@ class KafkaClient:
             consumer.close()
         results = {}
         for p in answers:
+            # for a partition without a committed offset, librdkafka returns a negative number (OFFSET_INVALID)
             if p.offset >= 0:
                 results[(p.topic, p.partition)] = Committed(p.offset, p.metadata or "")
         return results
@@ -655,6 +671,7 @@ class KafkaClient:
     def _problem(self, errors: Sequence[KafkaError], what: str) -> Problem:
         codes = {e.code() for e in errors}
         place = self.topics_of.addressed
+        # a time-out is among the errors even if another error is its reason, so the reasons come first
         if codes & {*_LOGIN}:
             hint = "check kafka.sasl.mechanism, kafka.sasl.jaas.config and the variables that it refers to"
             return Problem("SMT626", place, "the brokers refuse the login", hint)

@@ -18,6 +18,8 @@ _RENAMED = {
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.keystore.key": "ssl.key.pem",
 }
+# a pair such as username="u" in a JAAS line: the value is in double quotes (with escapes), in single quotes, or ends at
+# a blank or semicolon
 _JAAS = re.compile(r"""(\w[\w.]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s;]+))""")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 
@@ -40,6 +42,7 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
     for key, name in _RENAMED.items():
         if key in options:
             config[name] = options[key]
+    # in Java's clients, an empty string switches the check of host names off; librdkafka's word for this is none
     if "ssl.endpoint.identification.algorithm" in options:
         config["ssl.endpoint.identification.algorithm"] = options["ssl.endpoint.identification.algorithm"] or "none"
     problems = [*_stores(options, own, config), *_sasl(options, own, config)]
@@ -54,6 +57,7 @@ def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str
     """
     problems = []
     if place := options.get("ssl.truststore.location", ""):
+        # JKS is the default of Java's clients
         if options.get("ssl.truststore.type", "JKS").upper() == "PEM":
             config["ssl.ca.location"] = place
         elif "ssl.ca.location" not in own and "ssl.ca.pem" not in own:
@@ -62,6 +66,7 @@ def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str
     if place := options.get("ssl.keystore.location", ""):
         kind = options.get("ssl.keystore.type", "JKS").upper()
         if kind == "PEM":
+            # in Java, one PEM file contains the key and the certificates (KIP-651)
             config |= {"ssl.certificate.location": place, "ssl.key.location": place}
         elif kind == "PKCS12":
             config |= {
@@ -80,6 +85,7 @@ def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, 
     """
     if not options.get("security.protocol", "").upper().startswith("SASL"):
         return []
+    # GSSAPI is the default of Java's clients
     mechanism = options.get("sasl.mechanism", "GSSAPI").upper()
     has_own = any(name.startswith("sasl.") for name in own)
     if mechanism not in _MECHANISMS and not has_own:
@@ -90,10 +96,12 @@ def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, 
     for name, a, b, c in _JAAS.findall(line):
         values[name] = a or b or c
     if mechanism == "OAUTHBEARER":
+        # only with this method, librdkafka itself requests tokens from the URL
         config |= {"sasl.oauthbearer.method": "oidc"} if "sasl.oauthbearer.token.endpoint.url" in config else {}
         names = {"clientId": "sasl.oauthbearer.client.id", "clientSecret": "sasl.oauthbearer.client.secret"}
     else:
         names = {"username": "sasl.username", "password": "sasl.password"}
+    # Kerberos needs no user and password in the JAAS line, and `own` may contain them instead
     if mechanism == "GSSAPI" or has_own:
         return []
     lacking = [name for name in names if name not in values]
@@ -101,6 +109,7 @@ def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, 
         hint = 'write …PlainLoginModule required username="…" password="${env:NAME}";'
         return [_no_form("sasl.jaas.config", f"names no {' and no '.join(lacking)}", hint)]
     for name, ours in names.items():
+        # removes the backslashes of escapes in double quotes
         config[ours] = re.sub(r"\\(.)", r"\1", values[name])
     return []
 

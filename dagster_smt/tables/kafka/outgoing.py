@@ -81,6 +81,8 @@ def forms_of(
     context = {}
     for name, content in headers:
         if name.startswith(_CONTEXT):
+            # the last header of a name counts: if the failed record is itself a dead letter, it already has such
+            # headers, and Connect appends new headers at the end
             context[name] = content
     brief = {}
     for name, content in context.items():

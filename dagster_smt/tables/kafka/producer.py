@@ -42,6 +42,7 @@ def send(
         count, first = counts_and_firsts.get(place, (0, int(message.offset() or 0)))
         counts_and_firsts[place] = (count + 1, min(first, int(message.offset() or 0)))
 
+    # without idempotence, a retry of the client can write records twice or in another order
     producer = client.producer(**{"enable.idempotence": True, "message.max.bytes": _LONGEST})
     with client.asking(topic):
         for record in records:
@@ -56,6 +57,7 @@ def send(
             )
             producer.poll(0)
         producer.flush(client.timeout)
+        # flush() also returns at its time limit, while records are still in the queue
         if len(producer):
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
         if refused and refused[0].code() in DENIED:

@@ -43,6 +43,7 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
     on_record = texts_of(state, places)
     with_runs = _first_partitions(places)[:COPIES]
     for place in places:
+        # one-letter keys, and no empty parts, because the string has little space (LIMIT)
         data: dict[str, Any] = {"n": state.number, "a": state.attempt, "k": state.kind}
         data["h"] = state.held.of(*place)
         data |= {"g": state.gaps.of(*place)} if state.gaps.of(*place) else {}
@@ -131,6 +132,7 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
         window=Window(tuple(ranges)),
         held=OffsetSet({place: parts for place, parts in held.items() if parts}),
         gaps=OffsetSet({place: parts for place, parts in gaps.items() if parts}),
+        # without data, somebody has reset the offset with another tool, and the partition counts as held from 0 on
         begins={place: data.get("b", 0) for place, data in texts.items() if "b" in data or not data},
         epochs={place: data["e"] for place, data in texts.items() if "e" in data},
         spans={place: _spans(data["t"]) for place, data in texts.items() if "t" in data},
@@ -152,6 +154,7 @@ def _intervals(pairs: list[list[int]]) -> Intervals:
 
 
 def _data(text: str) -> dict[str, Any]:
+    # other tools may write metadata of their own; _text() always writes this key first
     if not text.startswith('{"' + _KEY + '":'):
         return {}
     try:

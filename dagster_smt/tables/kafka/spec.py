@@ -155,7 +155,8 @@ class KafkaTopics:
         return results
 
     def connector_options(self) -> dict[str, str]:
-        """The options for Spark's reader and writer of the cluster. The options contain secrets, so do not show them.
+        """Returns the options for Spark's reader and writer of the cluster. The options contain secrets, so do not show
+        them.
 
         Raises:
             ConfigError: SMT582, a variable is not set.
@@ -181,6 +182,7 @@ def _option_problems(options: Mapping[str, str]) -> list[Problem]:
 
 
 def _any(options: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    # the annotation says that values are strings, but users may pass any type
     return options.items()
 
 

@@ -67,6 +67,7 @@ class Transactions:
                 "transactional.id": name,
                 "partitioner": "murmur2_random",  # Java's producer chooses partitions in this way
                 "message.max.bytes": _REQUEST,  # the topic limits the size of a record
+                # librdkafka does not split a batch that is larger than the limit of its topic
                 "batch.size": max(1, min([_BATCH, *self.limits.values()])),
                 "linger.ms": 20,
             }
@@ -121,6 +122,8 @@ class Transactions:
             if self._transaction(records):
                 self.shortened += sum(record.shortened for record in records)
                 break
+            # after a rejection, records are sent one by one, shortened or left out, so such attempts come to an end;
+            # all others are limited
             tries = 0 if self.refused else tries + 1
             if tries == _TRIES:
                 raise self._refused("transactions of its producer fail")
@@ -203,6 +206,7 @@ class Transactions:
                 self.producer.poll(0)
                 return
             except BufferError:
+                # the client's queue is full; each delivery report that poll() processes frees a place
                 self.producer.poll(0.5)
             except KafkaException:
                 self.producer.poll(0)  # an earlier rejection ends the transaction
@@ -229,6 +233,7 @@ class Transactions:
         Raises:
             TableError: SMT590, the brokers rejected the records because of the producer or the topic.
         """
+        # _asking() raises the error of a fenced producer
         if any(map(_is_fenced, self.refused)):
             return
         others = []
@@ -236,6 +241,7 @@ class Transactions:
             if error.code() not in _OF_RECORDS:
                 others.append(error)
         if others and others[0].code() in DENIED:
+            # KafkaClient.asking() converts this error into SMT628
             raise KafkaException(others[0])
         if not self.refused:
             self._check_rights()
@@ -261,7 +267,8 @@ class Transactions:
     def _learn(self, record: Outgoing, error: KafkaError) -> None:
         assert record.parts is not None
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            # The real limit is lower. A dead letter in its shortest form cannot be shortened further.
+            # The brokers do not state the limit, which is lower than this size. A limit of one byte less is enough to
+            # refuse the shortest form, which cannot be shortened further.
             self.limits[record.topic] = record.size * 2 // 3 if not record.shortest else record.size - 1
         elif record.parts[0] is None:
             self.with_keys.add(record.topic)

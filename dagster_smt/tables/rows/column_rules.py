@@ -43,6 +43,7 @@ class AsInt(ValueRule):
         return value
 
     def column(self, F: Any, value: Any) -> Any:
+        # in ANSI mode, the default of Spark 4, a cast of a number out of range raises an error
         return F.when(value <= _MAX_INT, value).cast("int")
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
@@ -120,6 +121,7 @@ class HeaderMap(ValueRule):
 
     def column(self, F: Any, headers: Any) -> Any:
         there = F.coalesce(headers, no_headers(F))
+        # Spark rejects a map with a repeated key (spark.sql.mapKeyDedupPolicy)
         names = F.array_distinct(F.transform(there, lambda h: h["key"]))
 
         def values(name: Any) -> Any:
@@ -127,6 +129,7 @@ class HeaderMap(ValueRule):
 
         if self.duplicates == "all":
             return F.map_from_arrays(names, F.transform(names, values))
+        # element_at() counts from 1; -1 is the last element
         position = 1 if self.duplicates == "first" else -1
         return F.map_from_arrays(names, F.transform(names, lambda name: F.element_at(values(name), position)))
 
@@ -191,6 +194,7 @@ class HeaderNamed(ValueRule):
         values = self._values(F, headers)
         if self.match == "all":
             return values
+        # get() counts from 0 and returns null outside of the array, where element_at() raises an error in ANSI mode
         return F.get(values, F.size(values) - 1 if self._place is None else F.lit(self._place))
 
     def _values(self, F: Any, headers: Any) -> Any:
@@ -251,6 +255,7 @@ class Decoded(ValueRule):
                 return None
             try:
                 value = decode(data)
+            # RecursionError: a header with JSON that is nested too deeply
             except (ValueError, RecursionError):
                 value = None
             if value is None and self.strict:
@@ -266,6 +271,7 @@ class Decoded(ValueRule):
 
     def column(self, F: Any, data: Any) -> Any:
         if self.decoder.name == "utf8":
+            # a cast alone accepts bytes that are not UTF-8, and keeps them in the string
             return F.try_validate_utf8(data.cast("string"))
         if self.decoder.name == "hex":
             return F.hex(data)
@@ -274,6 +280,7 @@ class Decoded(ValueRule):
     def failed(self, F: Any, result: Any, data: Any) -> Any:
         if not self.many:
             return data.isNotNull() & result.isNull()
+        # each element that cannot be decoded is one more null in the result than in the headers
         return data.isNotNull() & (result.isNull() | (_nulls(F, data) < _nulls(F, result)))
 
     def failure(self) -> Any:
@@ -313,6 +320,7 @@ def _nulls(F: Any, values: Any) -> Any:
     return F.size(F.filter(values, lambda v: v.isNull()))
 
 
+# Decoded.python() calls bind() for each record
 @cache
 def _function(decoder: Decoder, schema: Schema) -> Decode:
     return decode_function(decoder, schema)

@@ -107,6 +107,7 @@ class RowParser(ColumnParser):
     def rest_of_column(self, name: str) -> Column:
         """Parses the text after the name of the column ``name``, and returns the column."""
         self.refuse_clause()
+        # type() counts each TIMESTAMP without digits, also inside of a type: ARRAY<TIMESTAMP>
         before = self.bare_moments
         column = Column(name, optional(self.type()))
         column = replace(column, bare_moments=self.bare_moments > before)
@@ -150,6 +151,7 @@ class RowParser(ColumnParser):
         """Notes a problem for the clause ``PRIMARY KEY``, which a column list must not contain. The parser of whole
         statements accepts the clause.
         """
+        # so that the message states the position of the clause
         self.at -= 1
         self.refuse("PRIMARY KEY", _COLUMN_CLAUSES["PRIMARY KEY"])
 

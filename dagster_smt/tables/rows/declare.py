@@ -86,6 +86,7 @@ def _key_schema(row: Row, form: Format) -> Schema | None:
     Usually, this is a struct of the key columns. If ``form`` writes a single column without a struct, the result is the
     schema of this column.
     """
+    # as in ksqlDB: with the only key column K, the key is 33 instead of {"K": 33}
     if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
         return optional(row.key_column.schema)
     return row.key_schema()
@@ -174,6 +175,7 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
         problems: The list to which the function adds problems.
     """
     inside = row.value_schema()
+    # a schema with ROW comes from this function, because a copy of a topic table declares its columns once more
     if inside is None or (form.schema is not None and ROW not in form.schema.by_name):
         hint = "declare the columns of the rows; leave the format's schema out"
         problems.append(Problem("SMT269", f"value.format {form.kind}", "needs the columns of its rows", hint))
@@ -219,7 +221,8 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
         only = schema.fields[0][1]
         form = replace(form, kind=_BY_TYPE.get(only.type, form.kind) if only.logical is None else form.kind)
     place = f"{side}.format {form.kind}"
-    if form.kind == "json_schema" and form.schema == schema:  # the schema has already been set
+    # a copy of a topic table declares its columns once more, with the schema of the first time
+    if form.kind == "json_schema" and form.schema == schema:
         return form
     if form.kind in WHOLE:
         fitting = []

@@ -38,6 +38,7 @@ _NUMBERS = {
 _TEXTS: dict[str, Decode] = {
     "utf8": lambda data: data.decode(),
     "ascii": lambda data: data.decode("ascii"),
+    # capitals, as from Spark's hex(), which replaces this function in Catalyst
     "hex": lambda data: data.hex().upper(),
     "base64": lambda data: base64.b64encode(data).decode(),
 }
@@ -70,6 +71,7 @@ def encode_function(decoder: Decoder, schema: Schema) -> Encode:
         "utf8": lambda text: str(text).encode(),
         "ascii": lambda text: str(text).encode("ascii"),
         "hex": bytes.fromhex,
+        # without validate=True, Python skips characters that are not base64
         "base64": lambda text: base64.b64decode(text, validate=True),
         "uuid": lambda text: str(uuid.UUID(text)).encode(),
         "boolean_from_bytes": write_boolean,

@@ -16,6 +16,7 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import BOOLEAN, INTEGER_BITS, INTEGERS, MAX_DIGITS, Schema, Type
 from dagster_smt.values.value_rule import Required, ValueRule
 
+# INT64 is missing, because a double holds integers exactly only up to 53 bits
 _WIDER: dict[Type, tuple[Type, ...]] = {
     **{kind: (*INTEGERS[number + 1 :], Type.FLOAT64) for number, kind in enumerate(INTEGERS[:-1])},
     Type.FLOAT32: (Type.FLOAT64,),

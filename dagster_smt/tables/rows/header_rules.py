@@ -29,7 +29,9 @@ class PutHeader(PythonRule):
 
     def bind(self) -> Callable[..., Any]:
         many = self.match == "all"
+        # with match error, a record with several such headers has failed while its columns were read
         find = HeaderNamed(self.key, "last" if self.match == "error" else self.match).bind()
+        # not strict: bytes that cannot be decoded were read as null, and stay if the column is still null
         decode = Decoded(self.decoder, self.schema, many, False, self.key).bind()
         encode = encode_function(self.decoder, (self.schema.values if many else None) or self.schema)
 
@@ -41,6 +43,7 @@ class PutHeader(PythonRule):
                 own = []
                 for v in values or ():
                     if v is not None:
+                        # from_stage=False: the bytes are final, so no header converter encodes them
                         own.append(Header(self.key, raw=encode(v), from_stage=False))
             except (ValueError, OverflowError):
                 raise self.failure() from None

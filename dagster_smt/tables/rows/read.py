@@ -121,6 +121,7 @@ class ReadRow(RowTransform):
             return self._physical(column, record, group)
         metadata = metadata_key(self.form, column.origin)
         if metadata is not None:
+            # a change data format is read as a struct of the row and the metadata (``declared_formats``)
             cell = _field(record.value, metadata)
         else:
             cell = _cell_of(column, record)
@@ -129,6 +130,7 @@ class ReadRow(RowTransform):
 
     def _physical(self, column: Column, record: PlanRecord, group: Group) -> Node:
         if not self.row.in_value(column.name):
+            # a record without a key becomes a row with nulls, whereas Flink skips such a record
             empty: Node = Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True)
             if record.key is not None:
                 said = self._in_key(column, record)
@@ -180,6 +182,7 @@ class ReadRow(RowTransform):
 
     def _touch(self, record: PlanRecord, group: Group, at: Planning) -> None:
         names = [column.name for column in self.row.others]
+        # the numbers are the positions of the entries in effects(): first added, then undecoded, then mismatched
         for number, column in enumerate(self.row.others):
             at.touch(number, _raw(column, record) if isinstance(column.source, HeaderValue) else group.present)
         for number, column in enumerate(self._compared, len(names) + len(self._lenient)):
@@ -194,6 +197,7 @@ class ReadRow(RowTransform):
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         if self.row.physical:
             return _refused
+        # the expressions of metadata and header columns do not depend on the schemas of key and value
         record = input_record(None, None)
         added = []
         for c in self.row.others:

@@ -73,6 +73,7 @@ class _Parser(RowParser):
         self.stream = word == "STREAM"
         self.at += 1
         if self.word() == "IF":
+            # the words IF NOT EXISTS
             self.at += 3
         name = self.dotted_name()
         columns: list[Column] = []
@@ -106,7 +107,9 @@ class _Parser(RowParser):
         """
         start = self.at
         if self.word() == "CONSTRAINT":
+            # the word CONSTRAINT and the name of the constraint
             self.at += 2
+        # the tokenizer returns the two words as one token
         if self.word() != "PRIMARY KEY":
             self.at = start
             return False
@@ -162,6 +165,8 @@ class _Parser(RowParser):
         while (token := self.now) is not None:
             self.at += 1
             if depth == 0 and token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+                # an entry stays a text: layout_of() parses it later, in the same way as the option partition_by of a
+                # sink
                 entries.append(self.text[start : token.start].strip())
                 start = token.end + 1
                 if token.token_type is TokenType.R_PAREN:

@@ -61,6 +61,7 @@ _FORMATS = {
     "string": "string",
     **{kind: kind for kind in ("debezium-json", "canal-json", *DESCRIBED, *REGISTERED)},
 }
+# a name in backticks (a backtick inside the name is doubled), or the text up to the next semicolon
 _NAME = re.compile(r"\s*`((?:[^`]|``)*)`\s*(?:;|$)|([^;]+)")
 _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 
@@ -146,6 +147,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     _formats(options, arguments)
     _key(statement, options, arguments)
     arguments["properties"] = options.below("properties.")
+    # before _start(), which removes the option scan.startup.mode
     _offset_reset(arguments["properties"], options)
     arguments.update(primary_key=statement.primary_key, partitioned_by=statement.partitioned_by)
     arguments["servers"] = arguments["properties"].pop("bootstrap.servers", "")
@@ -194,6 +196,7 @@ def _with_settings(column: Column, settings: Mapping[str, str], options: _Option
 def _formats(options: _Options, arguments: dict[str, Any]) -> None:
     # in Flink, the option ``format`` applies only to the value; in ksqlDB, it applies to key and value
     value = options.take("value.format", "format", "VALUE_FORMAT")
+    # the line above has taken Flink's `format`, so this is ksqlDB's option, which may have any other case
     both = options.take("FORMAT")
     value, key = value or both, options.take("key.format", "KEY_FORMAT") or both
     for side, option, name in (("value", "value.format", value), ("key", "key.format", key)):
@@ -202,6 +205,8 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
             arguments[side] = kind
             if kind == "avro":
                 _timestamp_mapping(options, (f"{side}.avro.", "avro."), arguments["columns"])
+            # as in Flink, an option such as json.x, without key. or value., belongs to the value; value.json.x
+            # overrides it
             own = _of_format(options, f"{side}.{kind}.") | _delimiter(options, side, kind)
             own |= _wrapping(options, kind) if side == "value" else {}
             arguments[f"{side}_options"] = {**(_of_format(options, f"{kind}.") if side == "value" else {}), **own}
@@ -317,6 +322,7 @@ def _offset_reset(properties: dict[str, str], options: _Options) -> None:
 
     The option stays only if ``scan.startup.mode`` is ``group-offsets``.
     """
+    # here the option would have an effect, which runs do not support, so KafkaTopics rejects it (SMT580)
     if options.left.get("scan.startup.mode") == "group-offsets":
         return
     properties.pop("auto.offset.reset", None)

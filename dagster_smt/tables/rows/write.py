@@ -69,6 +69,7 @@ class WriteRow(RowTransform):
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
+        # a tombstone, or a chain that replaces the row by a single value: no columns are left to write
         if node is None or node.schema.type is not Type.STRUCT:
             return record
         group = open_struct(node)
@@ -104,6 +105,7 @@ class WriteRow(RowTransform):
             inside = None
         else:
             inside = key.schema.by_name.get(self.row.key_name(only.name))
+        # the only key column is the whole key, not a field in it
         if key.schema.type is not Type.STRUCT or (only is not None and self.row.is_key(only, inside)):
             return fields[names[0]]
         parts = tuple((self.row.key_name(name), fields[name]) for name in names)

@@ -26,6 +26,7 @@ def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any
         types: The timestamp types.
     """
     most, factor = (MOST_MILLIS // 1000, 1_000_000) if per_milli == 0 else (MOST_MILLIS, 1000)
+    # 64 bits of microseconds or nanoseconds always fit into Spark's 64 bits of microseconds
     if per_milli > 1:
         micros, bad = counts // (per_milli // 1000), np.zeros(len(counts), bool)
     else:

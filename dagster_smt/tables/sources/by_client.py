@@ -95,6 +95,7 @@ def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
     records = list[Any]()
     for message in messages:
         error = message.error()
+        # the last offsets of a range may have no record, because of compaction or as markers of transactions
         if error is not None and error.code() == KafkaError._PARTITION_EOF:
             return records, True
         if error is not None:

@@ -126,6 +126,7 @@ def _blocks(chunk: Chunk) -> Iterator[bytes]:
     rest, left = b"", chunk.last - chunk.first
     with open(chunk.path, "rb") as file:
         file.seek(chunk.first)
+        # ends at a line that is too long, so that a file without newlines does not fill the memory
         while left > 0 and len(rest) <= MAX_LINE and (more := file.read(min(_BLOCK, left))):
             left -= len(more)
             cut = more.rfind(b"\n") + 1
@@ -145,6 +146,7 @@ def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Cal
     """
     count = lines.count(b"\n") + (not lines.endswith(b"\n"))
     try:
+        # decode_lines() also accepts two objects on one line, and an object on two lines
         if len(lines) <= MAX_LINE and lines.startswith(b"{") and lines.count(b"\n{") == count - 1:
             rows = decode_all(lines)
             if len(rows) == count:

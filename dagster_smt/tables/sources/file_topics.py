@@ -283,6 +283,7 @@ class FileTopicsSource(BaseSource):
         at = range_.start
         with local.coded(self.root / range_.topic):
             for part in _overlapping(segments, range_):
+                # `at` stays in front of a gap, so nothing behind the gap is read
                 pieces = list(_split(part, beat)) if part.start == at else []
                 chunks += pieces
                 at = pieces[-1].end if pieces else at
@@ -326,6 +327,7 @@ def _split(part: _Part, beat: Callable[[], None]) -> Iterator[Chunk]:
     beat()
     segment, start, end, following = part
     size = segment.path.stat().st_size
+    # a small segment that is read completely is not counted: if it has too few or too many lines, the task notices
     if (start, end) == (segment.base, following) and size <= _CHUNK and not segment.parquet:
         yield Chunk(str(segment.path), segment.topic, segment.partition, start, end, 0, size)
         return
@@ -338,6 +340,7 @@ def _split(part: _Part, beat: Callable[[], None]) -> Iterator[Chunk]:
 
 def _wrong_end(part: _Part, beat: Callable[[], None]) -> list[Problem]:
     reached = part.segment.base + count_records(part.segment, beat)
+    # a part up to the next segment needs a segment that ends exactly there; any other part only needs its own records
     if part.following is None or part.end <= reached <= (part.following if part.end == part.following else reached):
         return []
     what = f"ends before offset {reached}, but the next segment begins at {part.following}"

@@ -150,6 +150,7 @@ class TopicWriter:
         check_place(self.topic, partition)
         start = end = self.end(partition)
         folder = self.root / self.topic / str(partition)
+        # list_segments() skips hidden files, and writing() removes what a killed writer has left
         temporary = folder / f".{os.getpid()}.tmp"
         with local.coded(folder):
             local.make_folder(folder)
@@ -180,7 +181,9 @@ class TopicWriter:
         """
         folder = self.root / self.topic / str(range_.partition)
         local.make_folder(folder)
+        # before the file gets its name: after a power failure, readers must not see an incomplete segment
         local.sync(file)
+        # 20 digits, as in the names of Kafka's segment files
         segment = Segment(range_.start, folder / f"{range_.start:020d}{LINES}", self.topic, range_.partition)
         local.publish(file, segment.path, exclusive=True)
         self.segments.setdefault(range_.partition, []).append(segment)
@@ -212,8 +215,11 @@ def writing(source: FileTopics, topic: str, say: Say = silent) -> Iterator[Topic
             for left in (*folder.glob(".*.tmp"), *folder.glob("*/.*.tmp")):
                 left.unlink(missing_ok=True)
             segments = list_segments(root, topic)
+            # a topic whose files were created by hand keeps the identity of its first file; with a new one, it would be
+            # another topic
             if not any(segments.values()) and not (folder / ID).exists():
                 _name(folder)
+        # outside of coded(), which would convert errors of the caller's block as well
         yield TopicWriter(root, topic, segments)
 
 
@@ -244,15 +250,18 @@ def staging(root: Path, say: Say = silent) -> Iterator[Path]:
     with ExitStack() as held:
         with local.coded(root):
             local.make_folder(root)
+            # without this lock, another writer could remove the new lock file before this writer holds it
             with local.locked(root / f"{STAGING}.lock", _holder(), wait=True, say=say):
                 for other in root.glob(f"{STAGING}-*.lock"):
                     _remove_dead(other)
                 held.enter_context(local.locked(lock, _holder(), wait=False))
+            # only this user may read the rows as long as they are not published
             folder.mkdir(mode=0o700)
         try:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            # after the folder, because a folder without a lock file would never be removed
             lock.unlink(missing_ok=True)
 
 

@@ -121,12 +121,14 @@ def _encoded(
     try:
         check_place(topic, partition)
         record = NewRecord(key, value, pairs, millis, 0 if kind is None else kind)
+        # the longest offset, so that the line with its real offset is not longer than the limit
         line = encode(record, topic, partition, 2**63 - 1)
     except TableError as error:
         return None, f"{error.problems[0].code} {error.problems[0].statement}"
     except ValueError as error:
         return None, str(error)
-    # a topic name cannot contain quotes, so the first comma before "timestamp" follows the offset
+    # a topic name cannot contain quotes, so the first comma before "timestamp" follows the offset; the last byte is the
+    # newline, which Spark's writer adds
     return line[line.index(b',"timestamp":') : -1].decode(), None
 
 
@@ -151,6 +153,7 @@ def _stage(
         fields.append(T.StructField(name, kind))
     schema = T.StructType([*fields, *rows_in.schema.fields[len(FRAME_COLUMNS) :]])
     path = folder / "rows"
+    # a path to write is not a pattern, so it is not escaped as by spark_path()
     map_in_arrow(rows_in, _EncodeRows(), schema).write.parquet("file://" + str(path))
     rows = frame.sparkSession.read.schema(schema).parquet(local.spark_path(path))
     counts = rows.groupBy(*_PLACE, "wrong").count().collect()
@@ -176,12 +179,14 @@ def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int,
     for place, start in starts.items():
         known.append((*place, start))
     bases = rows.sparkSession.createDataFrame(known, "`topic` STRING, `partition` INT, `base` BIGINT")
+    # the window brings each topic-partition into one task, so there is one file for each of them
     number = F.row_number().over(Over.partitionBy(*_PLACE).orderBy(*(f"order{n}" for n in range(keys))))
     numbered = rows.join(F.broadcast(bases), list(_PLACE)).withColumn("offset", F.col("base") + number - 1)
     # The rows have been numbered in this order, so they are already sorted. Spark notices this, and sorts only once.
     lines = numbered.sortWithinPartitions(*_PLACE, *(f"order{n}" for n in range(keys))).select(
         _line().alias("value"), *_PLACE
     )
+    # the settings of a session could limit the records of a file, or compress the file
     writer = lines.write.partitionBy(*_PLACE).option("maxRecordsPerFile", 0).option("compression", "none")
     writer.option("lineSep", "\n").text("file://" + str(path))
 
@@ -197,6 +202,7 @@ def _line() -> Column:
 def _publish(writers: dict[str, TopicWriter], ranges: list[Range], lines: Path) -> list[Range]:
     files = []
     for r in ranges:
+        # Spark would escape unusual characters in these names, but the names of topics have none (check_place)
         files.append(sorted((lines / f"topic={r.topic}" / f"partition={r.partition}").glob("part-*")))
     wrong = []
     for r, parts in zip(ranges, files, strict=True):

@@ -106,11 +106,13 @@ class KafkaReader(BaseSource):
         soon = time.time() * 1000 + _AHEAD
         late = {}
         for place, (offset, stamp) in self.client.times.items():
+            # for a time in the future, the record of the answer may be in the future as well
             if stamp > soon >= millis:
                 late[place] = offset
         self._ahead |= late
         results = {}
         for place, end in ends.items():
+            # the record may have arrived after the ends were requested
             results[place] = min(end, at[place]) if at[place] >= 0 else end
         return results
 
@@ -215,6 +217,8 @@ class KafkaReader(BaseSource):
         starts: dict[str, dict[str, int]] = {}
         ends: dict[str, dict[str, int]] = {}
         for r in sorted(window.ranges):
+            # Spark reads a single range of each partition: from the start of its first range to the end of its last
+            # range
             starts.setdefault(r.topic, {}).setdefault(str(r.partition), r.start)
             ends.setdefault(r.topic, {})[str(r.partition)] = r.end
         options = {
@@ -289,6 +293,7 @@ class KafkaReader(BaseSource):
         Returns:
             SMT516: a topic has been created again meanwhile; SMT533: records were not read.
         """
+        # a copy, because identities() changes the dict
         if was := dict(self._ids):
             now = self.identities([t for t in window.topics if t in self._ids])
         else:

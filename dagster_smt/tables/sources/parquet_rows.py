@@ -12,6 +12,7 @@ from dagster_smt.tables.sources import arrow_rows
 from dagster_smt.tables.sources.segments import Chunk, RowsOrProblems, Segment
 
 _ROWS = 2_000
+# units of time in a millisecond; 0 stands for seconds
 _UNITS = {"s": 0, "ms": 1, "us": 1_000, "ns": 1_000_000}
 _COORDINATES = ("topic", "partition", "offset")
 
@@ -72,6 +73,7 @@ def _is_headers(kind: pa.DataType) -> bool:
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(kind.value_type):
         return False
     fields = {field.name: field.type for field in kind.value_type}
+    # the defaults are types that do not pass: _is_side accepts null, but no boolean
     return len(fields) == 2 and _is_text(fields.get("key", pa.null())) and _is_side(fields.get("value", pa.bool_()))
 
 
@@ -186,6 +188,7 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
             while len(numbers) < len(moments):
                 millis = moments[len(numbers)]
                 if per_milli == 0:
+                    # rounded up: the first full second that is not before the time
                     late = counts >= -(-millis // 1000)
                 else:
                     late = counts // per_milli >= millis

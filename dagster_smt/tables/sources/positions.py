@@ -42,6 +42,7 @@ class Lines:
             if line > 0:
                 return self.size
             return 0
+        # the line begins after as many newlines as its number; this is the first block that reaches this count
         block = bisect.bisect_left(self.newlines, line)
         missing = line - (self.newlines[block - 1] if block else 0)
         with self.path.open("rb") as file:
@@ -77,6 +78,7 @@ def _remembered(
     path: Path, look: Callable[[Path, Callable[[], None]], Lines | RowGroups], beat: Callable[[], None]
 ) -> Lines | RowGroups:
     stat = os.stat(path)
+    # an erasure rewrites segments, and then at least the time of the change differs
     key = (str(path), stat.st_size, stat.st_mtime_ns)
     if key not in _known:
         if len(_known) >= _MOST_FILES:
@@ -121,6 +123,7 @@ def count_records(segment: Segment, beat: Callable[[], None] = lambda: None) -> 
 
 def _count_lines(path: Path, beat: Callable[[], None]) -> Lines:
     newlines: array[int] = array("q")
+    # with this beginning, an empty file has no line
     count, size, block = 0, 0, b"\n"
     with path.open("rb") as file:
         while more := file.read(_BLOCK):

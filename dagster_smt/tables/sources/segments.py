@@ -24,6 +24,7 @@ _NAME = re.compile(r"(\d{1,20})\.(jsonl|parquet)")
 DENSE = "offsets are dense; append records only with dagster_smt's writer"
 
 
+# gc=False: these objects contain no cycles, so Python's garbage collector need not visit each of them
 class Tagged(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Bytes that are not UTF-8. A JSON line contains them as ``{"base64": "..."}``."""
 
@@ -121,6 +122,7 @@ def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
     segments_by_partition: dict[int, list[Segment]] = {}
     problems: list[Problem] = []
     for name, is_folder in _entries(root / topic):
+        # 1 and 01 would be two folders for one partition
         if not (is_folder and name.isdecimal() and str(int(name)) == name):
             problems.append(_stranger(f"{topic}/{name}", "not a partition's folder"))
             continue
@@ -201,6 +203,7 @@ def check_rows(
             expected += 1
         else:
             problems += _misplaced(segment, place, row, expected)
+            # one gap is one problem, not a problem of each record after it
             expected = row[2] + 1
         if len(problems) >= ROW_PROBLEMS:
             break
