@@ -127,6 +127,7 @@ class _NodeReader:
             raise ConfigError(_problem(self.place, f"{reference} contains itself"))
         node = self.documents.get(name)
         for part in filter(None, pointer.split("/")):
+            # RFC 6901 requires this order, so that ~01 becomes ~1 and not a slash
             key = part.replace("~1", "/").replace("~0", "~")
             node = node.get(key) if isinstance(node, dict) else None
         if node is None:
@@ -321,7 +322,9 @@ def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare |
     value for the field.
     """
     for name, schema, prepare in choices:
+        # any other type is a number, or bytes and decimals, which are strings or numbers in JSON
         kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
+        # a bool is an int in Python, but JSON's true is not a number
         fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)
         if fits and _has_fields(data, schema):
             return {name: prepare(data) if prepare else data}

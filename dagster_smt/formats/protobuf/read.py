@@ -146,6 +146,7 @@ def _writer(message_class: Any, kind: Kind) -> Callable[[Any], bytes]:
         out = message_class()
         try:
             fill(out, value)
+            # Protobuf does not define the order of a map's entries; equal values must have equal bytes
             data: bytes = dump(out, deterministic=True)
         except _WRONG:
             raise unwritable("", "does not fit its Protobuf schema") from None
@@ -269,6 +270,8 @@ class _KindBuilder:
             return replace(kind, schema=Schema(Type.STRUCT, name=VARIANT, fields=children))
         if not seen and not proto_field.is_repeated:
             self.first[name] = proto_field.number
+        # Connect's ``SchemaWrapper`` keeps the number of the first field on the schema of the message, also inside
+        # lists
         if before is not None:
             kind = replace(kind, schema=kind.schema.with_(parameters=((TAG, str(before)),)))
         return kind

@@ -106,6 +106,7 @@ def _raw(file: FileDescriptorProto) -> bytes:
 
 
 def _free(names: Sequence[str], name: str) -> str:
+    # an imported file may already have this name
     while name in names:
         name = f"_{name}"
     return name

@@ -80,6 +80,7 @@ class SealableAvro:
         return sealed_fields.fields_of(self.avro, rule, tags)
 
     def full_name(self, path: str) -> str | None:
+        # a rule without tags applies to all fields
         every_field = sealed_fields.fields_of(self.avro, RegistryRule("", ""), ())
         return path if path in every_field else None
 
