@@ -67,6 +67,7 @@ def _container(schema: Schema | None, value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(java_text(item, element) for element in value)}]"
     if schema is not None and schema.type is Type.STRUCT:
+        # ``Struct.toString`` leaves out fields that are null
         pairs = ((name, child, value.get(name)) for name, child in schema.fields)
         return f"Struct{{{','.join(f'{n}={java_text(c, v)}' for n, c, v in pairs if v is not None)}}}"
     keys = schema.keys if schema else None

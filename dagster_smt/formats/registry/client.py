@@ -295,8 +295,8 @@ def _response(
     url = dict(options)["url"]
     try:
         return ask(_client(options, use))
-    # such as SMT273 for a long answer: it concerns one schema, and does not end the run as SMT636 does
     except DataError:
+        # such as SMT273 for a long answer: it concerns one schema, and does not end the run as SMT636 does
         raise
     except ConfigError as error:
         raise EngineError(error.problems) from None

@@ -63,7 +63,7 @@ def rules_of(schema: Any, mode: Mode) -> tuple[RegistryRule, ...]:
         mode: ``READ`` for consumers, ``WRITE`` for producers.
     """
     rule_set = schema.rule_set
-    # the registry's server may apply rules itself
+    # as in Confluent's clients, rules that are enabled for a different environment do not apply
     if rule_set is None or (rule_set.enable_at or "ALL") not in ("ALL", "CLIENT"):
         return ()
     properties = getattr(getattr(schema.metadata, "properties", None), "properties", None) or {}

@@ -46,6 +46,7 @@ def translate(pattern: str) -> Translation:
     Raises:
         RefusedPattern: Java rejects the pattern, or it cannot be translated exactly.
     """
+    # Java's strings are UTF-16, so two halves of a surrogate pair in the pattern are one character
     reader = _PatternReader(pattern.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
     try:
         node = reader.read_all()
@@ -56,6 +57,7 @@ def translate(pattern: str) -> Translation:
         if held.stale and not held.always:
             numbers.append(number)
     unsure = frozenset(numbers)
+    # a reference to a group that never exists is not an error: in Java, it never matches
     if reader.early & set(range(1, reader.groups + 1)):
         raise RefusedPattern("a reference to a group that is not closed yet")
     if reader.referenced & unsure:

@@ -57,6 +57,7 @@ class Network(TextRule):
         return data_error("SMT745", "a string is not an IP address", "add a predicate, or clean the field first")
 
     def program(self) -> dict[str, Any]:
+        # Java handles only IPv4 addresses, and leaves all other strings to Python
         return {"name": "network", "v4": self.v4}
 
 

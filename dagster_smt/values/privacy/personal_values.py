@@ -113,6 +113,7 @@ def _without(kind: str, text: str, replacement: str) -> str:
 
 
 def _spans_replaced(text: str, spans: list[tuple[int, int]], replacement: str) -> str:
+    # from the end, so that the positions of the remaining spans stay valid
     for start, end in reversed(spans):
         text = text[:start] + replacement + text[end:]
     return text

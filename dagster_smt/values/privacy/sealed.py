@@ -134,6 +134,7 @@ def opened(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
 def _gcm(key: SecretKey) -> Any:
     with needs_extras():
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    # a key of the key ring may be meant for the other mode
     if len(key.data) not in (16, 24, 32):
         raise ValueError
     return key.prepared("gcm", AESGCM)
