@@ -127,6 +127,7 @@ def _changed(message: Message) -> list[str] | None:
     # a missing field differs from a field with null
     absent = object()
     results = []
+    # the order of the new row; fields that only the old row has come last
     for name in {**after, **before}:
         if before.get(name, absent) != after.get(name, absent):
             results.append(name)

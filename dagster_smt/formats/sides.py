@@ -356,6 +356,7 @@ class _SideWriter:
 
     def write_envelope(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if schema is None:
+            # as in JsonConverter, only a null without a schema becomes null bytes
             if value is None:
                 return None
             return encoder.encode({"schema": None, "payload": value})

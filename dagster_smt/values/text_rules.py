@@ -40,6 +40,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
         return "null"
     if isinstance(value, str):
         return value
+    # before the test for int, because a bool is also an int, as is a ``JavaDate`` below
     if isinstance(value, bool):
         if value:
             return "true"
@@ -134,7 +135,8 @@ class StructText(ValueRule):
     """A rule that returns the string of Java's ``toString`` for a struct, such as ``Struct{id=7,name=Ann}``. A null
     stays null.
 
-    The arguments are a constant that is not used, the struct, and the strings of its fields.
+    The arguments are a constant that is not used, a flag that is null if the struct is null, and the strings of the
+    struct's fields.
     """
 
     names: tuple[str, ...]
@@ -190,7 +192,8 @@ class LiteralText(ValueRule):
 class LiteralStructText(ValueRule):
     """A rule that returns the string of ``Values.convertToString`` for a struct, such as ``{"id":7,"name":"Ann"}``.
 
-    The arguments are a constant that is not used, the struct, and the strings of its fields.
+    The arguments are a constant that is not used, a flag that is null if the struct is null, and the strings of the
+    struct's fields.
     """
 
     names: tuple[str, ...]

@@ -130,9 +130,9 @@ def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
     bare_names: dict[str, Any] = {}
     marked_names: dict[str, Any] = {}
     for text in texts:
-        # parsed twice: fastavro reads the bytes without logical types, and the Connect schema needs them
         check_depth(text.encode())
         data = json.loads(text)
+        # parsed twice: fastavro reads the bytes without logical types, and the Connect schema needs them
         parsed = parse_schema(bare(data), named_schemas=bare_names)
         marked = parse_schema(_marked(data), named_schemas=marked_names)
         schema, convert = builder.build(marked)

@@ -105,6 +105,12 @@ class _DescriptorBuilder:
     """A builder of descriptors for Connect schemas.
 
     Types without a name are numbered in the order in which ``ProtobufData`` visits them.
+
+    Attributes:
+        file: The file of the messages. The builder adds its imports.
+        unnamed: The number of types without a name so far.
+        before: For each nested message, the value of ``unnamed`` before the message was built. The key is the ``id`` of
+            the message around it, and its name.
     """
 
     file: FileDescriptorProto

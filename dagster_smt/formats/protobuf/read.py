@@ -160,10 +160,13 @@ class _KindBuilder:
     """A builder of Connect schemas, readers and writers for Protobuf messages and fields.
 
     Attributes:
+        place: The schema's name in messages.
         demanding: True if a message has required fields. The reader must then check them itself, because the Protobuf
             runtime does not.
+        open: The names of the message types that are being built at the moment.
         first: Maps each message type to the number of the first field with this type, or to None if that field is a
             list. Connect stores the number in the schema of the message type.
+        syntaxes: Caches the syntax of each file, by the file's name. For proto2, the syntax is an empty string.
     """
 
     place: str
@@ -324,6 +327,7 @@ class _KindBuilder:
         return FieldCodec(proto_field.name, _tagged(schema, proto_field.number), take, put)
 
     def proto2(self, proto_field: Any) -> bool:
+        """Returns True if ``proto_field`` is an optional field of proto2, which may be unset."""
         return self.syntax(proto_field) == "" and not proto_field.is_required and not proto_field.is_repeated
 
     def syntax(self, proto_field: Any) -> str:
@@ -331,6 +335,7 @@ class _KindBuilder:
         if file.name not in self.syntaxes:
             proto = FileDescriptorProto()
             file.CopyToProto(proto)
+            # descriptors of proto2 may leave out the syntax
             self.syntaxes[file.name] = "" if proto.syntax == "proto2" else proto.syntax
         return self.syntaxes[file.name]
 

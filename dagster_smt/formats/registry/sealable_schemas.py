@@ -108,6 +108,8 @@ class SealableJson:
         fields = {}
         walks = JsonWalks(self.documents, rule, tags)
         walks.whole()
+        # ``whole`` has visited all properties, and filled ``kinds`` and ``names``; the function that it returns is not
+        # used
         for path, kinds in walks.kinds.items():
             if TEXT in kinds:
                 fields[path] = tuple(sorted(walks.names[path]))

@@ -106,11 +106,11 @@ def fields_of(avro: Avro, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str
     names: dict[str, tuple[str, ...]] = {}
 
     def concerns(name: str, field: Mapping[str, Any]) -> bool:
-        # the walk itself is not used: building it visits each field once
         if _concerns(rule, name, field, tags):
             names[name] = tuple(sorted(_tags_of(name, field, tags)))
         return False
 
+    # only for its calls of ``concerns``; the walk that it returns is not used
     with_fields(avro, concerns)
     return names
 

@@ -344,8 +344,7 @@ def _number(token: str) -> Parsed | None:
         return None
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)
-    # The first two tests keep numbers such as 1e999999999 away from ``to_integral_value``, which would write all
-    # digits.
+    # ``adjusted`` comes first: ``int`` would compute all digits of 1e999999999
     if not value or (value.adjusted() < 19 and exponent > -10_000 and value == value.to_integral_value()):
         whole_number = int(value) if value else 0
         for schema in _INTEGER_SCHEMAS:
@@ -371,6 +370,7 @@ def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -
         if embedded:
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         return value
+    # before the test for int, because a bool is also an int, as is a ``JavaDate`` below
     if isinstance(value, bool):
         if value:
             return "true"

@@ -72,8 +72,8 @@ class JavaPattern:
         self.compiled, text = compiled, compiled.pattern
         repeats = sum(map(text.count, "*+?{"))
         # a timeout costs more time than most matches, so short strings are matched without a timeout
-        # In a repeated group, each character may double the number of ways to match. Each other repetition multiplies
-        # this number by the length of the string.
+        # in a repeated group, each character may double the number of ways to match; each repetition outside of groups
+        # multiplies it by the length of the string
         if _REPEATED_GROUP.search(text):
             self.harmless = _SHORT
         else:

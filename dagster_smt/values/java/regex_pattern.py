@@ -165,6 +165,7 @@ class _PatternReader(CharReader):
         """
         letter = self.chars[self.at + 1]
         if letter in "pP":
+            # only a signal that the run of literals ends here; the next call reads the property
             if run:
                 return Node()
             return nodes.of_chars(self.property())
@@ -296,6 +297,7 @@ class _PatternReader(CharReader):
         body = self.expression()
         if self.read() != ")":
             raise RefusedPattern("missing )")
+        # flags that are set inside a group end with the group
         self.flags = flags
         if number is not None:
             self.open.remove(number)
@@ -367,6 +369,7 @@ class _PatternReader(CharReader):
             if char == "c":
                 raise RefusedPattern("the flag c")
             if char != "-":
+                # as in Java, the flag U includes the flag u
                 self.flags = change(self.flags, {"U", "u"} if char == "U" else {char})
             elif change is frozenset.difference:
                 break

@@ -86,6 +86,7 @@ class TextPeriod(TextRule):
         date = "-".join(part for part in (match[1], month, day) if part)
         if not hour:
             return date
+        # minutes, seconds and fraction keep their number of digits
         small = _ZERO.sub("0", match[6] + (match[7] or ""))
         return f"{date}{match[4]}{hour}{small}{match[8]}"
 
