@@ -126,6 +126,7 @@ class _AnythingReader:
             if branch not in (0, 1):
                 raise unreadable()
             value = read(depth) if branch else None
+            # the later fields are read only to skip their bytes
             if result is None:
                 result = value
         return result

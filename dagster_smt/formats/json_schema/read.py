@@ -266,6 +266,7 @@ def _about(node: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]
     """Returns the metadata of ``node`` in Connect's schema JSON: name, version, doc, parameters and default."""
     about: dict[str, Any] = {}
     for key, word in (("name", "title"), ("doc", "description"), ("version", "connect.version")):
+        # the struct of a union keeps its own name, ``ONE_OF``, by which Connect recognizes the union
         if word in node and not (key == "name" and "name" in schema):
             about[key] = node[word]
     parameters = node.get("connect.parameters")

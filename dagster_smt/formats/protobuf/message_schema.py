@@ -73,7 +73,7 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
         raise _refused(schema.label, "a message of Protobuf must be a struct")
     package, _, short = (schema.name or name).rpartition(".")
     file = FileDescriptorProto(name="default", syntax="proto3")
-    # a struct without a name is ConnectDefault1 itself, so the types inside it begin with ConnectDefault2
+    # a struct without a name takes the number 1, so the types inside it begin with ConnectDefault2
     builder = _DescriptorBuilder(file, 0 if schema.name else 1)
     try:
         if package:

@@ -241,6 +241,7 @@ def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> in
     is the letter of the field that determines the day, such as ``d``. A day before 15 October 1582 is counted in the
     Julian calendar.
     """
+    # the year 1582 began in the Julian calendar, so its days and weeks are counted from there
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)
         if gregorian >= CUTOVER:

@@ -401,12 +401,15 @@ class _DateReader:
 
     def _set(self, part: _DatePart, value: int, digits: str) -> None:
         letter = part.letter
+        # as documented for SimpleDateFormat, only exactly two digits are an abbreviation; ``y`` reads 7 as the year 7
         if letter in "yY" and part.count <= 2 and len(digits) == 2 and digits.isdecimal():
             first = civil(self.form.century_start // 86_400_000)[0]
             self.ambiguous = value == first % 100
             value += first // 100 * 100 + (100 if value < first % 100 else 0)
         elif letter in "ML":
             letter, value = "M", value - 1
+        # ``k`` counts from 1 to 24, ``h`` from 1 to 12, and ``u`` from Monday; ``Calendar`` counts from 0 and from
+        # Sunday
         elif letter == "k":
             letter, value = "H", 0 if value == 24 else value
         elif letter in "hK":
