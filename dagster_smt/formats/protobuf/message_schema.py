@@ -256,7 +256,7 @@ def _tags(schema: Schema) -> Any:
     for child in fields:
         tag = dict(child.parameters).get(TAG)
         number = None if tag is None else int(tag)
-        # a stage has copied the field, or flattened two structs: the first field keeps the number
+        # a stage has flattened two structs whose fields have the same numbers: the first field keeps the number
         tags.append(None if number in tags else number)
     taken, index = set(tags), 0
     for number in tags:

@@ -276,6 +276,7 @@ def boundary(negative: bool, unicode: bool) -> Node:
         mark = r"[\p{Mn}&&[\0-\uffff]]"
         before = rf"(?<={word}|{base}{mark}+)"
         after = rf"(?={word}|\p{{Mn}}(?<={base}{mark}*.))"
+    # only the outer look-around is negated; ``after`` contains a look-behind of its own
     no_before, no_after = before.replace("(?<=", "(?<!", 1), after.replace("(?=", "(?!", 1)
     if negative:
         return Node(f"(?:{before}{after}|{no_before}{no_after})")

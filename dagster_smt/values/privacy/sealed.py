@@ -76,6 +76,7 @@ class Opening(TextRule):
         key = reference.key()
         head = text[: match.start(3)]
         try:
+            # ``Sealing`` has removed the padding
             data = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
             return opened(key, mode, data, (head + self.context).encode()).decode()
         except (binascii.Error, ValueError):
