@@ -29,7 +29,7 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
     def write(value: Any) -> bytes:
         try:
             return layout.pack(value)
-        except (struct.error, OverflowError):
+        except (struct.error, OverflowError):  # an OverflowError only for a float that is too large for 32 bits
             raise ValueError(f"the value does not fit a {kind}") from None
 
     return read, write

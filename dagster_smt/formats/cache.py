@@ -41,6 +41,7 @@ class TextCache(Cache[bytes, V]):
         if key not in self:
             if self._bytes + len(key) > MOST_BYTES:
                 self.clear()
+            # the count begins again if the dictionary has just been emptied
             self._bytes = len(key) + (self._bytes if self else 0)
         super().__setitem__(key, value)
 

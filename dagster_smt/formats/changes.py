@@ -51,6 +51,7 @@ def _debezium(data: Any) -> Message:
         data = {**data["payload"], "(schema)": None if schema is None else encoder.encode(schema).decode()}
     if not isinstance(data, dict) or "op" not in data:
         raise _no_message("Debezium", "an object with 'op'")
+    # ``op`` may be any JSON; a list or an object cannot be looked up in a dict
     needed = _NEEDED.get(data["op"]) if isinstance(data["op"], str) else None
     if needed is None:
         raise data_error("SMT447", "the message is not a change of a row: 'op' is not c, r, u or d", _SKIP)
@@ -103,6 +104,7 @@ def _taker(name: str, form: Format) -> Take:
         ROW: lambda m: m["before"] if m["op"] == "d" else m["after"],
         "schema": lambda m: m.get("(schema)"),
         "ingestion-timestamp": lambda m: m.get("ts_ms"),
+        # Debezium's connector for MongoDB names a collection instead of a table
         "source.table": lambda m: _source(m).get("table", _source(m).get("collection")),
         "source.properties": lambda m: m.get("source"),
         "changed-fields": _changed,
@@ -122,8 +124,10 @@ def _changed(message: Message) -> list[str] | None:
     before, after = message.get("before"), message.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None
+    # a missing field differs from a field with null
     absent = object()
     results = []
+    # the order of the new row; fields that only the old row has come last
     for name in {**after, **before}:
         if before.get(name, absent) != after.get(name, absent):
             results.append(name)

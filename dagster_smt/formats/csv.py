@@ -53,6 +53,7 @@ def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
         text = data.decode()
         if style["escapechar"] is not None:
             text = _unescaped(text, style["escapechar"])
+        # without ``strict``, Python reads the broken cell ``"a"b`` as ``ab``
         rows = list(csv.reader(io.StringIO(text, newline=""), **style, strict=True))
     except (UnicodeDecodeError, csv.Error):
         raise data_error("SMT416", "the text is not a line of CSV") from None
@@ -75,6 +76,7 @@ def _cell_reader(schema: Schema, form: Format, name: str, options: dict[str, str
         return _array_reader(schema.values, form, name, options)
     if schema.type is Type.STRING and schema.logical is None:
         return str
+    # spaces belong to a string, but not to a number or date
     read = text_reader(schema, form, name)
     return lambda text: read(trim(text))
 
@@ -110,6 +112,7 @@ class _LineWriter:
         cells = [self._cell(child, value.get(name), name) for name, child in schema.fields]
         text = io.StringIO()
         try:
+            # the writer raises an error if a special character would need a quote or an escape that the options forbid
             csv.writer(text, **self.style).writerow(cells)
         except csv.Error:
             hint = "allow quotes, or set csv.escape-character"

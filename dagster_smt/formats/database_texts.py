@@ -56,6 +56,7 @@ def parsed_float(text: str, schema: Schema) -> float | None:
     """
     parse = parse_float32 if schema.type is Type.FLOAT32 else parse_float
     number = parse(text)
+    # 1e400 is a number that is too large; the word Infinity is an infinity
     if number is not None and math.isinf(number) and text not in _INFINITE:
         return None
     return number

@@ -97,6 +97,8 @@ class DescribedCodec:
                 if text is None:
                     return avro_out(schema).write
                 return avro_writer(schema, text)
+            # The option ``descriptor`` fixes the numbers of the fields. A message type built from the schema may number
+            # them differently.
             if isinstance(self.known, Protobuf):
                 return self.known.write
             return protobuf_out(schema).write

@@ -139,6 +139,7 @@ def _read_integer(schema: Schema, where: str) -> Convert:
     limit = 1 << (INTEGER_BITS[schema.type] - 1)
 
     def read(data: Any) -> int:
+        # ``isinstance`` would accept a bool, which is an int in Python
         if type(data) is not int or not -limit <= data < limit:
             raise misfit(schema, where)
         return data
@@ -184,6 +185,7 @@ def rounded(value: float, single: bool) -> float:
         raise Inexact
     if not single:
         return value
+    # A double has 52 bits of fraction, a 32-bit float 23. Halfway means that the other 29 bits are 1 and 28 zeros.
     (bits,) = struct.unpack("<Q", struct.pack("<d", value))
     if bits & 0x1FFFFFFF == 0x10000000:
         raise Inexact
@@ -194,6 +196,7 @@ def _base64(data: Any, schema: Schema, where: str, hint: str = "") -> bytes:
     try:
         if type(data) is not str:
             raise misfit(schema, where, hint)
+        # without ``validate``, Python skips the characters that are not in the alphabet
         return base64.b64decode(data, validate=True)
     except ValueError:  # binascii.Error is a ValueError
         raise misfit(schema, where, hint) from None
@@ -212,6 +215,7 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
             data = parse(data)
         if type(data) is not int or not -limit <= data < limit:
             raise misfit(schema, where, hint)
+        # this condition means Time, which is the only other logical type of 32 bits; as in Connect, 24:00 is valid
         if unit == 1 and limit == 1 << 31 and not 0 <= data <= DAY:
             raise misfit(schema, where, hint)
         return JavaDate(data * unit)
@@ -232,6 +236,7 @@ def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] |
 
 def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
     parse, precision, scale = _decimal_parser(schema, form, where), schema.precision, schema.scale
+    # Connect does not check the precision; Flink rounds to the declared digits
     if precision is None or form.kind not in DECLARED:
         return parse
 
@@ -250,6 +255,7 @@ def _decimal_parser(schema: Schema, form: Format, where: str) -> Callable[[Any],
 
     def parse(data: Any) -> Decimal:
         if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
+            # The default in a JSON Schema is still a float here. Decimal(0.1) itself would have 55 digits.
             return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
         # base64 is not accepted in addition: "1234" is also base64, so the digits would determine the meaning
         if texts:
@@ -298,6 +304,7 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
         if type(data) is dict and texts:
             room.take(len(data) * width)
             return {k: value(v) for k, v in data.items()}
+        # as in JsonConverter, a map whose keys are not strings is an array of pairs: ``[[1, "a"], [2, "b"]]``
         if texts or type(data) is not list or any(type(p) is not list or len(p) != 2 for p in data):
             raise misfit(schema, where)
         room.take(len(data) * width)
@@ -379,6 +386,7 @@ def _write_float(value: Any, single: bool) -> Any:
     if not math.isfinite(value):
         return float_text(value)
     if single:
+        # msgspec writes the digits of a double: 0.1 with 32 bits would become 0.10000000149011612
         return msgspec.Raw(float_text(value, True).encode())
     return float(value)
 
@@ -413,6 +421,7 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
             if numeric and plain:
                 return msgspec.Raw(_plain_number(value, where).encode())
             if numeric:
+                # msgspec would write a Decimal as a string
                 return msgspec.Raw(str(value).encode())
             return _decimal_base64(value, schema, where)
         if kind == "Date":
@@ -433,12 +442,14 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _plain_number(value: Decimal, where: str) -> str:
+    # 1E+99999999 is a short value, but would have a hundred million digits
     if abs(value.adjusted()) > _MOST_DIGITS or -int(value.as_tuple().exponent) > _MOST_DIGITS:
         raise data_error("SMT415", f"'{where}' has too many digits for a number without an exponent")
     return f"{value:f}"
 
 
 def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
+    # Connect fails if the scale of the value differs. Here, 0 is written as 0.00: a mask turns each Decimal into 0.
     shifted = value.scaleb(schema.scale, _EXACT)
     if shifted.adjusted() > _MOST_DIGITS:
         raise data_error("SMT415", f"'{where}' has too many digits for its scale {schema.scale}")

@@ -50,6 +50,7 @@ def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
     except DataError as error:
         if exact or error.problem.code != TOO_LARGE:
             raise
+    # the first attempt has already counted its values
     room.reset()
     return convert(parse_json(data, exact=True))
 

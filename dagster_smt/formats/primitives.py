@@ -47,6 +47,7 @@ def _fitting(value: Any, kind: Type, form: Format) -> Any:
     if kind is Type.BOOLEAN:
         fits = type(value) is bool
     else:
+        # a bool is an int in Python, but a Boolean is not a number in Java
         fits = isinstance(value, int) and type(value) is not bool
     if kind in FLOATS:
         fits = isinstance(value, float)

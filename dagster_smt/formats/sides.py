@@ -203,6 +203,7 @@ class _DeclaredReader:
         self.hint = _ARRAY if structs and not form.arrays_as_rows else ""
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+        # as in JsonConverter, empty bytes are null, like a tombstone
         if not data:
             return None, None
         try:
@@ -269,6 +270,7 @@ class EnvelopeReader:
     def _known(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
         entry = self.known.get(bounded_text(text))
         if entry is None:
+            # ``_schema`` calls itself for each level of the schema
             entry = self.known[text] = with_room(self._schema, text)
         return entry
 
@@ -283,6 +285,7 @@ class EnvelopeReader:
                 raise unusable_schema(reason)
         except ConfigError as error:
             first = error.problems[0]
+            # the schema comes from a record, so only this record fails; JsonConverter throws a DataException for it
             raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from None
         # schemas with the same JSON are one object; the cache key is a string, because the defaults 1.0 and 1.00 are
         # equal in Python, but not in Connect
@@ -353,6 +356,7 @@ class _SideWriter:
 
     def write_envelope(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if schema is None:
+            # as in JsonConverter, only a null without a schema becomes null bytes
             if value is None:
                 return None
             return encoder.encode({"schema": None, "payload": value})

@@ -115,6 +115,7 @@ class CastTo(ValueRule):
             return None
         if target is Type.BOOLEAN:
             if self.kind == "string":
+                # ``Boolean.parseBoolean``: no string is an error, and "1" and "yes" are false
                 return value.lower() == "true"
             return self._truth(value)
         if self.kind == "string":
@@ -123,6 +124,7 @@ class CastTo(ValueRule):
         if target in INTEGER_BITS:
             bits = INTEGER_BITS[target]
             if self.kind in FLOAT_KINDS:
+                # Java narrows a double to an int first, and the int to a byte: 3e9 becomes 2147483647, and then -1
                 return wrap(saturate(number, max(bits, 32)), bits)
             return wrap(low_integer(number) if self.kind == "Decimal" else int(number), bits)
         if target is Type.FLOAT32:
@@ -146,6 +148,7 @@ class CastTo(ValueRule):
 
     def _truth(self, value: Any) -> bool:
         if self.kind in FLOAT_KINDS:
+            # Connect tests ``(long) value != 0``, so 0.5 and NaN are false
             return saturate(value, 64) != 0
         return wrap(low_integer(value) if self.kind == "Decimal" else int(self._number(value)), 64) != 0
 

@@ -87,10 +87,12 @@ def _saturated(F: Any, value: Any, bits: int) -> Any:
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     top = float(2 ** (bits - 1))
     double = value.cast("double")
+    # the largest double below 2**63, because the largest long itself is not a double
     below_top = 9.223372036854774784e18 if bits == 64 else float(high)
     within = F.greatest(F.least(double, F.lit(below_top)), F.lit(float(low)))  # both skip nulls
     safe = F.when(F.isnan(double), F.lit(0.0)).when(double.isNotNull(), within)
     whole = safe.cast("bigint")
+    # Spark treats NaN as larger than any other number
     return F.when(~F.isnan(double) & (double >= F.lit(top)), F.lit(high).cast("bigint")).otherwise(whole)
 
 

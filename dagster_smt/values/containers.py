@@ -38,6 +38,7 @@ class ItemAt(ValueRule):
         return value[self.number]
 
     def column(self, F: Any, value: Any) -> Any:
+        # Spark counts elements from 1
         return F.try_element_at(value, F.lit(self.number + 1 if self.number >= 0 else self.number))
 
 
@@ -115,6 +116,8 @@ class KeepKeys(ValueRule):
         def keeps(key: Any, _: Any) -> Any:
             keeps_key = F.lit(False)
             for which in self.which:
+                # Spark passes the pattern to Java, which has no time limit; so patterns with repetitions are left to
+                # Python
                 keeps_key = keeps_key | (key == F.lit(which) if isinstance(which, str) else key.rlike(which.java))
             return keeps_key
 

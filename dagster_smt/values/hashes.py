@@ -21,6 +21,7 @@ class HashText(ValueRule):
         if text is None:
             return None
         # like Java, encodes half of a surrogate pair as a question mark
+        # without ``usedforsecurity=False``, a FIPS build of OpenSSL refuses md5
         return hashlib.new(self.function, text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
     def column(self, F: Any, text: Any) -> Any:

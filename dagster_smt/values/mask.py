@@ -56,6 +56,7 @@ def _replacement(kind: str, text: str) -> Any:
         raise _cannot(f"the replacement is not a number, but the value is of type {kind}")
     if kind in _INTEGERS:
         integer, bits = _INTEGERS[kind]
+        # as Java narrows a BigDecimal: 12.9 becomes 12, and for INT8, 300 becomes 44
         return integer(wrap(low_integer(number), bits))
     if kind == "Decimal":
         return number

@@ -104,10 +104,13 @@ def parse_big_decimal(text: str) -> Decimal | None:
         return None
     exponent = match["exponent"] or "0"
     sign, digits = exponent[: exponent[0] in "+-"], exponent.lstrip("+-")
+    # ``int`` is slow for thousands of digits, and rejects more than 4,300. BigDecimal accepts any number of leading
+    # zeros.
     zeros = next((n for n, digit in enumerate(digits) if int(digit)), len(digits))
     if len(digits) - zeros > 10 or not _is_int(int(sign + (digits[zeros:] or "0"))):
         return None
     value = Decimal(text)
+    # the scale of a BigDecimal is an int: 0.1e-2147483647 is rejected
     scale = value.as_tuple().exponent
     if isinstance(scale, int) and _is_int(-scale):
         return big_decimal(value)
@@ -131,8 +134,10 @@ def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | Non
     """Returns ``value`` rounded half up to ``scale``. If the result has more digits than ``precision``, returns
     None.
     """
+    # too many digits before the point; ``quantize`` would raise an error
     if value and value.adjusted() >= precision - scale:
         return None
+    # rounding may add a digit: 9.99 becomes 10.0
     context = Context(prec=precision + 1, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)
     rounded = value.quantize(Decimal(1).scaleb(-scale), context=context)
     if rounded.adjusted() < precision - scale or not rounded:
@@ -166,6 +171,7 @@ def big_decimal(value: Decimal) -> Decimal:
 def low_integer(value: Decimal) -> int:
     """Returns the low 64 bits of the integer part of ``value``. The exponent may be very large."""
     exponent = value.as_tuple().exponent
+    # 2**64 divides 10**64, so the low bits are zeros
     if isinstance(exponent, int) and exponent >= 64:
         return 0
     whole = value.to_integral_value(ROUND_DOWN, _EXACT)
@@ -191,6 +197,8 @@ def parse_float(text: str) -> float | None:
 
     Whitespace at both ends is ignored. Type suffixes and hexadecimal numbers are accepted.
     """
+    # For these strings, Python's ``float`` agrees with Java. It would also read nan, inf, 1_0 and digits of other
+    # scripts.
     if text and text[0] in _STARTS and text[-1] in "0123456789" and text.isascii() and "_" not in text:
         try:
             return float(text)
@@ -200,6 +208,7 @@ def parse_float(text: str) -> float | None:
     if not _FLOAT.fullmatch(text):
         return None
     if "x" in text or "X" in text:
+        # the string ends with a decimal exponent, so only the suffix is removed: 0x1fp3f
         return _hexadecimal(text.rstrip("fFdD"))
     return float(text if text.endswith(("NaN", "Infinity")) else text.rstrip("fFdD"))
 
@@ -208,6 +217,7 @@ def plain_floats(texts: list[str]) -> list[float] | None:
     """Parses all ``texts`` as ``parse_float`` does. Returns None if one of the strings is not a plain decimal such as
     ``-1.5e3``, or if its number is too large for a double.
     """
+    # one pass over all strings: the rest is empty if they consist only of these characters
     if "".join(texts).translate(_NO_DIGITS):
         return None
     try:
@@ -276,6 +286,7 @@ def _shortest(value: float) -> str:
 
 
 def _shortest_single(value: float) -> str:
+    # Java writes at least two digits, and nine digits identify every 32-bit number
     for digits in range(2, 10):
         text = f"{value:.{digits}g}"
         if to_float32(float(text)) == value:
@@ -291,6 +302,7 @@ def decimal_text(value: Decimal) -> str:
     assert isinstance(exponent, int)
     text, minus = "".join(map(str, digits)), "-" if sign else ""
     adjusted = exponent + len(text) - 1
+    # the condition of ``BigDecimal.toString`` for a string without an exponent
     if exponent <= 0 and adjusted >= -6:
         if exponent == 0:
             return minus + text

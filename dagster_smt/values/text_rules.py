@@ -40,6 +40,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
         return "null"
     if isinstance(value, str):
         return value
+    # before the test for int, because a bool is also an int, as is a ``JavaDate`` below
     if isinstance(value, bool):
         if value:
             return "true"
@@ -67,6 +68,7 @@ def _container(schema: Schema | None, value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(java_text(item, element) for element in value)}]"
     if schema is not None and schema.type is Type.STRUCT:
+        # ``Struct.toString`` leaves out fields that are null
         pairs = ((name, child, value.get(name)) for name, child in schema.fields)
         return f"Struct{{{','.join(f'{n}={java_text(c, v)}' for n, c, v in pairs if v is not None)}}}"
     keys = schema.keys if schema else None
@@ -133,7 +135,8 @@ class StructText(ValueRule):
     """A rule that returns the string of Java's ``toString`` for a struct, such as ``Struct{id=7,name=Ann}``. A null
     stays null.
 
-    The arguments are a constant that is not used, the struct, and the strings of its fields.
+    The arguments are a constant that is not used, a flag that is null if the struct is null, and the strings of the
+    struct's fields.
     """
 
     names: tuple[str, ...]
@@ -189,7 +192,8 @@ class LiteralText(ValueRule):
 class LiteralStructText(ValueRule):
     """A rule that returns the string of ``Values.convertToString`` for a struct, such as ``{"id":7,"name":"Ann"}``.
 
-    The arguments are a constant that is not used, the struct, and the strings of its fields.
+    The arguments are a constant that is not used, a flag that is null if the struct is null, and the strings of the
+    struct's fields.
     """
 
     names: tuple[str, ...]

@@ -65,6 +65,7 @@ def _plain(avro: Any) -> Any:
         return avro
     plain = {}
     for key, value in avro.items():
+        # fastavro adds keys of its own, such as __fastavro_parsed__
         if key not in ("doc", "aliases") and key[:2] != "__":
             plain[key] = _plain(value)
     if plain.keys() == {"type"}:
@@ -120,10 +121,12 @@ class _AnythingReader:
             raise unreadable()
         result = None
         for read in self.fields:
+            # each field is a union of null and one type, and the number of the type precedes the value
             branch = self.long()
             if branch not in (0, 1):
                 raise unreadable()
             value = read(depth) if branch else None
+            # the later fields are read only to skip their bytes
             if result is None:
                 result = value
         return result
@@ -140,6 +143,7 @@ class _AnythingReader:
         """
         items: list[Any] = []
         while count := self.long():
+            # the size lets a reader skip the block, which this reader never does
             if count < 0:
                 self.long()
             items += [read(depth + 1) for _ in range(abs(count))]
@@ -147,6 +151,7 @@ class _AnythingReader:
 
     def bytes_of(self, size: int) -> bytes:
         start, self.at = self.at, self.at + size
+        # the size is part of the record: it may be negative, or larger than the rest of the bytes
         if not start <= self.at <= len(self.data):
             raise unreadable()
         return self.data[start : self.at]
@@ -159,11 +164,14 @@ class _AnythingReader:
         while True:
             byte = self.data[self.at]
             self.at += 1
+            # seven bits per byte, the lowest first; a set high bit means that another byte follows
             value |= (byte & 0x7F) << shift
             shift += 7
+            # ten bytes hold 64 bits; without the limit, a record could contain a number of any length
             if value >> bits or shift > 70:
                 raise unreadable()
             if byte < 0x80:
+                # zigzag: 0, 1, 2, 3, 4 stand for 0, -1, 1, -2, 2
                 return (value >> 1) ^ -(value & 1)
 
 
@@ -240,6 +248,7 @@ def _single(name: str, value: Any) -> bytes:
 
 
 def _long(value: int) -> bytes:
+    # zigzag, as in ``_AnythingReader.long``
     rest, out = (value << 1) ^ (value >> 63), bytearray()
     while rest > 0x7F:
         out.append(rest & 0x7F | 0x80)

@@ -132,6 +132,7 @@ def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
     for text in texts:
         check_depth(text.encode())
         data = json.loads(text)
+        # parsed twice: fastavro reads the bytes without logical types, and the Connect schema needs them
         parsed = parse_schema(bare(data), named_schemas=bare_names)
         marked = parse_schema(_marked(data), named_schemas=marked_names)
         schema, convert = builder.build(marked)
@@ -142,9 +143,12 @@ def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
         source = io.BytesIO(raw)
         room.reset()
         try:
+            # For a record, an enum or a fixed inside a union, ``return_named_type`` returns a pair of name and value.
+            # The value alone does not tell which type of the union it has.
             value = fastavro.schemaless_reader(source, parsed, None, return_named_type=True)
         except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, UnicodeDecodeError):
             raise unreadable() from None
+        # fastavro ignores the bytes after the value, but Connect rejects them
         if source.tell() != len(raw):
             raise unreadable()
         return convert(value)
@@ -272,6 +276,7 @@ class _ConnectBuilder:
         if isinstance(avro, str):
             avro = {"type": avro}
         kind = avro["type"]
+        # {"type": {"type": "int"}} is the same as {"type": "int"}
         if isinstance(kind, list | dict):
             return self.build(kind, nullable=nullable, default=default)
         schema, convert = self.shared(kind, avro, default)
@@ -287,6 +292,7 @@ class _ConnectBuilder:
         """
         name = avro.get("name")
         if name is not None:
+            # A default adds the parameter ``field.default`` to the schema of the type itself (see ``described``).
             known = self.built.get((name, default is not None))
         else:
             known = None
@@ -309,6 +315,8 @@ class _ConnectBuilder:
 
     def typed(self, kind: str, avro: dict[str, Any]) -> tuple[Schema, Convert]:
         logical = avro.get(_LOGICAL)
+        # Connect knows only the logical types below. A value of any other logical type, such as timestamp-micros or
+        # uuid, stays a plain number, string or bytes.
         if kind in ("bytes", "fixed"):
             if logical == "decimal":
                 return self.bytes(avro)
@@ -338,6 +346,7 @@ class _ConnectBuilder:
         converts = [(n, convert) for n, _, convert in parts]
 
         def convert(value: Any) -> dict[str, Any]:
+            # inside a union, a pair of name and value (``return_named_type``)
             fields = value[1] if isinstance(value, tuple) else value
             return {n: make(fields[n]) for n, make in converts}
 
@@ -398,6 +407,7 @@ class _ConnectBuilder:
         if len(others) == 1 and len(members) == 2:
             return self.build(others[0], nullable=True)
         kinds = set(map(_kind, others))
+        # fastavro returns an int for int and long, and a float for float and double
         if any(map(kinds.issuperset, _SAME)):
             raise self.refused("a union has int and long, or float and double, whose values cannot be distinguished")
         parts = [(_member(m), m, *self.build(m, nullable=True)) for m in others]
@@ -425,6 +435,7 @@ class _ConnectBuilder:
             raise self.refused("connect.parameters is not an object")
         parameters = {**dict(schema.parameters), **_parameters(avro), **own}
         parameters |= {key: str(value) for key, value in avro.items() if key.startswith("avro.")}
+        # Connect writes a default of its own as ``connect.default``. The parameter marks a default of the Avro field.
         if default is not None and "connect.default" not in avro:
             parameters[f"{CONNECT_AVRO}field.default"] = "true"
         name = avro.get("connect.name", avro.get("name") if schema.logical is None else None)
@@ -436,6 +447,8 @@ class _ConnectBuilder:
         if not all(isinstance(one, str) for one in texts):
             raise self.refused("its names, docs and parameters must be texts")
         return schema.with_(
+            # Avro requires a name for each record. Connect writes ConnectDefault, ConnectDefault2, … for structs
+            # without a name.
             name=schema.name if name is None or name.startswith(_DEFAULT_NAME) else name,
             version=self.version(schema, avro),
             doc=avro.get("connect.doc"),
@@ -463,6 +476,7 @@ class _ConnectBuilder:
         """
         scale, precision = avro.get("scale"), avro.get("precision")
         number = _whole(scale) or 0
+        # the scale of a BigDecimal is an int in Java
         if not -(2**31) <= number < 2**31:
             raise self.refused("the scale of a decimal needs more than 32 bits")
         if precision is not None and _whole(precision) is None:
@@ -535,6 +549,7 @@ def _bytes(avro: dict[str, Any]) -> tuple[Schema, Convert]:
 def _decimal(avro: dict[str, Any], scale: int, precision: Any) -> tuple[Schema, Convert]:
     schema = decimal(scale)
     parameters = {**dict(schema.parameters), **_size(avro)}
+    # 64 stands for an unknown precision: Connect writes it for decimals that have none
     if precision is not None and precision != 64:
         parameters[DECIMAL_PRECISION] = str(precision)
 

@@ -124,6 +124,8 @@ class _AvroBuilder:
         if schema.name == UNION:
             return [*(["null"] if schema.optional else []), *(self.build(c, bare=True) for _, c in schema.fields)]
         if schema.type is Type.STRUCT:
+            # An optional struct and a required struct are the same Avro type. Avro does not permit a second type of
+            # this name.
             required = schema.with_(optional=False, default=None)
         else:
             required = None
@@ -148,10 +150,12 @@ class _AvroBuilder:
             avro["connect.version"] = schema.version
         own = {}
         for key, value in parameters.items():
+            # the parameter was set by the reader, for a default that the Avro field itself had
             if key != _FLAG:
                 own[key] = value
         if own:
             avro["connect.parameters"] = own
+        # without the flag, the default comes from Connect, and AvroData writes it twice: here and in the field
         if schema.default is not None and _FLAG not in parameters:
             avro["connect.default"] = _default(schema, schema.default)
         if schema.name is not None:
@@ -180,6 +184,7 @@ class _AvroBuilder:
             self.wrong(schema.label, "the schema of its items is missing")
         avro: dict[str, Any] = {"type": _SIMPLE.get(schema.type, "string")}
         size = dict(schema.parameters).get(_SIZE)
+        # a fixed was read as bytes, and the parameter contains its size
         if schema.type is Type.BYTES and schema.name is not None and size is not None:
             avro = {"type": "fixed", **self.name_of(schema), "size": int(size)}
         if schema.logical == "Decimal":
@@ -214,6 +219,7 @@ class _AvroBuilder:
         map as an array of entries.
         """
         assert schema.keys is not None and schema.values is not None
+        # AvroData recognizes an entry by the name MapEntry, or by the marker if the map has a name of its own
         if schema.name is None:
             names = {"name": "MapEntry", "namespace": _SPACE}
         else:
@@ -284,6 +290,7 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
     if "name" in avro and "type" in avro and avro["type"] in ("record", "fixed"):
         own = avro.get("namespace", "")
         full = f"{own}.{avro['name']}" if own else avro["name"]
+        # a second definition of the same name is an error in Avro, even if both definitions are equal
         if full in seen:
             if seen[full] != avro:
                 hint = "set different names with SetSchemaMetadata"
@@ -354,6 +361,7 @@ def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
     if not isinstance(exponent, int) or exponent != -scale:
         raise ValueError("another scale")
     whole = int("".join(map(str, digits))) * (-1 if sign else 1)
+    # the fewest bytes with a sign bit: 127 needs one byte, 128 needs two
     least = (whole if whole >= 0 else ~whole).bit_length() // 8 + 1
     return whole.to_bytes(size or least, "big", signed=True)
 
@@ -390,6 +398,7 @@ def _of_union(schema: Schema) -> Convert:
     def choose(value: Mapping[str, Any]) -> Any:
         for name, kind, convert in parts:
             member = value.get(name)
+            # in the struct of a union, at most one field is set
             if member is not None:
                 return kind, member if convert is None else convert(member)
         return None

@@ -127,6 +127,7 @@ class _NodeReader:
             raise ConfigError(_problem(self.place, f"{reference} contains itself"))
         node = self.documents.get(name)
         for part in filter(None, pointer.split("/")):
+            # RFC 6901 requires this order, so that ~01 becomes ~1 and not a slash
             key = part.replace("~1", "/").replace("~0", "~")
             node = node.get(key) if isinstance(node, dict) else None
         if node is None:
@@ -265,6 +266,7 @@ def _about(node: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]
     """Returns the metadata of ``node`` in Connect's schema JSON: name, version, doc, parameters and default."""
     about: dict[str, Any] = {}
     for key, word in (("name", "title"), ("doc", "description"), ("version", "connect.version")):
+        # the struct of a union keeps its own name, ``ONE_OF``, by which Connect recognizes the union
         if word in node and not (key == "name" and "name" in schema):
             about[key] = node[word]
     parameters = node.get("connect.parameters")
@@ -321,7 +323,9 @@ def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare |
     value for the field.
     """
     for name, schema, prepare in choices:
+        # any other type is a number, or bytes and decimals, which are strings or numbers in JSON
         kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
+        # a bool is an int in Python, but JSON's true is not a number
         fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)
         if fits and _has_fields(data, schema):
             return {name: prepare(data) if prepare else data}

@@ -58,8 +58,10 @@ def _document(schema: Schema, form: Format, index: int | None = None) -> dict[st
         node["connect.parameters"] = dict(schema.parameters)
     if schema.default is not None:
         node["default"] = writer(replace(schema, default=None), form)(schema.default)
+    # as in ``JsonSchemaData``, an optional type is a union with null
     if schema.optional:
         node = {"oneOf": [{"type": "null"}, node]}
+    # the properties of a JSON object have no order, and readers sort the fields by the index
     if index is not None:
         node["connect.index"] = index
     return node

@@ -109,6 +109,7 @@ def well_known(name: str) -> FileDescriptorProto | None:
         return _meta_file()
     if name in _SHIPPED:
         return _one_message(name, _SHIPPED[name])
+    # the name comes from a schema, and ``import_module`` runs the module: only Google's own packages are permitted
     if not _GENERATED.fullmatch(name):
         return None
     try:
@@ -135,10 +136,13 @@ def _meta_file() -> FileDescriptorProto:
     (meta,) = file.message_type
     entry = _one_message("", "x.ParamsEntry key:string value:string").message_type[0]
     entry.options.map_entry = True
+    # ``_one_message`` builds only single fields, so the map ``params`` and the list ``tags`` are added here
     meta.nested_type.append(entry)
     del meta.field[1]
     meta.field.add(name="params", number=2, label=REPEATED, type=MESSAGE, type_name=".confluent.Meta.ParamsEntry")
     meta.field.add(name="tags", number=3, label=REPEATED, type=SCALARS["string"])
+    # A message of our own with the field number of the extension. The bytes of any FieldOptions can be read as this
+    # message, without registering the extension in the pool of the schema.
     options = file.message_type.add(name="Options")
     options.field.add(name="field_meta", number=_FIELD_META, label=1, type=MESSAGE, type_name=".confluent.Meta")
     return file
@@ -224,6 +228,7 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
         DataError: SMT441 if the bytes are not message indexes.
     """
     count, at = _varint(data, start)
+    # each index takes at least one byte, and a claimed count must not cause a long loop
     if not 0 <= count <= min(len(data) - at, MAX_LEVELS):
         raise _no_indexes()
     indexes = []
@@ -232,6 +237,7 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
         if index < 0:
             raise _no_indexes()
         indexes.append(index)
+    # a count of 0 is the short form of the first message (see ``write_indexes``)
     return tuple(indexes) or (0,), at
 
 
@@ -249,6 +255,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
+            # the fifth byte may have more bits than Java's int
             value &= 0xFFFFFFFF
             return (value >> 1) ^ -(value & 1), at
     raise _no_indexes()

@@ -120,6 +120,7 @@ def _other(name: str, where: str, checked: bool) -> Kind:
         return value
 
     def text(value: Any) -> str:
+        # for a string of proto2 that is not UTF-8, the runtime returns bytes
         if not isinstance(value, str):
             raise unreadable(f"field '{where}' is not a text in UTF-8")
         return value
@@ -136,6 +137,7 @@ class _Symbols(dict[int, str]):
         super().__init__()
         self.enum = enum.name
         for value in enum.values:
+            # with allow_alias, several symbols have one number; the first symbol wins
             self.setdefault(value.number, value.name)
 
     def __missing__(self, number: int) -> str:
@@ -170,6 +172,7 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
 
     def read(message: Any) -> Decimal:
         raw, most = message.value, message.precision
+        # Java's BigInteger rejects empty bytes, and the unsigned precision becomes a negative int in Java
         if not raw or most >= 1 << 31:
             raise unreadable(f"field '{where}' is not a decimal")
         value = scaled_decimal(raw, message.scale)
@@ -200,6 +203,7 @@ def _number(text: str | None) -> int | None:
     Connect ignores such a string.
     """
     try:
+        # ``int`` alone would also accept spaces and underscores
         if text is not None and text.strip("+-0123456789") == "":
             value = int(text)
         else:
@@ -223,6 +227,7 @@ def _date(params: Mapping[str, str], where: str) -> Kind:
         number = day_number(year, month, day, julian=False)
         if number < CUTOVER:
             number = day_number(year, month, day, julian=True)
+        # 31 February becomes 3 March, and the days of October 1582 that were left out become others
         if civil(number) != parts or number * DAY >= 1 << 63:
             raise unreadable(f"field '{where}' is not a date")
         return JavaDate(number * DAY)

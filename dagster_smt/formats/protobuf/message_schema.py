@@ -73,6 +73,7 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
         raise _refused(schema.label, "a message of Protobuf must be a struct")
     package, _, short = (schema.name or name).rpartition(".")
     file = FileDescriptorProto(name="default", syntax="proto3")
+    # a struct without a name takes the number 1, so the types inside it begin with ConnectDefault2
     builder = _DescriptorBuilder(file, 0 if schema.name else 1)
     try:
         if package:
@@ -82,6 +83,8 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
     except ValueError:  # a name is not valid Unicode, or a parameter is not a number
         raise _refused(short, "it has a name or a number that Protobuf refuses") from None
     try:
+        # building the descriptor checks nothing; the pool rejects names, numbers and types that Protobuf does not
+        # permit
         pool_of([raw], "")
     except ConfigError as error:
         raise _refused(short, error.problems[0].statement) from None
@@ -102,6 +105,12 @@ class _DescriptorBuilder:
     """A builder of descriptors for Connect schemas.
 
     Types without a name are numbered in the order in which ``ProtobufData`` visits them.
+
+    Attributes:
+        file: The file of the messages. The builder adds its imports.
+        unnamed: The number of types without a name so far.
+        before: For each nested message, the value of ``unnamed`` before the message was built. The key is the ``id`` of
+            the message around it, and its name.
     """
 
     file: FileDescriptorProto
@@ -165,6 +174,8 @@ class _DescriptorBuilder:
 
     def struct(self, parent: DescriptorProto, name: str, schema: Schema) -> str:
         short = self.short(schema.name)
+        # Protobuf does not permit a field and a type of the same name in one message. As in Confluent's converter, the
+        # type gets a suffix.
         if short == name:
             short += "Message"
         if short == parent.name:
@@ -199,6 +210,7 @@ class _DescriptorBuilder:
             self.before[at] = self.unnamed
             parent.nested_type.append(make())
             return name
+        # the second message must number its types without a name from the same number as the first
         now, self.unnamed = self.unnamed, self.before[at]
         again = make()
         self.unnamed = now
@@ -244,6 +256,7 @@ def _tags(schema: Schema) -> Any:
     for child in fields:
         tag = dict(child.parameters).get(TAG)
         number = None if tag is None else int(tag)
+        # a stage has flattened two structs whose fields have the same numbers: the first field keeps the number
         tags.append(None if number in tags else number)
     taken, index = set(tags), 0
     for number in tags:

@@ -55,6 +55,7 @@ def putter(descriptor: Any, kind: Kind) -> Fill:
 
     def put(message: Any, value: Any) -> None:
         inner = getattr(message, name)
+        # without this call, a message whose fields all have Protobuf's defaults would not be written
         mark(inner)
         fill(inner, value)
 

@@ -146,6 +146,7 @@ def _writer(message_class: Any, kind: Kind) -> Callable[[Any], bytes]:
         out = message_class()
         try:
             fill(out, value)
+            # Protobuf does not define the order of a map's entries; equal values must have equal bytes
             data: bytes = dump(out, deterministic=True)
         except _WRONG:
             raise unwritable("", "does not fit its Protobuf schema") from None
@@ -159,10 +160,13 @@ class _KindBuilder:
     """A builder of Connect schemas, readers and writers for Protobuf messages and fields.
 
     Attributes:
+        place: The schema's name in messages.
         demanding: True if a message has required fields. The reader must then check them itself, because the Protobuf
             runtime does not.
+        open: The names of the message types that are being built at the moment.
         first: Maps each message type to the number of the first field with this type, or to None if that field is a
             list. Connect stores the number in the schema of the message type.
+        syntaxes: Caches the syntax of each file, by the file's name. For proto2, the syntax is an empty string.
     """
 
     place: str
@@ -269,6 +273,8 @@ class _KindBuilder:
             return replace(kind, schema=Schema(Type.STRUCT, name=VARIANT, fields=children))
         if not seen and not proto_field.is_repeated:
             self.first[name] = proto_field.number
+        # Connect's ``SchemaWrapper`` keeps the number of the first field on the schema of the message, also inside
+        # lists
         if before is not None:
             kind = replace(kind, schema=kind.schema.with_(parameters=((TAG, str(before)),)))
         return kind
@@ -321,6 +327,7 @@ class _KindBuilder:
         return FieldCodec(proto_field.name, _tagged(schema, proto_field.number), take, put)
 
     def proto2(self, proto_field: Any) -> bool:
+        """Returns True if ``proto_field`` is an optional field of proto2, which may be unset."""
         return self.syntax(proto_field) == "" and not proto_field.is_required and not proto_field.is_repeated
 
     def syntax(self, proto_field: Any) -> str:
@@ -328,6 +335,7 @@ class _KindBuilder:
         if file.name not in self.syntaxes:
             proto = FileDescriptorProto()
             file.CopyToProto(proto)
+            # descriptors of proto2 may leave out the syntax
             self.syntaxes[file.name] = "" if proto.syntax == "proto2" else proto.syntax
         return self.syntaxes[file.name]
 

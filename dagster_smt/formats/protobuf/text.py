@@ -106,6 +106,7 @@ def _raw(file: FileDescriptorProto) -> bytes:
 
 
 def _free(names: Sequence[str], name: str) -> str:
+    # an imported file may already have this name
     while name in names:
         name = f"_{name}"
     return name
@@ -156,6 +157,7 @@ def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], plac
     except subprocess.TimeoutExpired:
         raise refused(place, f"protoc needs more than {_SECONDS} seconds for it") from None
     if done.returncode or not out.is_file():
+        # the message names the file without the temporary folder
         mistake = _first_mistake(done.stderr.decode(errors="replace").replace(f"{root}/", ""))
         raise refused(place, f"it is not a Protobuf schema: {mistake}", "fix the schema at its source")
     return out.read_bytes()

@@ -78,6 +78,7 @@ def _struct(schema: Schema) -> Convert | None:
     for name, child in schema.fields:
         target = name
         if is_union(child):
+            # the name that ``protobuf_of`` gives to the oneof: its own name, and its number among the oneofs
             target = f"{(child.name or '').removeprefix(f'{UNION}.').rpartition('.')[2]}_{unions}"
             unions += 1
         parts.append((name, target, child.default, _converter(child)))
@@ -91,6 +92,7 @@ def _struct(schema: Schema) -> Convert | None:
         results = {}
         for name, target, default, convert in fields:
             child = value.get(name)
+            # the Protobuf schema has no defaults, so consumers could not fill in the default
             results[target] = convert(default if child is None else child)
         return results
 

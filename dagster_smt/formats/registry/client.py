@@ -127,6 +127,7 @@ def versions_of(options: Options, subject: str) -> tuple[SubjectVersion, ...]:
 
 
 def _subject_version(client: Any, subject: str, number: int) -> SubjectVersion:
+    # Only the first answer says which kind the schema has. The second request is for the binary form of Protobuf.
     schema = client.get_version(subject, number, deleted=True).schema
     kind: SchemaKind = schema.schema_type or "AVRO"
     form = "serialized" if kind == "PROTOBUF" else None
@@ -164,6 +165,8 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
         reason = f"the subject {subject}, in which Connect looks for its version, does not have it"
         return _unknown(number, reason, "set its subject with the option subject.name.strategy, or subject")
 
+    # The lookup needs the text as it was registered. The client of ``schema_by_id`` caches serialized descriptors under
+    # the same ids.
     use = "as registered" if kind == "PROTOBUF" else ""
     schema = _response(options, lambda client: client.get_schema(number), error_of, (404,), use)
     own = _own_version(schema)
@@ -256,6 +259,7 @@ def contract_of(options: Options, subject: str) -> Contract:
         try:
             schema = client.get_latest_version(subject).schema
         except SchemaRegistryError as error:
+            # a new subject has no rules; any other error could hide rules
             if error.http_status_code == 404:
                 return Contract()
             raise
@@ -292,6 +296,7 @@ def _response(
     try:
         return ask(_client(options, use))
     except DataError:
+        # such as SMT273 for a long answer: it concerns one schema, and does not end the run as SMT636 does
         raise
     except ConfigError as error:
         raise EngineError(error.problems) from None
@@ -328,6 +333,7 @@ def client_settings(options: Options) -> dict[str, Any]:
             client_values[name] = values[key]
     settings = {"url": values["url"], **client_values}
     if "bearer.auth.token" in settings:
+        # the client rejects a token without these settings, which only Confluent Cloud needs
         settings = {**_BEARER, **settings}
     return {**settings, "timeout": _SECONDS}
 
@@ -338,6 +344,7 @@ def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, An
     """
     client = make(settings)
     session = client._rest_client.session  # a private attribute, because the library cannot limit the size of an answer
+    # ``_bound`` counts bytes as they arrive, so the registry must not compress them
     session.headers["Accept-Encoding"] = "identity"
     session.event_hooks["response"].append(_bound)
     return client
@@ -384,8 +391,10 @@ def _collect(client: Any, schema: Any, texts: dict[str, str], form: str | None, 
             raise _unusable("its references form a circle")
         if len(around) >= MAX_LEVELS or len(texts) >= _MOST_REFERENCES:
             raise _unusable("it has too many references")
+        # two references may need the same schema
         if reference.name not in texts:
             inner = client.get_version(reference.subject, reference.version, fmt=form).schema
+            # before the schema itself is added, because a schema comes after the schemas that it needs
             _collect(client, inner, texts, form, (*around, reference.name))
             _refuse_long(inner.schema_str, texts)
             texts[reference.name] = inner.schema_str

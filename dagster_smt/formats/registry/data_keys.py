@@ -95,11 +95,13 @@ class DataKeys:
         if self.rotates:
             if len(sealed) < _VERSION:
                 raise _sealed("the text is not encrypted")
+            # as in Confluent's clients, 0 stands for the version 1
             version, sealed = int.from_bytes(sealed[1:_VERSION], "big") or 1, sealed[_VERSION:]
         decrypt = self._key(version)
         try:
             plain = decrypt(sealed)
             if is_text:
+                # a producer may have encrypted bytes that are not UTF-8, and the field is a string
                 plain.decode()
         except Exception:  # noqa: BLE001 - Tink's own errors, whose messages do not help
             raise _sealed("another key encrypted it, or something changed it") from None
@@ -141,11 +143,13 @@ class DataKeys:
         cryptor, kek, data_key = self._asked(version)
         if data_key is None:
             raise self._no_key(version)
+        # the registry returns the key itself if it may use the key management service (a shared key)
         key = data_key.get_key_material_bytes() or _decrypted(self.options, kek, data_key)
         return lambda sealed: cryptor.decrypt(key, sealed, b"")
 
     def _latest(self) -> _Writer:
         """Returns the latest data key. If there is none, or if it has expired, creates a new data key."""
+        # a rule without rotation uses only the version 1, and does not write the version into records
         cryptor, kek, data_key = self._asked(-1 if self.rotates else 1, deleted=False)
         days = float(self.days) if self.rotates else 0
         if data_key is None or (days and time.time() > (data_key.ts or 0) / 1000 + days * _DAY):
@@ -159,6 +163,7 @@ class DataKeys:
         already has this version, returns the registered key.
         """
         text = None
+        # with a shared key, the registry itself creates and encrypts the data key
         if not kek.shared:
             sealed = _by_service(self.options, kek, lambda service: service.encrypt(cryptor.generate_key(), b""))
             text = base64.b64encode(sealed).decode()
@@ -167,6 +172,7 @@ class DataKeys:
         def ask(client: Any) -> Any:
             return client.register_dek(self.kek, self.subject, text, algorithm, version)
 
+        # 409: another producer has created this version since this process asked for the latest one
         data_key = self._answer(ask, (409,))
         if data_key is None:
             data_key = self._asked(version, deleted=False)[2]

@@ -63,12 +63,14 @@ def rules_of(schema: Any, mode: Mode) -> tuple[RegistryRule, ...]:
         mode: ``READ`` for consumers, ``WRITE`` for producers.
     """
     rule_set = schema.rule_set
+    # as in Confluent's clients, rules that are enabled for a different environment do not apply
     if rule_set is None or (rule_set.enable_at or "ALL") not in ("ALL", "CLIENT"):
         return ()
     properties = getattr(getattr(schema.metadata, "properties", None), "properties", None) or {}
     rules = _applied(rule_set.domain_rules, mode, properties, of_bytes=False)
     encodings = _applied(rule_set.encoding_rules, mode, properties, of_bytes=True)
     if mode == "READ":
+        # consumers undo the last step of the producer first
         return (*reversed(encodings), *reversed(rules))
     return (*rules, *encodings)
 

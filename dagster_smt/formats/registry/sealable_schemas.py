@@ -80,6 +80,7 @@ class SealableAvro:
         return sealed_fields.fields_of(self.avro, rule, tags)
 
     def full_name(self, path: str) -> str | None:
+        # a rule without tags applies to all fields
         every_field = sealed_fields.fields_of(self.avro, RegistryRule("", ""), ())
         return path if path in every_field else None
 
@@ -107,6 +108,8 @@ class SealableJson:
         fields = {}
         walks = JsonWalks(self.documents, rule, tags)
         walks.whole()
+        # ``whole`` has visited all properties, and filled ``kinds`` and ``names``; the function that it returns is not
+        # used
         for path, kinds in walks.kinds.items():
             if TEXT in kinds:
                 fields[path] = tuple(sorted(walks.names[path]))

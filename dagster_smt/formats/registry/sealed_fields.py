@@ -110,6 +110,7 @@ def fields_of(avro: Avro, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str
             names[name] = tuple(sorted(_tags_of(name, field, tags)))
         return False
 
+    # only for its calls of ``concerns``; the walk that it returns is not used
     with_fields(avro, concerns)
     return names
 
@@ -240,6 +241,7 @@ def _in_turn(walks: list[_Walk]) -> _Walk:
 def _union(branches: list[_Walk]) -> _Walk:
     def walk(data: bytes, at: int, places: list[_Place]) -> int:
         index, at = _long(data, at)
+        # Python would count a negative index from the end
         if index < 0:
             raise IndexError
         return branches[index](data, at, places)
@@ -260,6 +262,7 @@ def _blocks(item: _Walk) -> _Walk:
                 _, at = _long(data, at)  # the number of bytes of the block
             if count == 0:
                 return at
+            # items may take up no bytes, so a few bytes could describe a loop without end
             room.take(count)
             for _ in range(count):
                 at = item(data, at, places)

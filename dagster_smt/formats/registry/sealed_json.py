@@ -190,6 +190,7 @@ class JsonWalks:
         return concerned_walks[0]
 
     def _resolved(self, node: Any, document: str) -> Any:
+        # references may form a cycle
         for _ in range(MAX_LEVELS):
             if not isinstance(node, dict) or "$ref" not in node:
                 return node
@@ -277,6 +278,7 @@ def _in_turn(walks: Sequence[Walk]) -> Walk | None:
 
 
 def _first(value: msgspec.Raw) -> bytes:
+    # the first character tells the type without decoding the value
     return bytes(value).lstrip()[:1]
 
 

@@ -51,6 +51,7 @@ def protobuf_opener(
         except (DecodeError, RecursionError):
             raise unreadable() from None
         for fields, change, may_fail in steps:
+            # a rule that fails at its second field has already changed the first one
             before = value.SerializePartialToString() if may_fail else b""
             try:
                 fields.change(value, change)
@@ -58,6 +59,7 @@ def protobuf_opener(
                 if not may_fail:
                     raise
                 value = parse(before)
+        # a required field may be missing; the reader of the message reports it
         result: bytes = value.SerializePartialToString()
         return result
 
@@ -128,6 +130,7 @@ class _Fields:
         """
         concerned, inner = self._of(message.DESCRIPTOR)
         for field in concerned:
+            # encrypting a field that is not set would set it
             if not (field.has_presence and not message.HasField(field.name)):
                 _set(message, field, change)
         for field in inner:

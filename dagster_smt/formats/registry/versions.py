@@ -123,6 +123,7 @@ def _protobuf(source: RegistrySchema, form: Format, place: str, indexes: Sequenc
         message = protobuf_of(files, indexes, place)
     except ConfigError as error:
         raise DataError(error.problems[0]) from None
+    # Writers cache by the identity of a schema (``BySchema``), so each version must be one object.
     stamped = cache(lambda version: message.schema.with_(version=version))
     opening: Opening | None = None
     if _opens(source, form):
@@ -217,6 +218,7 @@ def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequenc
         return None  # only Python decrypts fields
     schemas = []
     for topic in topics:
+        # a topic whose subject does not have the schema raises an error
         schemas.append(versioned(registered, form, header_of(number), side, topic))
     if avro is None or schemas[0] is None:
         return None

@@ -180,5 +180,6 @@ class RegistryWriter:
         if contract.rules and self.settings.get(RULES) == "open":
             sealing = sealing_of(options, subject, self.kind, text, contract)
         number = schema_id(options, subject, text, self.kind, register=register, parts=sealing.parts)
+        # ``protobuf_out`` makes the struct the first message of its file
         indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
         return header_of(number) + indexes, sealing.seal

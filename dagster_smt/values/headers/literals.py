@@ -93,6 +93,7 @@ class _LiteralParser:
         for position in range(self.at, len(self.text)):
             char = self.text[position]
             if char in _DELIMITERS and not escaped:
+                # a delimiter at the beginning is a token of its own
                 return max(position, self.at + 1)
             escaped = char == "\\" and not escaped
         return len(self.text)
@@ -123,6 +124,7 @@ class _LiteralParser:
 
     def _take_literal(self, literal: str, embedded: bool) -> bool:
         start = self.at
+        # as in Connect, ``true}`` is a string: outside of arrays and maps, the literal must be the whole string
         if self._take(literal) and (embedded or not self._more):
             return True
         self.at = start
@@ -157,6 +159,7 @@ class _LiteralParser:
     def _scalar(self, token: str, embedded: bool) -> Parsed:
         parsed = None
         if token[0].isdecimal():
+            # the colons of a time are delimiters, unless they have a backslash: ``12\:30\:00.000Z`` is a single token
             parsed = self._split_temporal(token) or _temporal(token)
         if parsed is None and (token[0].isdecimal() or token[0] in "+-"):
             parsed = _number(token)
@@ -184,6 +187,7 @@ class _LiteralParser:
         content = ""
         while self._more and not self._take('"'):
             content += self._next()
+        # as in Connect, a quoted date in an array or map is a date
         return _temporal(content) or (STRING, content)
 
     def _array(self) -> Parsed:
@@ -193,12 +197,14 @@ class _LiteralParser:
             if self._take("]"):
                 convert = common.converter()
                 return Schema(Type.ARRAY, values=common.schema), [convert(item) for item in items]
+            # an element is missing: ``[,1]``
             if self._take(","):
                 break
             schema, item = self.parse(embedded=True)
             common.merge(schema)
             items.append(item)
             start = self.at
+            # the next round takes the bracket and returns the array
             if self._take("]"):
                 self.at = start
             elif not self._take(","):
@@ -224,6 +230,7 @@ class _LiteralParser:
             if booleans.setdefault(key, is_boolean) is not is_boolean:
                 break
             entries[key] = value
+            # as in Connect, the comma between two entries may be missing: ``{"a":1 "b":2}``
             self._take(",")
             keys.merge(key_schema)
             values.merge(value_schema)
@@ -275,6 +282,7 @@ def _wider(one: Schema, other: Schema) -> Schema | None:
     If the types differ and one of them is not a number type, returns None.
     """
     if one.type is other.type:
+        # for arrays and maps, the schema of the later element applies: ``[[1],[300]]`` is an array of arrays of INT16
         return other
     if one.type not in _WIDTHS or other.type not in _WIDTHS:
         return None
@@ -287,6 +295,8 @@ def _aligned(schema: Schema, value: Any) -> Any:
     """
     if value is None:
         raise _NotParsable
+    # A date is an INT32 or INT64 in Connect, so numbers and dates have a common schema: ``[2020-01-01,1]`` is an array
+    # of dates, whose second element is 1970-01-02.
     is_date, to_date = type(value) is JavaDate, schema.logical in ("Date", "Time", "Timestamp")
     if is_date != to_date and schema.type in _WIDTHS:
         if to_date:
@@ -334,6 +344,7 @@ def _number(token: str) -> Parsed | None:
         return None
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)
+    # ``adjusted`` comes first: ``int`` would compute all digits of 1e999999999
     if not value or (value.adjusted() < 19 and exponent > -10_000 and value == value.to_integral_value()):
         whole_number = int(value) if value else 0
         for schema in _INTEGER_SCHEMAS:
@@ -359,6 +370,7 @@ def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -
         if embedded:
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         return value
+    # before the test for int, because a bool is also an int, as is a ``JavaDate`` below
     if isinstance(value, bool):
         if value:
             return "true"
@@ -386,6 +398,7 @@ def _container(schema: Schema | None, value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(literal_text(item, element, embedded=True) for element in value) + "]"
     if schema is not None and schema.type is Type.STRUCT:
+        # as ``Struct.get`` does, a null becomes the default of the field
         pairs: list[tuple[Any, Any, Any, Any]] = [
             (STRING, n, child, child.default if value.get(n) is None else value[n]) for n, child in schema.fields
         ]

@@ -22,7 +22,9 @@ def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
     else in the Gregorian calendar.
     """
     shifted = year - (month <= 2)  # years end with February here, so that the leap day is the last day of a year
+    # Five months from March on have 153 days. The months before have 0, 31, 61, 92, … days.
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    # the constants are the days from 1 March of the year 0 to 1970-01-01
     if julian:
         return 365 * shifted + shifted // 4 + of_year - 719_470
     return 365 * shifted + shifted // 4 - shifted // 100 + shifted // 400 + of_year - 719_468
@@ -34,6 +36,7 @@ def civil(day: int) -> tuple[int, int, int]:
     October 1582, the date is in the Julian calendar.
     """
     if day >= CUTOVER:
+        # 146,097 days are 400 years of the Gregorian calendar, and 1,461 days are four years of the Julian calendar
         cycle, rest = divmod(day + 719_468, 146_097)
         years = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
         rest -= 365 * years + years // 4 - years // 100
@@ -56,6 +59,7 @@ def _on_or_before(day: int, weekday: int) -> int:
     """Returns the last day that falls on ``weekday`` (1 is Sunday) and is not after ``day``. Both days are numbers of
     days since 1970-01-01.
     """
+    # 1970-01-01 was a Thursday, which has the number 5
     return day - (day + 5 - weekday) % 7
 
 
@@ -102,10 +106,12 @@ class Moment:
 
     @property
     def week_year(self) -> int:
+        # the last days of December may belong to the first week of the next year
         return self.year + (self.month > 1 and self.week_of_year == 1)
 
     @property
     def _month_start(self) -> int:
+        # the days 5 to 14 of this month do not exist
         if (self.year, self.month) == (CUTOVER_YEAR, 10):
             return day_number(CUTOVER_YEAR, 10, 1, julian=True)
         return self._day - self.day + 1
@@ -235,6 +241,7 @@ def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> in
     is the letter of the field that determines the day, such as ``d``. A day before 15 October 1582 is counted in the
     Julian calendar.
     """
+    # the year 1582 began in the Julian calendar, so its days and weeks are counted from there
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)
         if gregorian >= CUTOVER:

@@ -90,6 +90,7 @@ _ZONE_OFFSETS = {name.lower(): minutes for minutes, names in _ZONES.items() for 
 
 
 def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    # the longest name first, because an alternation takes the first match: ``September`` before ``Sep``
     return re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))), re.IGNORECASE)
 
 
@@ -99,6 +100,7 @@ _NAMES = {
     "M": (_any_of((*_MONTHS, *(m[:3] for m in _MONTHS))), {m[:3].lower(): n for n, m in enumerate(_MONTHS)}),
     "E": (_any_of((*_WEEKDAYS, *(d[:3] for d in _WEEKDAYS))), {d[:3].lower(): n for n, d in enumerate(_WEEKDAYS, 1)}),
 }
+# SimpleDateFormat reads numbers with DecimalFormat, which also accepts these forms: ``1E3-01-01`` is the year 1000
 _NUMBER = re.compile(r"-?\d+(?:E-?\d+)?|NaN|-?∞")
 _NO_NUMBERS = {"NaN": 0, "∞": 2**31 - 1, "-∞": -(2**31)}
 _ZONE_NAME = _any_of(_ZONE_OFFSETS)
@@ -159,7 +161,9 @@ class DateFormat:
         moment = Moment(day * DAY)
         texts = []
         for part in self.parts:
+            # ``format`` inserts the time of day with the operator %
             texts.append(_percent(part) or _text(moment, part).replace("%", "%%"))
+        # a topic may contain any number of days
         if len(self._days) >= _MOST_DAYS:
             self._days.clear()
         self._days[day] = text = "".join(texts)
@@ -207,6 +211,8 @@ class DateFormat:
             if not reader.read(part):
                 return None
         instant = reader.fields.milliseconds()
+        # The window of a hundred years begins within a year. A date in this year that is too early belongs to the end
+        # of the window.
         if reader.ambiguous and instant < self.century_start:
             reader.fields.add_years(100)
             instant = reader.fields.milliseconds()
@@ -293,6 +299,7 @@ def _usual(fields: Mapping[str, str]) -> int | None:
     """
     year, month, day = int(fields["y"]), int(fields["M"]), int(fields["d"])
     hour, minute, second = int(fields.get("H", 0)), int(fields.get("m", 0)), int(fields.get("s", 0))
+    # every month has 28 days, so no field overflows; the Gregorian calendar began in 1582
     if not (year > 1582 and 0 < month < 13 and 0 < day < 29 and hour < 24 and minute < 60 and second < 60):
         return None
     clock = (hour * 60 + minute) * _MINUTE + second * 1000 + int(fields.get("S", 0))
@@ -394,12 +401,15 @@ class _DateReader:
 
     def _set(self, part: _DatePart, value: int, digits: str) -> None:
         letter = part.letter
+        # as documented for SimpleDateFormat, only exactly two digits are an abbreviation; ``y`` reads 7 as the year 7
         if letter in "yY" and part.count <= 2 and len(digits) == 2 and digits.isdecimal():
             first = civil(self.form.century_start // 86_400_000)[0]
             self.ambiguous = value == first % 100
             value += first // 100 * 100 + (100 if value < first % 100 else 0)
         elif letter in "ML":
             letter, value = "M", value - 1
+        # ``k`` counts from 1 to 24, ``h`` from 1 to 12, and ``u`` from Monday; ``Calendar`` counts from 0 and from
+        # Sunday
         elif letter == "k":
             letter, value = "H", 0 if value == 24 else value
         elif letter in "hK":
@@ -413,6 +423,7 @@ class _DateReader:
             return self._offset(_ISO_8601[part.count].match(self.text, start))
         if self.text[start] in "+-":
             return self._offset(_RFC_822.match(self.text, start))
+        # After a space, Java reads GMT as a zone name, and ignores the offset: ``10:00  GMT+05:00`` is 10:00 UTC.
         if start == self.at and self.text[start : start + 3].upper() == "GMT":
             return self._offset(_GMT.match(self.text, start))
         match = _ZONE_NAME.match(self.text, start)

@@ -72,6 +72,8 @@ class JavaPattern:
         self.compiled, text = compiled, compiled.pattern
         repeats = sum(map(text.count, "*+?{"))
         # a timeout costs more time than most matches, so short strings are matched without a timeout
+        # in a repeated group, each character may double the number of ways to match; each repetition outside of groups
+        # multiplies it by the length of the string
         if _REPEATED_GROUP.search(text):
             self.harmless = _SHORT
         else:
@@ -123,6 +125,7 @@ def compile_java(pattern: str) -> JavaPattern:
     """
     try:
         translated = translate(pattern)
+        # classes inside classes, && and -- are parts of the version 1 of ``regex``
         compiled = regex.compile(translated.text, regex.V1 | (regex.ASCII if translated.ascii_only else regex.UNICODE))
     except RefusedPattern as refused:
         raise _refuse(pattern, str(refused)) from None
@@ -154,6 +157,7 @@ def expand(replacement: str, match: Any) -> str:
             if match.re.groupindex.get(name, name) in _unsure.get(match.re.pattern, ()):
                 raise _bad_replacement(f"the content of the group {name} may depend on the engine")
             try:
+                # Java writes nothing for a group that has not matched
                 out.append(match.group(name) or "")
             except IndexError:
                 raise _bad_replacement(f"there is no group {name}") from None
@@ -170,6 +174,7 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
         raise _bad_replacement("a dollar sign without a group")
     number = int(text[at])
     at += 1
+    # as in Java, ``$10`` is group 1 and a literal 0 if the pattern has fewer than ten groups
     while at < len(text) and text[at] in "0123456789" and number * 10 + int(text[at]) <= groups:
         number, at = number * 10 + int(text[at]), at + 1
     return number, at

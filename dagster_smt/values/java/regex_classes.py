@@ -129,6 +129,7 @@ def upper(code: int) -> int:
     """Returns the upper case of the character ``code``, as ``Character.toUpperCase`` does. The result is always one
     character, so ß stays ß.
     """
+    # the full upper case of ᾳ has two characters; its title case ᾼ is the result of Java
     for text in (chr(code).upper(), chr(code).title()):
         if len(text) == 1:
             return ord(text)
@@ -150,6 +151,7 @@ def _cased() -> dict[int, int]:
     """Maps each character that has an upper or lower case to its folded form: both ``A`` and ``a`` to ``a``. With the
     flags i and u, Java compares the folded forms.
     """
+    # all characters of Unicode, so this runs only if a pattern has the flags i and u
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
     codes = {}
@@ -209,6 +211,7 @@ def named_char(name: str) -> str | None:
     except KeyError:
         return None
     known = len(char) == 1 and unicodedata.name(char, "") == name
+    # Java names these characters by their block and code point, such as CJK UNIFIED IDEOGRAPHS 4E00
     if known and not re.search("-[0-9A-F]+$|^HANGUL SYLLABLE", name):
         return char
     return None

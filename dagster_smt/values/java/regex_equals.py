@@ -40,10 +40,13 @@ def identity(schema: Schema | None, value: Any) -> Any:
         keys, item = (schema.keys, schema.values) if schema else (None, None)
         return "map", frozenset((identity(keys, k), identity(item, v)) for k, v in value.items())
     if isinstance(value, Decimal):
+        # ``BigDecimal.equals`` compares the scale: 1.0 does not equal 1.00
         return kind, value.as_tuple()
     if isinstance(value, float):
+        # in ``Double.equals``, NaN equals NaN, and 0.0 does not equal -0.0
         return kind, "NaN" if math.isnan(value) else (math.copysign(1, value), float(value))
     if isinstance(value, JavaDate):
+        # the Java class is ``java.util.Date`` for each of the logical types
         return ("date", int(value))
     return (kind, value)
 

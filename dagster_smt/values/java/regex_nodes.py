@@ -136,6 +136,8 @@ def repeat(node: Node, times: Quantifier) -> Node:
         if low:
             return replace(node, one_way=one_way)
         return Node(one_way=one_way)
+    # For one character with * or +, Java has a maximum length (``CharPropertyGreedy``), so ``(?<=a*)x`` is permitted.
+    # Next to other parts, the sum exceeds an int.
     greedy = node.unit and not times.mode and high == UNLIMITED
     once = (low, high) == (0, 1)
     if node.most is None:
@@ -177,6 +179,7 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
     low, high, fixed = times.low, times.high, times.low == times.high > 0
     final = times.mode == "+"
     once = (low, high) == (0, 1)
+    # Java repeats such a group in a loop (``GroupCurly``), and does not try other ways to match a repetition.
     counted = body.one_way and not once and not final
     # in Java, a repetition that matches nothing ends the loop
     if low > 1 and body.least == 0 and not counted and not final:
@@ -273,6 +276,7 @@ def boundary(negative: bool, unicode: bool) -> Node:
         mark = r"[\p{Mn}&&[\0-\uffff]]"
         before = rf"(?<={word}|{base}{mark}+)"
         after = rf"(?={word}|\p{{Mn}}(?<={base}{mark}*.))"
+    # only the outer look-around is negated; ``after`` contains a look-behind of its own
     no_before, no_after = before.replace("(?<=", "(?<!", 1), after.replace("(?=", "(?!", 1)
     if negative:
         return Node(f"(?:{before}{after}|{no_before}{no_after})")

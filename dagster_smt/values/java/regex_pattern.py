@@ -46,6 +46,7 @@ def translate(pattern: str) -> Translation:
     Raises:
         RefusedPattern: Java rejects the pattern, or it cannot be translated exactly.
     """
+    # Java's strings are UTF-16, so two halves of a surrogate pair in the pattern are one character
     reader = _PatternReader(pattern.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
     try:
         node = reader.read_all()
@@ -56,6 +57,7 @@ def translate(pattern: str) -> Translation:
         if held.stale and not held.always:
             numbers.append(number)
     unsure = frozenset(numbers)
+    # a reference to a group that never exists is not an error: in Java, it never matches
     if reader.early & set(range(1, reader.groups + 1)):
         raise RefusedPattern("a reference to a group that is not closed yet")
     if reader.referenced & unsure:
@@ -163,6 +165,7 @@ class _PatternReader(CharReader):
         """
         letter = self.chars[self.at + 1]
         if letter in "pP":
+            # only a signal that the run of literals ends here; the next call reads the property
             if run:
                 return Node()
             return nodes.of_chars(self.property())
@@ -294,6 +297,7 @@ class _PatternReader(CharReader):
         body = self.expression()
         if self.read() != ")":
             raise RefusedPattern("missing )")
+        # flags that are set inside a group end with the group
         self.flags = flags
         if number is not None:
             self.open.remove(number)
@@ -365,6 +369,7 @@ class _PatternReader(CharReader):
             if char == "c":
                 raise RefusedPattern("the flag c")
             if char != "-":
+                # as in Java, the flag U includes the flag u
                 self.flags = change(self.flags, {"U", "u"} if char == "U" else {char})
             elif change is frozenset.difference:
                 break

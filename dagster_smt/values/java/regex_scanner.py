@@ -38,6 +38,8 @@ def _unquoted(pattern: str) -> list[str]:
         if char >= "\x80" or (char.isascii() and char.isalpha()):
             out.append(char)
         elif char.isdigit():
+            # As in Java, the first digit becomes an escape: in ``\1\Q2``, it must not extend the reference before the
+            # quote.
             out += ["\\", "x", "3", char] if first else [char]
         elif char != "\\":
             out += ["\\", char] if quoted else [char]
@@ -74,6 +76,7 @@ class Scanner:
     def __init__(self, pattern: str):
         self.chars = _unquoted(pattern)
         self.end, self.at = len(self.chars), 0
+        # two end marks, because some rules look two characters ahead
         self.chars += ["\0", "\0"]
         self.flags: frozenset[str] = frozenset()
 
@@ -291,6 +294,7 @@ class CharReader(Scanner):
                 return partial(_same, classes.of_spans([span]))
             return partial(_same, classes.any_case_range(*span, unicode="u" in self.flags))
         chars = self.literal(low, alone=True)
+        # Java collects such characters in a set of bits, which is a part of its own in an intersection
         if ord(low) < 0x100 and chars.spans[-1][1] < 0x100:
             literals += chars.spans
             return None
@@ -304,6 +308,7 @@ class CharReader(Scanner):
         letter = self.chars[self.at + 1]
         if letter in "pP" and not end:
             return self.property()
+        # ``\v`` is a vertical tab at either end of a range, and otherwise a set of line ends
         ranged = end or self.chars[self.at + 2] == "-"
         self.at += 2
         if letter == "v" and ranged:

@@ -54,6 +54,7 @@ def decode(text: bytes | msgspec.Raw) -> Any:
     Raises:
         DataError: SMT411 if ``text`` is not JSON; SMT412 if a number does not fit its type.
     """
+    # a ``Raw`` has no index
     view = memoryview(text)
     first = view[0] if view.nbytes else 0
     if first in _BLANKS:
@@ -140,6 +141,7 @@ def with_room(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _refuse_depth(text: bytes) -> None:
+    # Brackets inside strings are no levels. A string without an end contains all brackets that follow.
     depth = 0
     for bracket in _NO_BRACKETS.sub(b"", _STRINGS.sub(b"", text)):
         depth += 1 if bracket in _OPENERS else -1
@@ -228,6 +230,7 @@ def may_need_utf8(text: bytes | None) -> bool:
     """
     if not text:
         return False
+    # a zero as the second byte is the high half of a character in UTF-16 or UTF-32, little-endian
     return text[0] in _FIRST_BYTES or text[1:2] == b"\0"
 
 
@@ -242,6 +245,7 @@ def _decode_utf8(text: bytes) -> Any:
             return deeper(text, _objects.decode, error)
     if not text.isascii():
         try:
+            # the parser skips the parts that no stage reads, so it does not check their bytes
             text.decode()
         except UnicodeDecodeError as error:
             raise not_json(error) from None

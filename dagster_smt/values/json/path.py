@@ -108,6 +108,7 @@ def passes(test: Test, item: Any) -> bool:
     value = _field(item, test.names)
     if isinstance(test, Exists):
         return value is not _UNDEFINED
+    # after ``Exists``, which applies to values of any type
     if isinstance(value, JavaDate | bytes):
         raise not_comparable(test.names)
     if isinstance(test, RegexMatch):
@@ -318,5 +319,6 @@ def cuts_of(test: Comparison | RegexMatch | Exists) -> tuple[int, ...] | None:
         # or tiny exponents
         if number is None or number.adjusted() >= 19:
             continue
+        # the second case is the floor of a tiny number: 0, or -1 if the number is negative
         cuts.add(math.floor(number) if number.adjusted() > -19 else -int(number < 0))
     return tuple(sorted(cuts))

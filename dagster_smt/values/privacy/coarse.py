@@ -57,6 +57,7 @@ class Network(TextRule):
         return data_error("SMT745", "a string is not an IP address", "add a predicate, or clean the field first")
 
     def program(self) -> dict[str, Any]:
+        # Java handles only IPv4 addresses, and leaves all other strings to Python
         return {"name": "network", "v4": self.v4}
 
 
@@ -85,6 +86,7 @@ class TextPeriod(TextRule):
         date = "-".join(part for part in (match[1], month, day) if part)
         if not hour:
             return date
+        # minutes, seconds and fraction keep their number of digits
         small = _ZERO.sub("0", match[6] + (match[7] or ""))
         return f"{date}{match[4]}{hour}{small}{match[8]}"
 

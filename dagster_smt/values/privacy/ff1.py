@@ -42,6 +42,7 @@ class FF1:
             from cryptography.hazmat.primitives.ciphers.modes import ECB
 
         self.radix = radix
+        # FF1 needs AES for single blocks, and chains the blocks itself (``_cbc_mac``)
         self._aes = Cipher(AES(key), ECB())
 
     def encrypt(self, numerals: Sequence[int], tweak: bytes) -> list[int]:

@@ -86,6 +86,7 @@ class PartMask(TextRule):
             return self._masked(text)
         pieces, at = [], 0
         spans = [match.span(number) for number in range(1, match.re.groups + 1)]
+        # the outer group before the groups inside it; a group that has not matched has the span (-1, -1)
         for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
             if start >= at:
                 pieces += [self._masked(text[at:start]), text[start:end]]

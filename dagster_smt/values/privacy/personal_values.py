@@ -30,6 +30,7 @@ and Java.
 _GAP = "[ ()./-]{0,2}"
 PHONES = (
     f"(?<![0-9A-Za-z+])(?:\\+|00)[ (]{{0,2}}[0-9](?:{_GAP}[0-9]){{6,14}}(?![0-9])",
+    # a date such as 01/02/2026 also begins with 0, and is excluded
     "(?<![0-9A-Za-z.,:-])(?!0[0-9][/-][0-9]{2}[/-][0-9]{4}(?![0-9]))\\(?0[1-9](?:[ ()/-]{0,2}[0-9]){5,13}(?![0-9])",
     "(?<![0-9A-Za-z.-])\\(?[2-9][0-9]{2}\\)?[ .-]{1,2}[2-9][0-9]{2}[ .-][0-9]{4}(?![0-9])",
 )
@@ -113,6 +114,7 @@ def _without(kind: str, text: str, replacement: str) -> str:
 
 
 def _spans_replaced(text: str, spans: list[tuple[int, int]], replacement: str) -> str:
+    # from the end, so that the positions of the remaining spans stay valid
     for start, end in reversed(spans):
         text = text[:start] + replacement + text[end:]
     return text
@@ -131,6 +133,7 @@ def cards_in(text: str) -> list[tuple[int, int]]:
         while first < len(groups):
             last = _last_group(text, groups, first)
             if last is None:
+                # another number may precede the card number: ``order 12345 4111111111111111``
                 first += 1
                 continue
             spans.append((groups[first][0], groups[last][1]))
@@ -159,6 +162,7 @@ def luhn(digits: str) -> int:
     for place, digit in enumerate(reversed(digits)):
         number = int(digit)
         if place % 2:
+            # minus 9 is the sum of the two digits: 7 is doubled to 14, and 1 + 4 = 14 - 9
             number = number * 2 - (9 if number > 4 else 0)
         total += number
     return total % 10
@@ -199,5 +203,6 @@ def iban_remainder(account: str) -> int:
     """Returns the remainder of the account number ``account`` according to ISO 7064. If the check digits are valid, the
     remainder is 1.
     """
+    # the base 36 reads A as 10 and Z as 35, as ISO 13616 requires
     number = "".join(str(int(character, 36)) for character in account[4:] + account[:4])
     return int(number) % 97

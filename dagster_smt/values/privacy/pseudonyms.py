@@ -59,6 +59,7 @@ class Pseudonym(TextRule):
     shows_key: bool
 
     def of_text(self, text: str) -> str:
+        # the HMAC of the key alone is computed once, and copied for each string
         mac = self.key.key().prepared(("hmac", self.domain), self._mac).copy()
         mac.update(utf8(text))
         pseudonym = _digits(mac.digest(), ALPHABETS[self.alphabet], self.length)

@@ -76,6 +76,7 @@ class Opening(TextRule):
         key = reference.key()
         head = text[: match.start(3)]
         try:
+            # ``Sealing`` has removed the padding
             data = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
             return opened(key, mode, data, (head + self.context).encode()).decode()
         except (binascii.Error, ValueError):
@@ -134,6 +135,7 @@ def opened(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
 def _gcm(key: SecretKey) -> Any:
     with needs_extras():
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    # a key of the key ring may be meant for the other mode
     if len(key.data) not in (16, 24, 32):
         raise ValueError
     return key.prepared("gcm", AESGCM)

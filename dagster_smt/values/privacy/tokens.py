@@ -91,6 +91,7 @@ class Token(TextRule):
             return self._encrypted(text, places)
         if not places or luhn("".join(text[place] for place in places)) != 0:
             raise self._wrong_check_digits()
+        # the last digit is not encrypted but computed again, so that the token passes the Luhn check
         return _with_luhn(self._encrypted(text, places[:-1]), places)
 
     def _places(self, text: str) -> list[int]:

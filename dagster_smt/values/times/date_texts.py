@@ -48,7 +48,7 @@ def texts_of(
         return None
     try:
         days, within = np.divmod(np.array(instants, np.int64), DAY)
-    except OverflowError:
+    except OverflowError:  # an instant of more than 64 bits
         return None
     known, which = np.unique(days, return_inverse=True)
     if len(known) > _MOST_DAYS:
@@ -79,6 +79,7 @@ def _layout(template: str, letters: Sequence[str]) -> _Layout | None:
         text, last = text + "0" * int(match[1]), match.end()
     text += template[last:]
     wide = len(places) == len(letters) and all(n >= _MOST_DIGITS[x] for x, (_, n) in zip(letters, places, strict=True))
+    # the array has one byte per character, and numpy drops zero bytes at the end of a string
     if wide and text.isascii() and "\0" not in text:
         return _Layout(text, tuple(places))
     return None

@@ -69,6 +69,7 @@ def clock_of(text: str) -> int | None:
 
 
 def _day_number(year: str, month: str, day: str) -> int | None:
+    # the same date in the years 2000 to 2399, which Python supports
     cycles, within = divmod(int(year) - 2000, _CYCLE)
     try:
         same_day = date(2000 + within, int(month), int(day))
@@ -84,6 +85,7 @@ def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = Fal
     With ``zoned``, the string ends in ``Z``, which Flink writes and requires for types with a time zone.
     """
     days, within = divmod(millis, _DAY)
+    # the same date in the 400 years from 1970 on
     cycles, rest = divmod(days, _CYCLE_DAYS)
     same_day = date.fromordinal(_EPOCH + rest)
     year = same_day.year + cycles * _CYCLE

@@ -154,6 +154,7 @@ def _scaled_column(F: Any, value: Any, multiply: int, divide: int) -> Any:
         return value
     low, high = map(F.lit, _LONG)
     limit = F.when(value < 0, low).when(value >= 0, high)
+    # ``try_multiply`` returns null for an overflow; Java's ``TimeUnit`` saturates instead
     return F.coalesce(F.try_multiply(value, F.lit(multiply).cast("bigint")), limit)
 
 
@@ -174,6 +175,7 @@ class RouteByTime(PythonRule):
     may_fail = True
 
     def python(self, topic: str | None, timestamp: int | None) -> str:
+        # as in Kafka's class, a missing timestamp is reported before a missing topic
         if timestamp is None:
             raise self.failure()
         if topic is None:

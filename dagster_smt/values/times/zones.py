@@ -127,6 +127,7 @@ def parse_date_time(text: str) -> OffsetTime | None:
         return None
     year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
     known = abs(year) <= _LARGEST_YEAR and 1 <= month <= 12 and 1 <= day <= _length(year, month)
+    # as in ``ISO_LOCAL_DATE``, a year with a plus sign has more than four digits, and the year 0 has no sign
     if not known or (match["year"][0] == "-" and year == 0) or (match["year"][0] == "+" and year < 10_000):
         return None
     return _with_time(match, day_number(year, month, day, julian=False))
@@ -147,6 +148,7 @@ def _with_time(match: re.Match[str], day: int) -> OffsetTime | None:
     text = match["offset"]
     offset: int | None = 0
     if text not in "zZ":
+        # ``ISO_OFFSET_DATE_TIME`` also accepts an offset without minutes: ``+05``
         offset = fixed_offset(text if ":" in text else f"{text}:00")
     if hour > 23 or minute > 59 or second > 59 or offset is None:
         return None
