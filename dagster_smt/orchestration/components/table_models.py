@@ -484,6 +484,7 @@ def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_fold
     """
 
     def resolve(context: dg.ResolutionContext, value: Any) -> Any:
+        # Dagster renders no templates in the data of a custom resolver
         data = context.resolve_value(value.model_dump() if isinstance(value, dg.Model) else value)
         if in_folder:
             return make(data, context.resolve_source_relative_path("."))

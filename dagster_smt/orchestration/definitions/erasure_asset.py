@@ -292,6 +292,7 @@ def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
     must carry this metadata about the erasure.
     """
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
+    # SMT591 is the code of a failure that nobody foresaw: only its stack trace explains it
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)
     return failure
 

@@ -11,6 +11,7 @@ from dagster_smt.visible import visible
 
 _MOST = 40
 """The largest number of lines in a part of the page. The tables below the page contain all lines."""
+# ``[0]`` and ``[*]``, but not a quoted name such as ``['a.b']``
 _ELEMENTS = re.compile(r"\[[^\[\]']*\]")
 _WORDS = {"added": "←", "renamed": "→", "cast": "→", "extracted": "→"}
 
