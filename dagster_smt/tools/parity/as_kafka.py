@@ -101,6 +101,7 @@ class HashedReplaceField(KafkaReplaceField):
                 if self._keeps(name):
                     fields_by_name[renames.get(name, name)] = child
             fields_in_order = {}
+            # Kafka creates the map of the output with the size of the input as its capacity
             for name in hash_map_order(list(fields_by_name), len(fields)):
                 fields_in_order[name] = fields_by_name[name]
             return fields_in_order
@@ -320,6 +321,7 @@ def _without_ignored(case: Case) -> Case | None:
 
 
 def _ignores(type_: str) -> bool:
+    # in Kafka 4.3.1, ExtractField is the only transform with nested paths (KIP-821)
     return not type_.startswith(ExtractField.connect_class)
 
 
@@ -384,6 +386,7 @@ def _by_value(tree: Any) -> Any:
         return members
     if isinstance(tree, list):
         return [_by_value(v) for v in tree]
+    # ``load`` returns numbers with a fraction as a subclass of str
     if isinstance(tree, str) and type(tree) is not str:
         return ("fraction", repr(float(tree)))
     return tree
@@ -432,6 +435,8 @@ def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
     which they were added.
     """
     size = 1
+    # the number of buckets is a power of two, and is doubled when three quarters are in use. Keys of one bucket stay in
+    # the order in which they were added, because sorted() is stable
     while size < capacity:
         size *= 2
     while len(keys) > size * 3 // 4:

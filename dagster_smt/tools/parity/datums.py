@@ -25,6 +25,7 @@ from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.numbers import decimal_text, float_text
 
 PASSED, DROPPED = 0, 1
+# the first two bytes of a gzip file
 _PACKED = b"\x1f\x8b"
 _SYNTAX = ".field.syntax.version"
 
@@ -52,6 +53,7 @@ class Converter:
         if datum is None:
             return None, None
         if "envelope" in datum:
+            # some cases contain half of a surrogate pair, which strict UTF-8 cannot encode
             return self.envelope.read(datum["envelope"].encode(errors="surrogatepass"))
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 

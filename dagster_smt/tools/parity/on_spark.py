@@ -325,6 +325,7 @@ class _Batch:
         for r in records:
             headers = []
             for h in r["headers"]:
+                # the bytes are the datum itself, so that _header recognizes a header that no stage has changed
                 headers.append({"key": h["key"], "value": msgspec.json.encode(h["value"])})
             columns["headers"].append(headers)
         columns["in_row"] = [number for number, _ in self.rows]
