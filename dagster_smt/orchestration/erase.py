@@ -104,6 +104,7 @@ class ErasableTables:
             yield SparkSessionResource().spark_session
             return
         with dg.build_resources(resources) as built:
+            # if there are several keys, they name the same resource
             spark = getattr(built, next(iter(resources)))
             if isinstance(spark, PipesSpark):
                 statement = "the definitions start Spark elsewhere, which only a run of Dagster can do"

@@ -146,6 +146,7 @@ def _line(chain: Chain, outcome: Outcome) -> str:
 
 
 def _written(record: Record, key: bytes | None, value: str) -> str:
+    # the page shows the topic only if it is not the default
     data: dict[str, str] = {"topic": record.topic or ""} if record.topic != "orders" else {}
     data |= {"key": key.decode()} if key is not None else {}
     sides = []

@@ -387,6 +387,7 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
         known = []
     ends, last = _reported(context, spec, len(known))
     late, stored = _unread(spec, known, ends)
+    # ``last`` is 0.0 if the table has no report yet, so that the table is old at once
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
     if not late or not (old or spec.enough(late, stored)):
         return dg.SensorResult(skip_reason=f"{number_of_records(late)} unread records")

@@ -325,6 +325,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
         others = {}
         for name in ("on_data_loss", "group"):
             others[name] = data[name]
+        # a default is not passed on, so that the start and the key of the statement apply
         if data["start"] != _START:
             others["start"] = data["start"]
         if data["key"] != _default(TopicTableModel.model_fields["key"]):

@@ -86,6 +86,7 @@ def build_smt_asset(
     planned = planned_asset(table_argument("build_smt_asset", table, former), translator)
     name = op_name(planned.key)
 
+    # not ``dg.asset``, because each table in ``destinations`` is one more asset of this op
     @dg.multi_asset(
         name=name,
         description=planned.spec.description,
@@ -100,6 +101,7 @@ def build_smt_asset(
         op_tags=op_tags,
     )
     def smt_asset(context: dg.AssetExecutionContext) -> Events:
+        # AssetExecutionContext.op_config is deprecated
         config = context.op_execution_context.op_config
         with problems_as_failure():
             spark = getattr(context.resources, spark_key)

@@ -203,6 +203,7 @@ def _erased(
     else:
         session = spark_session_of(spark)
         report = erasure_report(work, session, lambda line: context.log.info(visible(line)))
+    # the record is written even if the erasure has failed in part
     metadata = erasure_metadata(report) | _written(report, records, context)
     if report.problems:
         raise _failure(report, metadata)

@@ -315,6 +315,7 @@ def _sink_of(table: SmtTable, name: str) -> Sink:
     if isinstance(sink, KafkaSink):
         # the asset ``lake/orders`` has the consumer group ``lake.orders``
         sink = sink.of(re.sub(r"[^A-Za-z0-9._-]+", ".", name))
+    # the Spark session starts later, with the packages that all loaded definitions need
     need_packages(packages_of(table.table, sink, table.dead_letters))
     if table.erasure is not None:
         need_packages(packages_of(table.erasure.register_table))

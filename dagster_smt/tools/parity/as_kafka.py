@@ -74,6 +74,7 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
             raise refuse("SMT102", f"{old} is not a valid field name")
         source = group.by_name[old]
         node = copied(old, source, group.present, self.replace_null_with_default)
+        # Kafka's Struct.put rejects a value whose type is not the type of the field
         if source.schema.type is not child.schema.type:
             return refused(node, "SMT401", "the value is of another type", schema=child.schema)
         if not isinstance(node, Cell):
@@ -449,6 +450,7 @@ def _spread(key: str) -> int:
     bits.
     """
     code = 0
+    # Java hashes the 16-bit units of a string, and its int overflows
     data = key.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(data), 2):
         code = (31 * code + (data[at] << 8 | data[at + 1])) & 0xFFFFFFFF

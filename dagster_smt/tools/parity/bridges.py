@@ -276,6 +276,7 @@ class Bridge:
         if BYTES not in header:
             return False
         try:
+            # KeyError: Kafka's value cannot be written as JSON, so its datum has neither "schemaless" nor "envelope"
             data = simple_header_bytes(*self.converter.read(want))
         except (DataError, KeyError):
             return False
@@ -287,6 +288,7 @@ class Bridge:
         ``1.50``. Otherwise returns None. If the chain converts decimals to strings, strings may differ in the same way.
         """
         text_of_record = str(self.case["records"][number])
+        # D7 explains only results of records with a decimal (decision 9)
         if "connect.data.Decimal" not in text_of_record:
             return None
 

@@ -142,6 +142,7 @@ def _run(data: dict[str, Any], interpreter: Interpreter, converter: Converter) -
     try:
         record = read_record(data, converter)
     except DataError as error:
+        # the location begins with the name of the converter, such as ``key.converter``
         return failure(error.problem, error.problem.place.split()[0])
     return run_record(data, record, interpreter, converter)
 
