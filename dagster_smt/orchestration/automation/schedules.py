@@ -71,7 +71,7 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
     )
 
     def requests(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        # a tick may be late: the partitions are those that had ended at its scheduled time. The instance has the topics
+        # a tick may be late, but requests what had ended at its scheduled time; the instance stores dynamic partitions
         with dg.partition_loading_context(context.scheduled_execution_time, context.instance):
             # the last window that has ended is the time from the previous tick to this tick
             last = between_ticks.get_last_partition_window()
