@@ -32,6 +32,7 @@ def load_definitions(place: str, hint: str) -> list[object]:
     try:
         module = _file(Path(name)) if name.endswith(".py") else import_module(name)
         objects = [getattr(module, attribute)] if attribute else list(vars(module).values())
+    # FileNotFoundError, because spec_from_file_location does not check that the file exists
     except (ImportError, AttributeError, FileNotFoundError) as error:
         raise ConfigError(Problem("SMT654", place, f"cannot be loaded: {error}", hint)) from None
     values = []

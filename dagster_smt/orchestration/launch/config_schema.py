@@ -303,6 +303,7 @@ def _decode_request(
     problems += _limit_problems(config["max_records"], f"{place}.max_records")
     chosen = topics
     if config["topics"]:
+        # an empty result would mean all topics, but topics outside of this run are a problem, see below
         chosen = tuple(sorted(set(config["topics"]) & set(topics) if topics else set(config["topics"])))
     for name, names in (("topics", config["topics"]), ("explicit", explicit.topics if explicit else ())):
         if topics and set(names) - set(topics):

@@ -156,6 +156,7 @@ def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
     for column, sources in list(lineage.items())[:_MOST]:
         paths = sorted(of_value(s) or s for s in sources)
         origin = ", ".join(map(visible, paths)) or "(a constant)"
+        # a stage has changed the column itself, or a field from which the column comes
         entry = touched.get(column) or next((touched[p] for p in paths if p in touched), None)
         if entry is not None:
             effect = f"─ {visible(entry.alias)}: {entry.action} "

@@ -76,6 +76,7 @@ def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
     paths = {path for path, _ in in_value}
     columns = []
     for name, kind in keys.items():
+        # a key column that is also in the value follows with the columns of the value
         if below("", name) not in paths:
             columns.append(_column(name, kind, False, role="key"))
     for p, s in in_value:

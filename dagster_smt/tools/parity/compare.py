@@ -217,6 +217,7 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
     parts: dict[str, Any] = {"type": schema["type"], "optional": bool(schema.get("optional"))}
     texts = {}
     for k in _SCHEMA_TEXTS:
+        # a missing entry equals null, and missing parameters equal an empty object
         if schema.get(k) not in (None, {}):
             texts[k] = _scalar(schema[k])
     parts.update(texts)

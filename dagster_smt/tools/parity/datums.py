@@ -92,6 +92,7 @@ def java_form(schema: Schema | None, value: Any) -> Any:
     """
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
+    # before the integers, because True is an int in Python
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, JavaDate):
